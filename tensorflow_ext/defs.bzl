@@ -64,7 +64,9 @@ def op_library(name, has_xla = True, deps = [], gpu_deps = []):
     native.cc_library(
         name = name + "_cpu",
         srcs = native.glob(["*_cpu.cc"], allow_empty = True),
-        copts = COPTS + ["-O3"],  # At -O2 the compiler vectorises few loops.
+        # At -O2 the compiler vectorises few loops. Contraction would make
+        # results depend on the machine (simd.h).
+        copts = COPTS + ["-O3", "-ffp-contract=off"],
         visibility = ["//visibility:public"],
         deps = [":%s_headers" % name],
     )

@@ -10,46 +10,14 @@ from tensorflow_ext import (
     _library,
     _vectorize,
     gradients,
+    ops,
     raw_ops,
     sysconfig,
 )
-from tensorflow_ext.ops import (
-    RoiPool,
-    ZeroOutWithIndex,
-    clip_gradient,
-    floor_mod,
-    multiply_left,
-    relu,
-    reverse_gradient,
-    roi_pool,
-    round_straight_through,
-    scale_gradient,
-    sign_straight_through,
-    straight_through,
-    zero_out,
-    zero_out_with_index,
-)
+from tensorflow_ext.ops import *
 
-__all__ = [
-    "RoiPool",
-    "ZeroOutWithIndex",
-    "__version__",
-    "clip_gradient",
-    "floor_mod",
-    "gradients",
-    "multiply_left",
-    "raw_ops",
-    "relu",
-    "reverse_gradient",
-    "roi_pool",
-    "round_straight_through",
-    "scale_gradient",
-    "sign_straight_through",
-    "straight_through",
-    "sysconfig",
-    "zero_out",
-    "zero_out_with_index",
-]
+__all__ = ["__version__", "gradients", "raw_ops", "sysconfig"]
+__all__ += ops.__all__
 
 __version__ = _library.VERSION
 

@@ -133,18 +133,14 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
 }
 
 template <typename Functor, typename T>
-TENSORFLOW_EXT_AVX2 void LoopOverRunsAvx2(
-    const Broadcast<Functor::kArity>& broadcast, const void* const* inputs,
-    T* output, int64_t begin, int64_t end) {
-  LoopOverRuns<Avx2, Functor>(broadcast, inputs, output, begin, end);
-}
-
-template <typename Functor, typename T>
-void LoopOverRunsBaseline(const Broadcast<Functor::kArity>& broadcast,
-                          const void* const* inputs, T* output, int64_t begin,
-                          int64_t end) {
-  LoopOverRuns<Baseline, Functor>(broadcast, inputs, output, begin, end);
-}
+struct BroadcastLoop {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(
+      const Broadcast<Functor::kArity>* broadcast, const void* const* inputs,
+      T* output, int64_t begin, int64_t end) {
+    LoopOverRuns<Isa, Functor>(*broadcast, inputs, output, begin, end);
+  }
+};
 
 }  // namespace internal
 
@@ -155,9 +151,8 @@ void CpuBroadcast<Functor>::Run(NumericType type,
                                 int64_t begin, int64_t end) {
   DispatchFor<Functor>(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const auto loop = HasAvx2() ? internal::LoopOverRunsAvx2<Functor, T>
-                                : internal::LoopOverRunsBaseline<Functor, T>;
-    loop(broadcast, inputs, static_cast<T*>(output), begin, end);
+    RunBest<internal::BroadcastLoop<Functor, T>>(
+        &broadcast, inputs, static_cast<T*>(output), begin, end);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
+#include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 
 #if TENSORFLOW_EXT_CUDA
@@ -108,14 +109,10 @@ class BroadcastCpuOp : public BroadcastOp<Functor> {
   void Launch(tensorflow::OpKernelContext* context,
               const Broadcast<Functor::kArity>& broadcast,
               const void* const* inputs, void* output, int64_t size) override {
-    const auto schedule =
-        tensorflow::thread::ThreadPool::SchedulingParams::Adaptive(
-            Functor::kCost);
-    context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(
-        size, schedule, [&](int64_t begin, int64_t end) {
-          CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, output,
-                                     begin, end);
-        });
+    Parallel(context, size, Functor::kCost, [&](int64_t begin, int64_t end) {
+      CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, output, begin,
+                                 end);
+    });
   }
 };
 

@@ -31,42 +31,32 @@ TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* x, const C* y,
   }
 }
 
-template <typename Isa, typename Functor, typename T>
-TENSORFLOW_EXT_INLINE void Loop(const Functor& functor,
-                                const void* const* inputs, void* out,
-                                int64_t begin, int64_t end) {
-  constexpr bool kBinary = Functor::kArity == 2;
-  const T* x = static_cast<const T*>(inputs[0]);
-  const T* y = static_cast<const T*>(inputs[kBinary ? 1 : 0]);
-  T* output = static_cast<T*>(out);
-  if constexpr (std::is_same_v<T, ComputeType<T>>) {
-    Map(functor, x + begin, y + begin, output + begin, end - begin);
-  } else {
-    // Block by block through buffers; 64 is the fastest size measured.
-    constexpr int64_t kBlock = 64;
-    float wide_x[kBlock], wide_y[kBinary ? kBlock : 1];
-    for (int64_t i = begin; i < end; i += kBlock) {
-      const int64_t size = std::min(kBlock, end - i);
-      Isa::Widen(x + i, wide_x, size);
-      if constexpr (kBinary) Isa::Widen(y + i, wide_y, size);
-      Map(functor, wide_x, wide_y, wide_x, size);
-      Isa::Narrow(wide_x, output + i, size);
+template <typename Functor, typename T>
+struct ElementwiseLoop {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(Functor functor,
+                                        const void* const* inputs, void* out,
+                                        int64_t begin, int64_t end) {
+    constexpr bool kBinary = Functor::kArity == 2;
+    const T* x = static_cast<const T*>(inputs[0]);
+    const T* y = static_cast<const T*>(inputs[kBinary ? 1 : 0]);
+    T* output = static_cast<T*>(out);
+    if constexpr (std::is_same_v<T, ComputeType<T>>) {
+      Map(functor, x + begin, y + begin, output + begin, end - begin);
+    } else {
+      // Block by block through buffers; 64 is the fastest size measured.
+      constexpr int64_t kBlock = 64;
+      float wide_x[kBlock], wide_y[kBinary ? kBlock : 1];
+      for (int64_t i = begin; i < end; i += kBlock) {
+        const int64_t size = std::min(kBlock, end - i);
+        Isa::Widen(x + i, wide_x, size);
+        if constexpr (kBinary) Isa::Widen(y + i, wide_y, size);
+        Map(functor, wide_x, wide_y, wide_x, size);
+        Isa::Narrow(wide_x, output + i, size);
+      }
     }
   }
-}
-
-template <typename Functor, typename T>
-TENSORFLOW_EXT_AVX2 void LoopAvx2(const Functor& functor,
-                                  const void* const* inputs, void* output,
-                                  int64_t begin, int64_t end) {
-  Loop<Avx2, Functor, T>(functor, inputs, output, begin, end);
-}
-
-template <typename Functor, typename T>
-void LoopBaseline(const Functor& functor, const void* const* inputs,
-                  void* output, int64_t begin, int64_t end) {
-  Loop<Baseline, Functor, T>(functor, inputs, output, begin, end);
-}
+};
 
 }  // namespace internal
 
@@ -76,9 +66,8 @@ void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
                                   int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const auto loop = HasAvx2() ? internal::LoopAvx2<Functor, T>
-                                : internal::LoopBaseline<Functor, T>;
-    loop(functor, inputs, output, begin, end);
+    RunBest<internal::ElementwiseLoop<Functor, T>>(functor, inputs, output,
+                                                   begin, end);
   });
 }
 

@@ -2,10 +2,11 @@
 """Every op differentiated in every way that Python has."""
 
 import numpy as np
+import op_case
 import op_cases
 import pytest
 import tensorflow as tf
-from op_cases import Case
+from op_case import Case
 
 import tensorflow_ext as tfx
 
@@ -15,16 +16,16 @@ every_op = pytest.mark.parametrize(
 Gradients = list[tf.Tensor | None]
 
 
-def _gradients(function: op_cases.Function, inputs: list[tf.Tensor]) -> Gradients:
+def _gradients(function: op_case.Function, inputs: list[tf.Tensor]) -> Gradients:
     with tf.GradientTape() as tape:
         tape.watch(inputs)
         output = function(*inputs)
-    return tape.gradient(output, inputs, op_cases.upstream(output))
+    return tape.gradient(output, inputs, op_case.upstream(output))
 
 
-def _second(function: op_cases.Function, inputs: list[tf.Tensor]) -> Gradients:
+def _second(function: op_case.Function, inputs: list[tf.Tensor]) -> Gradients:
     """The gradient of a function of all first gradients, upstream included."""
-    upstream = op_cases.upstream(function(*inputs))
+    upstream = op_case.upstream(function(*inputs))
     sources = [*inputs, upstream]
     with tf.GradientTape() as outer:
         outer.watch(sources)
@@ -99,7 +100,7 @@ def test_persistent_tape(case: Case) -> None:
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(inputs)
         output = case.function(*inputs)
-    upstream = op_cases.upstream(output)
+    upstream = op_case.upstream(output)
     first = tape.gradient(output, inputs, upstream)
     _assert_same(tape.gradient(output, inputs, upstream), first)
     for index, source in enumerate(inputs):  # one input wanted at a time
@@ -127,7 +128,7 @@ def test_tf_function(case: Case) -> None:
 @every_op
 def test_tf_function_of_unknown_shapes(case: Case) -> None:
     inputs = case.tensors()
-    upstream = op_cases.upstream(case.function(*inputs))
+    upstream = op_case.upstream(case.function(*inputs))
 
     @tf.function(input_signature=[tf.TensorSpec(None, x.dtype) for x in inputs])
     def gradients(*xs: tf.Tensor) -> Gradients:
@@ -158,7 +159,7 @@ def test_tf_gradients_in_a_v1_graph(case: Case) -> None:
         inputs = case.tensors()
         output = case.function(*inputs)
         gradients = tf.compat.v1.gradients(
-            output, inputs, grad_ys=op_cases.upstream(output)
+            output, inputs, grad_ys=op_case.upstream(output)
         )
         for index, gradient in enumerate(gradients):
             assert (gradient is None) == (index in case.none)
@@ -170,14 +171,12 @@ def test_tf_gradients_in_a_v1_graph(case: Case) -> None:
 def test_forward_mode(case: Case) -> None:
     """The forward derivative u'(Jt) is the transpose of the backward one."""
     inputs = case.tensors()
-    tangents = [
-        op_cases.upstream(tensor, seed=7 + i) for i, tensor in enumerate(inputs)
-    ]
+    tangents = [op_case.upstream(tensor, seed=7 + i) for i, tensor in enumerate(inputs)]
     with tf.autodiff.ForwardAccumulator(inputs, tangents) as accumulator:
         output = case.function(*inputs)
     forward = accumulator.jvp(output, tf.UnconnectedGradients.ZERO)
     backward = _gradients(case.function, inputs)
-    upstream = op_cases.upstream(output)
+    upstream = op_case.upstream(output)
     if case.name == "clip_gradient":
         # Not linear in its upstream gradient: the transpose is not defined.
         assert np.all(np.isfinite(forward))

@@ -5,10 +5,11 @@ import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import op_case
 import op_cases
 import pytest
 import tensorflow as tf
-from op_cases import Case
+from op_case import Case
 from tensorflow.python.ops.parallel_for import pfor
 
 import tensorflow_ext as tfx
@@ -115,7 +116,7 @@ def test_jacobian(case: Case) -> None:
 def test_jacobian_of_a_gradient(case: Case) -> None:
     """Runs the converters of the gradients' own gradient ops."""
     inputs = case.tensors()
-    upstream = op_cases.upstream(case.function(*inputs))
+    upstream = op_case.upstream(case.function(*inputs))
 
     @tf.function
     def jacobian() -> tf.Tensor:

@@ -6,20 +6,11 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
 
 namespace tensorflow_ext {
-namespace {
 
 using tensorflow::TensorShape;
-
-absl::Status ShapeError(const std::string& op, const char* name,
-                        const TensorShape& shape, const std::string& expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(op, ": argument '", name, "' has shape ",
-                   shape.DebugString(), ", expected ", expected));
-}
-
-}  // namespace
 
 absl::Status ReadImageDims(const std::string& op, const char* name,
                            const TensorShape& shape, RoiPoolDims* dims) {

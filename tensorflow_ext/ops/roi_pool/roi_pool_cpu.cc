@@ -81,47 +81,34 @@ TENSORFLOW_EXT_INLINE void PoolBin(const RoiPoolDims& dims, const T* data,
   }
 }
 
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void PoolRows(const RoiPoolDims& dims,
-                                    float spatial_scale, const T* data,
-                                    const T* rois, T* pooled, int32_t* argmax,
-                                    int64_t begin, int64_t end) {
-  for (int64_t row = begin; row < end; ++row) {
-    const Roi roi = ReadRoi(rois + row / dims.pooled_height * 5, spatial_scale,
-                            dims.images);
-    const PixelRange rows = RoiBin(roi.y, row % dims.pooled_height,
-                                   dims.pooled_height, dims.height);
-    for (int64_t j = 0; j < dims.pooled_width; ++j) {
-      const PixelRange columns =
-          RoiBin(roi.x, j, dims.pooled_width, dims.width);
-      const int64_t bin = row * dims.row_size() + j * dims.channels;
-      if (roi.image < 0 || rows.begin >= rows.end ||
-          columns.begin >= columns.end) {
-        std::fill_n(pooled + bin, dims.channels, T{});
-        std::fill_n(argmax + bin, dims.channels, -1);
-      } else {
-        PoolBin<Isa>(dims, data + roi.image * dims.image_size(), rows, columns,
-                     pooled + bin, argmax + bin);
+template <typename T>
+struct PoolRows {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(RoiPoolDims dims, float spatial_scale,
+                                        const T* data, const T* rois, T* pooled,
+                                        int32_t* argmax, int64_t begin,
+                                        int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const Roi roi = ReadRoi(rois + row / dims.pooled_height * 5,
+                              spatial_scale, dims.images);
+      const PixelRange rows = RoiBin(roi.y, row % dims.pooled_height,
+                                     dims.pooled_height, dims.height);
+      for (int64_t j = 0; j < dims.pooled_width; ++j) {
+        const PixelRange columns =
+            RoiBin(roi.x, j, dims.pooled_width, dims.width);
+        const int64_t bin = row * dims.row_size() + j * dims.channels;
+        if (roi.image < 0 || rows.begin >= rows.end ||
+            columns.begin >= columns.end) {
+          std::fill_n(pooled + bin, dims.channels, T{});
+          std::fill_n(argmax + bin, dims.channels, -1);
+        } else {
+          PoolBin<Isa>(dims, data + roi.image * dims.image_size(), rows,
+                       columns, pooled + bin, argmax + bin);
+        }
       }
     }
   }
-}
-
-template <typename T>
-TENSORFLOW_EXT_AVX2 void PoolRowsAvx2(const RoiPoolDims& dims,
-                                      float spatial_scale, const T* data,
-                                      const T* rois, T* pooled, int32_t* argmax,
-                                      int64_t begin, int64_t end) {
-  PoolRows<Avx2>(dims, spatial_scale, data, rois, pooled, argmax, begin, end);
-}
-
-template <typename T>
-void PoolRowsBaseline(const RoiPoolDims& dims, float spatial_scale,
-                      const T* data, const T* rois, T* pooled, int32_t* argmax,
-                      int64_t begin, int64_t end) {
-  PoolRows<Baseline>(dims, spatial_scale, data, rois, pooled, argmax, begin,
-                     end);
-}
+};
 
 // What the entries of a row of bins point at, in one vectorisable pass.
 TENSORFLOW_EXT_INLINE bool FindElements(const RoiPoolDims& dims,
@@ -154,11 +141,13 @@ TENSORFLOW_EXT_INLINE bool FindElements(const RoiPoolDims& dims,
   return true;
 }
 
-TENSORFLOW_EXT_AVX2 bool FindElementsAvx2(const RoiPoolDims& dims,
-                                          const int32_t* argmax,
-                                          ElementRange* elements) {
-  return FindElements(dims, argmax, elements);
-}
+struct FindElementsLoop {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static bool Run(RoiPoolDims dims, const int32_t* argmax,
+                                        ElementRange* elements) {
+    return FindElements(dims, argmax, elements);
+  }
+};
 
 // Scatter and gather wait for memory: the baseline is as fast.
 
@@ -220,17 +209,15 @@ void RoiPoolCpu(NumericType type, const RoiPoolDims& dims, float spatial_scale,
                 int32_t* argmax, int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const auto pool = HasAvx2() ? PoolRowsAvx2<T> : PoolRowsBaseline<T>;
-    pool(dims, spatial_scale, static_cast<const T*>(data),
-         static_cast<const T*>(rois), static_cast<T*>(pooled), argmax, begin,
-         end);
+    RunBest<PoolRows<T>>(dims, spatial_scale, static_cast<const T*>(data),
+                         static_cast<const T*>(rois), static_cast<T*>(pooled),
+                         argmax, begin, end);
   });
 }
 
 bool ArgmaxElements(const RoiPoolDims& dims, const int32_t* argmax_row,
                     ElementRange* elements) {
-  return HasAvx2() ? FindElementsAvx2(dims, argmax_row, elements)
-                   : FindElements(dims, argmax_row, elements);
+  return RunBest<FindElementsLoop>(dims, argmax_row, elements);
 }
 
 void RoiPoolGradCpu(NumericType type, const RoiPoolDims& dims,

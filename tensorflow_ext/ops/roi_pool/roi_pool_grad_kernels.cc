@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor_util.h"
 #include "tensorflow/core/util/determinism.h"
+#include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
@@ -27,36 +27,10 @@ using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
-using tensorflow::thread::ThreadPool;
 
 const int32_t* Argmax(const Tensor& tensor) {
   return static_cast<const int32_t*>(Data(tensor));
 }
-
-ThreadPool* Workers(OpKernelContext* context) {
-  return context->device()->tensorflow_cpu_worker_threads()->workers;
-}
-
-// `cost` is that of one unit of work, in cycles.
-ThreadPool::SchedulingParams Schedule(int64_t cost) {
-  return ThreadPool::SchedulingParams::Adaptive(cost);
-}
-
-// Keeps the smallest of the rows that were reported, for an error that does not
-// depend on the number of threads.
-class FirstRow {
- public:
-  void Report(int64_t row) {
-    int64_t first = first_.load();
-    while (row < first && !first_.compare_exchange_weak(first, row)) {
-    }
-  }
-  bool found() const { return first_ != INT64_MAX; }
-  int64_t row() const { return first_; }
-
- private:
-  std::atomic<int64_t> first_{INT64_MAX};
-};
 
 // ----- RoiPoolGrad -----
 
@@ -132,8 +106,8 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
     const int64_t cost = (dims.image_size() + 4 * dims.pooled_size()) / parts;
     const bool apart =
         type_ == NumericType::kHalf || type_ == NumericType::kBfloat16;
-    Workers(context)->ParallelFor(
-        dims.images * parts, Schedule(cost), [&](int64_t first, int64_t last) {
+    Parallel(
+        context, dims.images * parts, cost, [&](int64_t first, int64_t last) {
           std::unique_ptr<float[]> sums;
           if (apart) sums.reset(new float[dims.image_size() / parts + 1]);
           for (int64_t k = first; k < last; ++k) {
@@ -160,20 +134,20 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
                             const int32_t* argmax,
                             std::vector<ElementRange>* elements) const {
     elements->resize(dims.rois * dims.pooled_height);
-    FirstRow wrong;
-    Workers(context)->ParallelFor(
-        elements->size(), Schedule(dims.row_size()),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t row = begin; row < end; ++row) {
-            if (!ArgmaxElements(dims, argmax + row * dims.row_size(),
-                                &(*elements)[row])) {
-              wrong.Report(row);
-              return;
-            }
-          }
-        });
-    return wrong.found() ? ArgmaxError(type_string(), dims, argmax, wrong.row())
-                         : absl::OkStatus();
+    FirstIndex wrong;
+    Parallel(context, elements->size(), dims.row_size(),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t row = begin; row < end; ++row) {
+                 if (!ArgmaxElements(dims, argmax + row * dims.row_size(),
+                                     &(*elements)[row])) {
+                   wrong.Report(row);
+                   return;
+                 }
+               }
+             });
+    return wrong.found()
+               ? ArgmaxError(type_string(), dims, argmax, wrong.index())
+               : absl::OkStatus();
   }
 };
 
@@ -219,21 +193,20 @@ class RoiPoolGradGradCpuOp final : public RoiPoolGradGradOp {
     OP_REQUIRES_OK(context,
                    ReadImages(type_string(), type_, dims, rois, &images));
     if (dims.pooled_size() == 0) return;
-    FirstRow wrong;
-    Workers(context)->ParallelFor(
-        dims.rois * dims.pooled_height, Schedule(4 * dims.row_size()),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t row = begin; row < end; ++row) {
-            if (!RoiPoolGradGradCpu(type_, dims, gradients,
-                                    images[row / dims.pooled_height], argmax,
-                                    row, backprops)) {
-              wrong.Report(row);
-              return;
-            }
-          }
-        });
+    FirstIndex wrong;
+    Parallel(context, dims.rois * dims.pooled_height, 4 * dims.row_size(),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t row = begin; row < end; ++row) {
+                 if (!RoiPoolGradGradCpu(type_, dims, gradients,
+                                         images[row / dims.pooled_height],
+                                         argmax, row, backprops)) {
+                   wrong.Report(row);
+                   return;
+                 }
+               }
+             });
     OP_REQUIRES(context, !wrong.found(),
-                ArgmaxError(type_string(), dims, argmax, wrong.row()));
+                ArgmaxError(type_string(), dims, argmax, wrong.index()));
   }
 };
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool_attributes.h"
@@ -23,7 +24,6 @@ using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
-using tensorflow::thread::ThreadPool;
 
 class RoiPoolOp : public OpKernel {
  public:
@@ -73,13 +73,11 @@ class RoiPoolCpuOp final : public RoiPoolOp {
     if (dims.pooled_size() == 0) return;
     // How many pixels a bin covers is the regions' affair: a guess.
     constexpr int64_t kPixelsOfABin = 16;
-    context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(
-        dims.rois * dims.pooled_height,
-        ThreadPool::SchedulingParams::Adaptive(dims.row_size() * kPixelsOfABin),
-        [&](int64_t begin, int64_t end) {
-          RoiPoolCpu(type_, dims, attributes_.spatial_scale, data, rois, pooled,
-                     argmax, begin, end);
-        });
+    Parallel(context, dims.rois * dims.pooled_height,
+             dims.row_size() * kPixelsOfABin, [&](int64_t begin, int64_t end) {
+               RoiPoolCpu(type_, dims, attributes_.spatial_scale, data, rois,
+                          pooled, argmax, begin, end);
+             });
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 #if TENSORFLOW_EXT_CUDA
 #include "tensorflow_ext/kernels/gpu_stream.h"
@@ -65,18 +66,16 @@ class ZeroOutCpuOp : public ZeroOutOp {
   void ZeroOut(OpKernelContext* context, const void* input, void* output,
                int64_t kept, int64_t size) override {
     if (output != input) memcpy(output, input, kept);
-    using tensorflow::thread::ThreadPool;
     // memset writes some 4 bytes a cycle to memory: a unit of work is 4.
     constexpr int64_t kUnit = 4;
     char* const rest = static_cast<char*>(output) + kept;
     const int64_t rest_size = size - kept;
-    context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(
-        (rest_size + kUnit - 1) / kUnit,
-        ThreadPool::SchedulingParams::Adaptive(1),
-        [=](int64_t begin, int64_t end) {
-          begin *= kUnit;
-          memset(rest + begin, 0, std::min(end * kUnit, rest_size) - begin);
-        });
+    Parallel(context, (rest_size + kUnit - 1) / kUnit, 1,
+             [=](int64_t begin, int64_t end) {
+               begin *= kUnit;
+               memset(rest + begin, 0,
+                      std::min(end * kUnit, rest_size) - begin);
+             });
   }
 };
 REGISTER_KERNEL_BUILDER(Name("TfExt>ZeroOut").Device(DEVICE_CPU), ZeroOutCpuOp);

@@ -10,20 +10,22 @@ import pathlib
 import subprocess
 import sys
 
-import checks
 import device as device_module
+import families
 import large_checks
 import numpy as np
+import pointwise_checks
 import pytest
 import references
-import roi_checks
+import roi_pool_checks
+import roi_pool_kernel
 import timing
 from device import Device
 from numeric import BFLOAT16, FLOAT, HALF
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _LIBRARY = _HERE / "libkernels_host.so"
-_CHECKS = dict([*checks.all_checks(), *roi_checks.all_checks()])
+_CHECKS = dict(families.all_checks())
 _LARGE = dict(large_checks.all_checks())
 
 
@@ -57,11 +59,11 @@ def test_wrong_value_is_found(device: Device) -> None:
     for kernel in references.ELEMENTWISE:
         wrong = dataclasses.replace(kernel, function=_one_more(kernel.function))
         with pytest.raises(AssertionError, match="wrong, first at"):
-            checks._elementwise(device, wrong, FLOAT)
+            pointwise_checks._elementwise(device, wrong, FLOAT)
     for kernel in references.BROADCAST:
         wrong = dataclasses.replace(kernel, function=_one_more(kernel.function))
         with pytest.raises(AssertionError, match="wrong, first at"):
-            checks._broadcast(device, wrong, HALF)
+            pointwise_checks._broadcast(device, wrong, HALF)
 
 
 def _one_more(function: references.Function) -> references.Function:
@@ -75,13 +77,13 @@ def test_wrong_last_bit_is_found(device: Device) -> None:
     )
     double = kernel.types[-1]
     with pytest.raises(AssertionError, match="wrong, first at"):
-        checks._elementwise(device, wrong, double)
+        pointwise_checks._elementwise(device, wrong, double)
 
 
 def test_wrong_gradient_is_found(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = references.roi_pool_grad
+    right = roi_pool_kernel.roi_pool_grad
 
     def wrong(gradients: np.ndarray, *rest: object) -> np.ndarray:
         """Forgets the first of the gradients."""
@@ -89,9 +91,9 @@ def test_wrong_gradient_is_found(
         gradients[0] = 0
         return right(gradients, *rest)
 
-    monkeypatch.setattr(references, "roi_pool_grad", wrong)
+    monkeypatch.setattr(roi_pool_kernel, "roi_pool_grad", wrong)
     with pytest.raises(AssertionError, match="deterministic gradient"):
-        roi_checks._check(device, roi_checks._PROBLEMS[1], FLOAT)
+        roi_pool_checks._check(device, roi_pool_checks._PROBLEMS[1], FLOAT)
 
 
 @pytest.mark.parametrize("where", ["in front of", "behind"])

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import kernels
 import numpy as np
 import references
-from checks import Check, assert_close, generator, random_values
+import roi_pool_kernel
+from checking import Check, assert_close, generator, random_values
 from device import Device
-from kernels import RoiPool
 from numeric import FLOAT, HALF
 from references import Kernel
+from roi_pool_kernel import RoiPool
 
 _BEYOND = 2**31
 _PERIOD = 2**24 - 3  # prime
@@ -102,10 +103,12 @@ def _roi_data(device: Device) -> None:
     data = pattern[elements % _PERIOD].reshape(-1, *image_shape)
     rois = np.tile(np.array([0, 1, 1, 6, 7], np.float32), (used.size, 1))
     rois[:, 0] = np.arange(used.size)
-    pooled, argmax = references.roi_pool(data.astype(np.float64), rois, 1.0, (3, 2))
+    pooled, argmax = roi_pool_kernel.roi_pool(
+        data.astype(np.float64), rois, 1.0, (3, 2)
+    )
     gradients = random.integers(-8, 8, pooled.shape).astype(np.float32)
-    flat = references.roi_elements(rois, argmax, data.shape)
-    expected = references.roi_pool_grad(gradients, flat, data.shape)
+    flat = roi_pool_kernel.roi_elements(rois, argmax, data.shape)
+    expected = roi_pool_kernel.roi_pool_grad(gradients, flat, data.shape)
     rois[:, 0] = used
     op = RoiPool(device, FLOAT, (images, *image_shape), used.size, (3, 2))
     with device.memory():
@@ -144,7 +147,7 @@ def _roi_pooled(device: Device) -> None:
     data = random_values(random, HALF, shape)
     rois = np.array([[0, 0, 0, 6, 5], [0, 2, 1, 4, 9], [0, -3, 3, 3, 3]], np.float16)
     values = rois.astype(np.float32)
-    pooled, argmax = references.roi_pool(HALF.decode(data), values, 1.0, bins)
+    pooled, argmax = roi_pool_kernel.roi_pool(HALF.decode(data), values, 1.0, bins)
     with device.memory():
         op = RoiPool(device, HALF, shape, count, bins)
         arguments = device.upload(data), device.tile(rois, 5 * count)

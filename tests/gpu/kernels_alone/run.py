@@ -18,10 +18,10 @@ import sys
 import time
 from collections.abc import Iterator
 
-import checks
+import families
 import large_checks
-import roi_checks
 import timing
+from checking import Check
 from device import Device, DeviceError, NoDeviceError, find_library
 
 EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
@@ -45,9 +45,8 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _all_checks(arguments: argparse.Namespace) -> Iterator[tuple[str, checks.Check]]:
-    yield from checks.all_checks()
-    yield from roi_checks.all_checks()
+def _all_checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Check]]:
+    yield from families.all_checks()
     if not arguments.no_large:
         yield from large_checks.all_checks()
 

@@ -1,54 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kernel against its reference: shapes, alignments, types, odd values."""
+"""Elementwise and broadcasting kernels and ZeroOut against their references:
+shapes, alignments, types, odd values."""
 
 import functools
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Iterator
 
 import kernels
 import numpy as np
 import references
+from checking import Check, assert_close, generator, random_values
 from device import Device
 from numeric import FLOATING, NUMERIC, NumericType
 from references import Kernel
-
-Check = Callable[[Device], None]
+from rows import Row, random_buffer
 
 # Around the pack of 16 bytes, the warp, the block, and beyond some blocks.
 _SIZES = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 255, 256, 257, 2049, 65551)
 # Elements by which inputs and output are off the alignment, the last the output.
 _OFFSETS = ((0, 0, 0), (1, 1, 1), (7, 7, 7), (0, 1, 2), (3, 3, 0))
 _SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
-
-
-def generator(*what: object) -> np.random.Generator:
-    """Random numbers that depend on nothing but what they are for."""
-    return np.random.default_rng(zlib.crc32(repr(what).encode()))
-
-
-def random_values(
-    random: np.random.Generator,
-    dtype: NumericType,
-    shape: tuple[int, ...],
-    special: Sequence[float] = (),
-) -> np.ndarray:
-    """Values as they are stored: ties of rounding, and special ones among them."""
-    if not dtype.is_floating:
-        values = random.integers(-50, 50, shape)
-        if special:
-            limits = np.iinfo(dtype.storage)
-            extremes = np.array([0, -1, limits.min, limits.max])
-            values = np.where(
-                random.random(shape) < 0.1, random.choice(extremes, shape), values
-            )
-        return values.astype(dtype.storage)
-    values = 3 * random.standard_normal(shape)
-    quarters = np.round(4 * values) / 4
-    values = np.where(random.random(shape) < 0.5, quarters, values)
-    if special:
-        chosen = random.choice(np.array(special), shape)
-        values = np.where(random.random(shape) < 0.1, chosen, values)
-    return dtype.encode(values)
 
 
 def _special(kernel: Kernel, dtype: NumericType) -> tuple[float, ...]:
@@ -58,42 +29,6 @@ def _special(kernel: Kernel, dtype: NumericType) -> tuple[float, ...]:
     if largest is None and dtype.is_floating:
         largest = float(np.finfo(dtype.storage).max)
     return (*_SPECIAL, largest or 0.0, dtype.tiniest, -dtype.tiniest)
-
-
-def assert_close(
-    what: str,
-    dtype: NumericType,
-    stored: np.ndarray,
-    expected: np.ndarray,
-    roundoffs: float = 0,
-    slack: np.ndarray | float = 0,
-) -> None:
-    """Fails where a result is further from `expected` than it may be.
-
-    Args:
-      what: For the message.
-      dtype: The type of `stored`.
-      stored: The kernel's output.
-      expected: Values of that type.
-      roundoffs: Allowed distance, relative to `expected`; 0: none at all.
-      slack: Allowed distance besides.
-    """
-    actual = dtype.decode(stored)
-    assert actual.shape == expected.shape, f"{what}: {actual.shape}"
-    same = (actual == expected) | ((actual != actual) & (expected != expected))
-    with np.errstate(invalid="ignore", over="ignore"):
-        allowed = roundoffs * np.maximum(
-            dtype.roundoff * np.abs(expected), dtype.tiniest
-        )
-        near = np.abs(actual - expected) <= (allowed if roundoffs else 0) + slack
-    near &= np.isfinite(actual) & np.isfinite(expected)
-    wrong = np.argwhere(~(same | near))
-    if wrong.size:
-        first = tuple(wrong[0])
-        raise AssertionError(
-            f"{what}: {len(wrong)} of {actual.size} wrong, first at {first}: "
-            f"{actual[first]!r}, expected {expected[first]!r}"
-        )
 
 
 def _elementwise(device: Device, kernel: Kernel, dtype: NumericType) -> None:
@@ -247,7 +182,7 @@ def _streams(device: Device) -> None:
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
-    """(name, check) for everything but RoiPool and large tensors."""
+    """(name, check) for elementwise and broadcasting kernels and ZeroOut."""
     yield "streams", _streams
     for kernel in references.ELEMENTWISE:
         for dtype in kernel.types:
@@ -262,3 +197,72 @@ def all_checks() -> Iterator[tuple[str, Check]]:
             yield name, partial(_in_place_broadcast, kernel=kernel, dtype=dtype)
     for dtype in NUMERIC:
         yield f"ZeroOut {dtype.name}", functools.partial(_zero_out, dtype=dtype)
+
+
+def _same_shapes(device: Device, size: int) -> Iterator[Row]:
+    """The kernels whose tensors all have the same shape; one row at a time."""
+    for kernel in (*references.ELEMENTWISE, *references.BROADCAST):
+        for dtype in kernel.types:
+            count = size // dtype.storage.itemsize
+            with device.memory():
+                inputs = [
+                    random_buffer(device, dtype, count) for _ in range(kernel.arity)
+                ]
+                output = device.empty(count, dtype.storage)
+                if kernel in references.ELEMENTWISE:
+                    arguments = kernel.name, kernel.attributes, dtype, inputs, output
+                    work = functools.partial(kernels.elementwise, device, *arguments)
+                else:
+                    shapes = ((count,),) * (kernel.arity + 1)
+                    work = functools.partial(
+                        kernels.broadcast,
+                        device,
+                        kernel.name,
+                        dtype,
+                        inputs,
+                        output,
+                        shapes,
+                    )
+                total = (kernel.arity + 1) * output.size
+                yield Row(kernel.name, dtype.name, total, work)
+
+
+def _outer(device: Device, size: int) -> Iterator[Row]:
+    """The broadcasting kernels of a row and a column."""
+    for kernel in references.BROADCAST:
+        for dtype in kernel.types:
+            side = math.isqrt(size // dtype.storage.itemsize)
+            shapes: list[tuple[int, ...]] = [(side, 1), (side,), (side, side)]
+            if kernel.arity == 3:
+                shapes.insert(0, (side, side))
+            with device.memory():
+                *inputs, output = (
+                    random_buffer(device, dtype, math.prod(shape)) for shape in shapes
+                )
+                work = functools.partial(
+                    kernels.broadcast,
+                    device,
+                    kernel.name,
+                    dtype,
+                    inputs,
+                    output,
+                    shapes,
+                )
+                total = output.size + sum(buffer.size for buffer in inputs)
+                yield Row(f"{kernel.name}, row by column", dtype.name, total, work)
+
+
+def _zero_out_rows(device: Device, size: int) -> Iterator[Row]:
+    for dtype in NUMERIC:
+        with device.memory():
+            values = random_buffer(device, dtype, size // dtype.storage.itemsize)
+            output = device.empty(values.count, dtype.storage)
+            work = functools.partial(kernels.zero_out, device, values, output)
+            yield Row("ZeroOut", dtype.name, output.size, work)
+
+
+def timing_rows(device: Device, size: int) -> Iterator[Row]:
+    """The rows of these kernels for tensors of `size` bytes."""
+    yield from _same_shapes(device, size)
+    yield from _outer(device, size)
+    yield from _zero_out_rows(device, size)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launchers of the kernels as plain C, by the functor's name: kernels.py
+// The launchers of elementwise and broadcasting kernels and of ZeroOut as plain
+// C, by the functor's name: kernels.py
 // calls them. Types are NumericTypes. They return a cudaError_t as an int, 0
 // for success, and kUnknown where they launched nothing because there is no
 // such functor or the shapes do not broadcast.
@@ -16,7 +17,6 @@
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
 #include "tensorflow_ext/ops/relu/relu.h"
-#include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 #include "tensorflow_ext/ops/round_straight_through/round_straight_through.h"
 #include "tensorflow_ext/ops/scale_gradient/scale_gradient.h"
 #include "tensorflow_ext/ops/sign_straight_through/sign_straight_through.h"
@@ -92,10 +92,6 @@ struct {
 
 constexpr int kMaxArity = 3;
 
-RoiPoolDims RoiDims(const int64_t* dims) {
-  return {dims[0], dims[1], dims[2], dims[3], dims[4], dims[5], dims[6]};
-}
-
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -137,40 +133,6 @@ int Kernel_ZeroOut(const void* input, void* output, int64_t kept, int64_t size,
 
 int Kernel_Clear(void* output, int64_t size, void* stream) {
   return LaunchClear(output, size, stream);
-}
-
-// `dims` are the members of RoiPoolDims, in order.
-
-int Kernel_RoiPool(int32_t type, const int64_t* dims, float spatial_scale,
-                   const void* data, const void* rois, void* pooled,
-                   int32_t* argmax, void* stream) {
-  return LaunchRoiPool(static_cast<NumericType>(type), RoiDims(dims),
-                       spatial_scale, data, rois, pooled, argmax, stream);
-}
-
-int Kernel_RoiPoolGrad(int32_t type, const int64_t* dims, const void* gradients,
-                       const void* rois, const int32_t* argmax, float* sums,
-                       void* backprops, void* stream) {
-  return LaunchRoiPoolGrad(static_cast<NumericType>(type), RoiDims(dims),
-                           gradients, rois, argmax, sums, backprops, stream);
-}
-
-// `elements` has room for rois * (1 + pooled_height) pairs of int32.
-int Kernel_RoiPoolGradDeterministic(int32_t type, const int64_t* dims,
-                                    const void* gradients, const void* rois,
-                                    const int32_t* argmax, void* elements,
-                                    void* backprops, void* stream) {
-  return LaunchRoiPoolGradDeterministic(
-      static_cast<NumericType>(type), RoiDims(dims), gradients, rois, argmax,
-      static_cast<ElementRange*>(elements), backprops, stream);
-}
-
-int Kernel_RoiPoolGradGrad(int32_t type, const int64_t* dims,
-                           const void* gradients, const void* rois,
-                           const int32_t* argmax, void* backprops,
-                           void* stream) {
-  return LaunchRoiPoolGradGrad(static_cast<NumericType>(type), RoiDims(dims),
-                               gradients, rois, argmax, backprops, stream);
 }
 
 }  // extern "C"

@@ -3,14 +3,16 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Iterator
 
 import numpy as np
-import references
-from checks import Check, assert_close, generator, random_values
+import roi_pool_kernel
+from checking import Check, assert_close, generator, random_values
 from device import Device
-from kernels import RoiPool
 from numeric import FLOATING, NumericType
+from roi_pool_kernel import RoiPool
+from rows import Row, random_buffer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +68,7 @@ def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
     data = random_values(random, dtype, problem.data, (np.nan, -np.inf, 0.0))
     rois = _rois(random, problem, dtype)
     values = dtype.decode(rois).astype(dtype.compute)
-    pooled, argmax = references.roi_pool(
+    pooled, argmax = roi_pool_kernel.roi_pool(
         dtype.decode(data), values, problem.scale, problem.bins
     )
     with device.memory():
@@ -86,7 +88,7 @@ def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
             mistakes = random.choice([-2, -(2**31), 2**31 - 1, 1], argmax.shape)
             mistaken = random.random(argmax.shape) < 0.05
             argmax = np.where(mistaken, mistakes, argmax).astype(np.int32)
-        elements = references.roi_elements(values, argmax, problem.data)
+        elements = roi_pool_kernel.roi_elements(values, argmax, problem.data)
         _check_gradients(device, op, dtype, rois, argmax, elements)
 
 
@@ -104,7 +106,7 @@ def _check_gradients(
     rois_on_device, argmax_on_device = device.upload(rois), device.upload(argmax)
 
     # In order: the same to the last bit as a sum in the compute type.
-    in_order = references.roi_pool_grad(
+    in_order = roi_pool_kernel.roi_pool_grad(
         exact.astype(dtype.compute), elements, op.data_shape
     )
     arguments = device.upload(gradients, 1), rois_on_device, argmax_on_device
@@ -114,9 +116,9 @@ def _check_gradients(
     assert_close("deterministic gradient", dtype, result, dtype.round(in_order))
 
     # In any order: off by a rounding for each term, then by one of the type.
-    total = references.roi_pool_grad(exact, elements, op.data_shape)
-    terms = references.roi_pool_grad(np.ones_like(exact), elements, op.data_shape)
-    sizes = references.roi_pool_grad(np.abs(exact), elements, op.data_shape)
+    total = roi_pool_kernel.roi_pool_grad(exact, elements, op.data_shape)
+    terms = roi_pool_kernel.roi_pool_grad(np.ones_like(exact), elements, op.data_shape)
+    sizes = roi_pool_kernel.roi_pool_grad(np.abs(exact), elements, op.data_shape)
     slack = np.maximum(terms - 1, 0) * sizes * np.finfo(dtype.compute).eps
     backprops = device.empty(op.data_shape, dtype.storage, 1)
     op.grad(False, *arguments, op.scratch(deterministic=False), backprops)
@@ -124,7 +126,7 @@ def _check_gradients(
     assert_close("gradient", dtype, result, dtype.round(total), 2, slack)
 
     upstream = random_values(random, dtype, op.data_shape)
-    expected = references.roi_pool_grad_grad(dtype.decode(upstream), elements)
+    expected = roi_pool_kernel.roi_pool_grad_grad(dtype.decode(upstream), elements)
     backprops = device.empty(op.pooled_shape, dtype.storage, 1)
     op.grad_grad(
         device.upload(upstream, 1), rois_on_device, argmax_on_device, backprops
@@ -190,3 +192,39 @@ def all_checks() -> Iterator[tuple[str, Check]]:
             name = f"RoiPool {dtype.name} {problem.data}, {problem.rois} rois"
             yield name, functools.partial(_check, problem=problem, dtype=dtype)
     yield "RoiPoolGrad repeatable", _repeatable
+
+
+def timing_rows(device: Device, size: int) -> Iterator[Row]:
+    """Feature maps of [2, 50, 76, C] and 512 regions a map, 7 x 7 bins."""
+    random = generator("timing", "rois")
+    images, height, width, regions, bins = 2, 50, 76, 1024, (7, 7)
+    for dtype in FLOATING:
+        pooled_bytes = regions * bins[0] * bins[1] * dtype.storage.itemsize
+        channels = min(1024, max(1, size // pooled_bytes))
+        corners = np.sort(random.random((regions, 2, 2)), axis=1).reshape(regions, 4)
+        rois = np.empty((regions, 5))
+        rois[:, 0] = random.integers(0, images, regions)
+        rois[:, 1:] = np.round(corners * [width, height, width, height])
+        with device.memory():
+            shape = (images, height, width, channels)
+            op = RoiPool(device, dtype, shape, regions, bins)
+            data = random_buffer(device, dtype, math.prod(shape))
+            on_device = device.upload(dtype.encode(rois))
+            pooled = device.empty(op.pooled_shape, dtype.storage)
+            argmax = device.empty(op.pooled_shape, np.int32)
+            forward = functools.partial(
+                op.forward, 1.0, data, on_device, pooled, argmax
+            )
+            forward()
+            total = data.size + on_device.size + pooled.size + argmax.size
+            name = f"{dtype.name}, C = {channels}"
+            yield Row("RoiPool", name, total, forward)
+            for deterministic in (False, True):
+                scratch = op.scratch(deterministic)
+                work = functools.partial(
+                    op.grad, deterministic, pooled, on_device, argmax, scratch, data
+                )
+                kind = ", deterministic" if deterministic else ""
+                yield Row(f"RoiPoolGrad{kind}", name, total, work)
+            work = functools.partial(op.grad_grad, data, on_device, argmax, pooled)
+            yield Row("RoiPoolGradGrad", name, total, work)

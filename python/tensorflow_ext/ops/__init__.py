@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function for each op.
+
+They behave as TensorFlow's own functions: eagerly they return tensors, in a
+graph they add a node. Inputs are tensors or what tf.convert_to_tensor takes.
+`F` stands for half, bfloat16, float and double; half and bfloat16 are computed
+in float. NaN propagates and empty tensors work unless something else is said.
+
+Errors: tf.errors.InvalidArgumentError (ValueError while a graph is built) names
+the argument, its value and what was expected; an unsupported type is a TypeError
+or tf.errors.InvalidArgumentError.
+"""
+
+from tensorflow_ext.ops import (
+    activations,
+    arithmetic,
+    gradient_modifiers,
+    regions,
+    zeroing,
+)
+from tensorflow_ext.ops.activations import *
+from tensorflow_ext.ops.arithmetic import *
+from tensorflow_ext.ops.gradient_modifiers import *
+from tensorflow_ext.ops.regions import *
+from tensorflow_ext.ops.zeroing import *
+
+__all__: list[str] = []
+__all__ += activations.__all__
+__all__ += arithmetic.__all__
+__all__ += gradient_modifiers.__all__
+__all__ += regions.__all__
+__all__ += zeroing.__all__

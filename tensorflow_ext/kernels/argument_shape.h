@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks of the arguments' shapes, with one wording for kernels, XLA lowerings
+// and shape functions:
+//
+//   TfExt>RoiPool: argument 'data' has shape [3], expected [N, H, W, C]
+//
+// All are InvalidArgument. `op` is the op's name, `name` an argument's, and
+// `expected` says what was, with what to do about it where that is not plain.
+
+#ifndef TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
+#define TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+
+namespace tensorflow_ext {
+
+inline absl::Status ShapeError(absl::string_view op, absl::string_view name,
+                               absl::string_view shape,
+                               absl::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat(op, ": argument '", name,
+                                                 "' has shape ", shape,
+                                                 ", expected ", expected));
+}
+
+// In kernels and lowerings, where shapes are known.
+inline absl::Status ShapeError(absl::string_view op, absl::string_view name,
+                               const tensorflow::TensorShape& shape,
+                               absl::string_view expected) {
+  return ShapeError(op, name, shape.DebugString(), expected);
+}
+
+inline absl::Status CheckRank(absl::string_view op, absl::string_view name,
+                              const tensorflow::TensorShape& shape, int rank,
+                              absl::string_view expected) {
+  if (shape.dims() == rank) return absl::OkStatus();
+  return ShapeError(op, name, shape, expected);
+}
+
+// `like` names the argument or output that has the `wanted` shape.
+inline absl::Status CheckShapeOf(absl::string_view op, absl::string_view name,
+                                 const tensorflow::TensorShape& shape,
+                                 absl::string_view like,
+                                 const tensorflow::TensorShape& wanted) {
+  if (shape == wanted) return absl::OkStatus();
+  return ShapeError(
+      op, name, shape,
+      absl::StrCat("that of '", like, "', ", wanted.DebugString()));
+}
+
+// In shape functions, where ranks and sizes may be unknown. On success *shape
+// is input `index` with the rank, or with what is known of both shapes.
+inline absl::Status InferRank(tensorflow::shape_inference::InferenceContext* c,
+                              absl::string_view op, absl::string_view name,
+                              int index, int rank, absl::string_view expected,
+                              tensorflow::shape_inference::ShapeHandle* shape) {
+  if (c->WithRank(c->input(index), rank, shape).ok()) return absl::OkStatus();
+  return ShapeError(op, name, c->DebugString(c->input(index)), expected);
+}
+
+inline absl::Status InferShapeOf(
+    tensorflow::shape_inference::InferenceContext* c, absl::string_view op,
+    absl::string_view name, int index, absl::string_view like,
+    tensorflow::shape_inference::ShapeHandle wanted,
+    tensorflow::shape_inference::ShapeHandle* shape) {
+  if (c->Merge(c->input(index), wanted, shape).ok()) return absl::OkStatus();
+  return ShapeError(
+      op, name, c->DebugString(c->input(index)),
+      absl::StrCat("that of '", like, "', ", c->DebugString(wanted)));
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work shared out over TensorFlow's threads.
+
+#ifndef TENSORFLOW_EXT_KERNELS_PARALLEL_H_
+#define TENSORFLOW_EXT_KERNELS_PARALLEL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/platform/threadpool.h"
+
+namespace tensorflow_ext {
+
+// The threads that kernels on the CPU share.
+inline tensorflow::thread::ThreadPool* Workers(
+    tensorflow::OpKernelContext* context) {
+  return context->device()->tensorflow_cpu_worker_threads()->workers;
+}
+
+// Calls fn(begin, end) for parts of [0, units), side by side. `cost` is that of
+// one unit, in cycles; little work stays on this thread.
+template <typename Fn>
+void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost,
+              Fn&& fn) {
+  if (units <= 0) return;
+  using tensorflow::thread::ThreadPool;
+  Workers(context)->ParallelFor(
+      units, ThreadPool::SchedulingParams::Adaptive(cost < 1 ? 1 : cost),
+      std::forward<Fn>(fn));
+}
+
+// The smallest of the indices that threads report: an error that names it does
+// not depend on their number.
+class FirstIndex {
+ public:
+  void Report(int64_t index) {
+    int64_t first = first_.load();
+    while (index < first && !first_.compare_exchange_weak(first, index)) {
+    }
+  }
+  bool found() const { return first_ != INT64_MAX; }
+  int64_t index() const { return first_; }
+
+ private:
+  std::atomic<int64_t> first_{INT64_MAX};
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_KERNELS_PARALLEL_H_

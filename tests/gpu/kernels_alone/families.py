@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels' families: a module each, with its checks and its rows of the table
+of times. A new family is a line here."""
+
+from collections.abc import Iterator
+
+import pointwise_checks
+import roi_pool_checks
+from checking import Check
+from device import Device
+from rows import Row
+
+_FAMILIES = (
+    pointwise_checks,
+    roi_pool_checks,
+)
+
+
+def all_checks() -> Iterator[tuple[str, Check]]:
+    """(name, check) for every kernel; large tensors are in large_checks."""
+    for family in _FAMILIES:
+        yield from family.all_checks()
+
+
+def timing_rows(device: Device, size: int) -> Iterator[Row]:
+    """Every kernel's rows for tensors of `size` bytes, one at a time: its buffers
+    live until the next is asked for."""
+    for family in _FAMILIES:
+        yield from family.timing_rows(device, size)

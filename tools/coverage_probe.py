@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "gradients"), str(ROOT / "tools")]
 
 from c_client import Client, ClientError, Graph, tensorflow_dir  # noqa: E402
-from op_instances import instances, types_of  # noqa: E402
+from op_instances import FUNCTIONS, instances, types_of  # noqa: E402
 from tensorflow.core.framework import (  # noqa: E402
     graph_pb2,
     node_def_pb2,
@@ -46,7 +46,7 @@ def _graph(
     client: Client, op_def: op_def_pb2.OpDef, node: node_def_pb2.NodeDef
 ) -> tuple[Graph, list[str], list[str]]:
     """A graph with the op on placeholders; its differentiable ys and xs."""
-    graph_def = graph_pb2.GraphDef()
+    graph_def = graph_pb2.GraphDef(library=FUNCTIONS)
     node.name = "op"
     xs = []
     for i, kind in enumerate(types_of(list(op_def.input_arg), op_def, node)):

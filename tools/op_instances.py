@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tensorflow.core.framework import (
+    attr_value_pb2,
+    function_pb2,
     node_def_pb2,
     op_def_pb2,
     tensor_shape_pb2,
@@ -25,11 +27,45 @@ _GIVEN: dict[str, list] = {
     "rates": [[1, 1, 1, 1]],
     "padding": [b"VALID"],
 }
+
+
+def _function(
+    name: str, nodes: dict[str, tuple[str, list[str]]], results: dict[str, int]
+) -> function_pb2.FunctionDef:
+    """A function of two floats; `nodes` are its float ops with their inputs, and
+    `results` the nodes that it returns, with their types."""
+    function = function_pb2.FunctionDef()
+    function.signature.name = name
+    for argument in ("x", "y"):
+        function.signature.input_arg.add(name=argument, type=types_pb2.DT_FLOAT)
+    for node, (op, inputs) in nodes.items():
+        made = function.node_def.add(name=node, op=op, input=inputs)
+        made.attr["T"].type = types_pb2.DT_FLOAT
+    for node, kind in results.items():
+        function.signature.output_arg.add(name=f"{node}_result", type=kind)
+        function.ret[f"{node}_result"] = f"{node}:z:0"
+    return function
+
+
+_FORMULA, _TEST = "probe_formula", "probe_test"
+# Functions for the ops that call some: (x, y) -> (x y, x - y) and x < y.
+FUNCTIONS = function_pb2.FunctionDefLibrary(
+    function=[
+        _function(
+            _FORMULA,
+            {"product": ("Mul", ["x", "y"]), "difference": ("Sub", ["x", "y"])},
+            {"product": types_pb2.DT_FLOAT, "difference": types_pb2.DT_FLOAT},
+        ),
+        _function(_TEST, {"less": ("Less", ["x", "y"])}, {"less": types_pb2.DT_BOOL}),
+    ]
+)
 # The same by the attribute's kind.
 _OF_KIND = {
     "bool": True,
     "float": 1.0,
+    "func": attr_value_pb2.NameAttrList(name=_FORMULA),
     "list(float)": [1.0],
+    "list(func)": [attr_value_pb2.NameAttrList(name=_FORMULA)] * 2,
     "list(int)": [1, 1],
     "shape": tensor_shape_pb2.TensorShapeProto(unknown_rank=True),
     "string": b"x",
@@ -47,6 +83,9 @@ _GIVEN_FOR: dict[str, dict[str, list]] = {
     "MaxPool3D": _WINDOWS_3D,
     "MaxPool3DGrad": _WINDOWS_3D,
     "MaxPool3DGradGrad": _WINDOWS_3D,
+}
+_GIVEN_FOR["StatelessWhile"] = _GIVEN_FOR["While"] = {
+    "cond": [attr_value_pb2.NameAttrList(name=_TEST)],
 }
 _GIVEN_FOR["RaggedTensorToTensor"] = {
     "row_partition_types": [[b"FIRST_DIM_SIZE", b"ROW_SPLITS"]],
@@ -81,10 +120,11 @@ def _choices(op: str, attribute: op_def_pb2.OpDef.AttrDef) -> list:
 def _set(node: node_def_pb2.NodeDef, name: str, kind: str, value: object) -> None:
     target = node.attr[name]
     fields = {"type": "type", "int": "i", "float": "f", "string": "s", "bool": "b"}
+    fields["func"] = "func"
     if kind.startswith("list("):
         getattr(target.list, fields[kind[5:-1]]).extend(value)
-    elif kind == "shape":
-        target.shape.CopyFrom(value)
+    elif kind in ("shape", "func"):
+        getattr(target, kind).CopyFrom(value)
     else:
         setattr(target, fields[kind], value)
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_set>
 #include <utility>
 
-#include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow_ext/gradient/c_api.h"
@@ -53,17 +53,37 @@ std::mutex& WriterMutex() {
   return *mutex;
 }
 
+// The gradients of this library in the client registry. Guarded by
+// WriterMutex().
+std::unordered_set<GradFunc>& OwnGradients() {
+  static auto* gradients = new std::unordered_set<GradFunc>;
+  return *gradients;
+}
+
 // Puts `function` into the client registry unless `op` has an entry there,
 // which may be TensorFlow's own or another library's. Null: no gradient.
 bool HandOver(const std::string& op, GradFunc function) {
   std::lock_guard<std::mutex> lock(WriterMutex());
   GradOpRegistry* registry = GradOpRegistry::Global();
   GradFunc existing;
-  return !registry->Lookup(op, &existing).ok() &&
-         registry->Register(op, function);
+  if (registry->Lookup(op, &existing).ok() ||
+      !registry->Register(op, function)) {
+    return false;
+  }
+  OwnGradients().insert(function);
+  return true;
+}
+
+bool IsOwn(GradFunc function) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  return OwnGradients().count(function) > 0;
 }
 
 }  // namespace
+
+bool RegisterClientGradient(const char* op, GradFunc function) {
+  return IsFirstCopy() && HandOver(op, function);
+}
 
 bool RegisterGradient(const char* op, GradientCreator creator) {
   if (!IsFirstCopy()) return false;
@@ -115,9 +135,9 @@ uint32_t GradientRegistries(const std::string& op) {
   }
   GradFunc function;
   if (GradOpRegistry::Global()->Lookup(op, &function).ok()) {
-    bits |=
-        function == nullptr ? TFEXT_CLIENT_NO_GRADIENT : TFEXT_CLIENT_GRADIENT;
-    if (function == Trampoline) bits |= TFEXT_CLIENT_BRIDGED;
+    if (function == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;
+    bits |= TFEXT_CLIENT_GRADIENT;
+    if (IsOwn(function)) bits |= TFEXT_CLIENT_BRIDGED;
   }
   return bits;
 }

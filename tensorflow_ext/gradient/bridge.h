@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow_ext/gradient/definition.h"
 
 namespace tensorflow_ext {
@@ -20,6 +21,12 @@ namespace tensorflow_ext {
 // library get `creator` all the same (SetDefinition). Does nothing in a second
 // copy of this library. Returns whether the function registry took it.
 bool RegisterGradient(const char* op, GradientCreator creator);
+
+// Puts into the client registry a gradient that no definition can express,
+// because it depends on more of the graph than the op's attributes. Does
+// nothing in a second copy of this library, and where the registry has an
+// entry. Returns whether the registry took it.
+bool RegisterClientGradient(const char* op, tensorflow::ops::GradFunc function);
 
 // See TfExt_RegisterGradients in c_api.h.
 int64_t RegisterGradients();

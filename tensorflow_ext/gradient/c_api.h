@@ -44,7 +44,8 @@ enum {
   /* The client registry says the op has none. */
   TFEXT_CLIENT_NO_GRADIENT = 8,
   /* The client registry's entry is this library's: it expands the function
-   * gradient. Comes with TFEXT_CLIENT_GRADIENT. */
+   * gradient, or differentiates the functions that the node calls. Comes with
+   * TFEXT_CLIENT_GRADIENT. */
   TFEXT_CLIENT_BRIDGED = 16,
 };
 

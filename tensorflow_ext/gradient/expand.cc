@@ -8,6 +8,7 @@
 #include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/gradient_nodes.h"
 
 namespace tensorflow_ext {
 
@@ -24,11 +25,10 @@ class Expander {
   Expander(const Plan& plan, const Scope& scope, const Operation& forward,
            const std::vector<Output>& upstream)
       : plan_(plan),
-        scope_(scope),
         forward_(forward),
         upstream_(upstream),
-        prefix_(absl::StrCat(forward.node()->name(), "_grad/")) {
-    nodes_.reserve(plan.steps.size());
+        nodes_(scope, forward) {
+    steps_.reserve(plan.steps.size());
   }
 
   absl::Status Run(std::vector<Output>* gradients) {
@@ -40,16 +40,14 @@ class Expander {
       if (!plan_.results[i]) continue;
       Output* gradient = &(*gradients)[i];
       TF_RETURN_IF_ERROR(Find(*plan_.results[i], gradient));
-      if (LeadsOn(i)) TF_RETURN_IF_ERROR(SetApart(gradient));
+      if (LeadsOn(i)) {
+        TF_ASSIGN_OR_RETURN(*gradient, nodes_.SetApart(*gradient));
+      }
     }
     return absl::OkStatus();
   }
 
-  void Undo() {
-    for (auto node = added_.rbegin(); node != added_.rend(); ++node) {
-      scope_.graph()->RemoveNode(*node);
-    }
-  }
+  GradientNodes& nodes() { return nodes_; }
 
  private:
   // The tensor of the client's graph behind `source`.
@@ -62,7 +60,7 @@ class Expander {
         *tensor = forward_.output(source.index);
         break;
       case Source::kStep:
-        *tensor = Output(nodes_[source.index], source.output);
+        *tensor = Output(steps_[source.index], source.output);
         break;
       case Source::kUpstream:
         *tensor = upstream_[source.index];
@@ -77,11 +75,9 @@ class Expander {
 
   // A missing upstream gradient becomes zeros, made once.
   absl::Status AddZeros(int output) {
-    NodeBuilder builder(
-        scope_.GetUniqueNameForOp(absl::StrCat(prefix_, "zeros")), "ZerosLike");
+    NodeBuilder builder = nodes_.New("zeros", "ZerosLike");
     builder.Input(forward_.node(), output);
-    Node* zeros = nullptr;
-    TF_RETURN_IF_ERROR(Add(&builder, &zeros));
+    TF_ASSIGN_OR_RETURN(Node * zeros, nodes_.Add(builder));
     upstream_[output] = Output(zeros, 0);
     return absl::OkStatus();
   }
@@ -108,24 +104,8 @@ class Expander {
     return false;
   }
 
-  // Puts a node between a gradient and what else is made of it: TensorFlow's
-  // AddSymbolicGradients gives wrong second-order gradients where one of the
-  // tensors to differentiate leads to another one of them on two paths.
-  absl::Status SetApart(Output* gradient) {
-    NodeBuilder builder(
-        scope_.GetUniqueNameForOp(absl::StrCat(prefix_, "gradient")),
-        "Identity");
-    builder.Input(gradient->node(), gradient->index());
-    Node* identity = nullptr;
-    TF_RETURN_IF_ERROR(Add(&builder, &identity));
-    *gradient = Output(identity, 0);
-    return absl::OkStatus();
-  }
-
   absl::Status AddStep(const Step& step) {
-    NodeBuilder builder(
-        scope_.GetUniqueNameForOp(absl::StrCat(prefix_, step.node.name())),
-        step.op_def);
+    NodeBuilder builder = nodes_.New(step.node.name(), step.op_def);
     std::vector<NodeBuilder::NodeOut> list;
     size_t next = 0;
     for (int size : step.argument_sizes) {
@@ -145,32 +125,19 @@ class Expander {
       builder.Attr(name, value);
     }
     for (int control : step.control_inputs) {
-      builder.ControlInput(nodes_[control]);
+      builder.ControlInput(steps_[control]);
     }
-    Node* node;
-    TF_RETURN_IF_ERROR(Add(&builder, &node, step.node.device()));
-    nodes_.push_back(node);
+    // The definition may ask for a device.
+    TF_ASSIGN_OR_RETURN(Node * node, nodes_.Add(builder, step.node.device()));
+    steps_.push_back(node);
     return absl::OkStatus();
   }
 
-  // `device` is the one that the definition asks for, if any.
-  absl::Status Add(NodeBuilder* builder, Node** node,
-                   const std::string& device = "") {
-    builder->Device(forward_.node()->requested_device());
-    scope_.UpdateBuilder(builder);
-    if (!device.empty()) builder->Device(device);
-    TF_RETURN_IF_ERROR(builder->Finalize(scope_.graph(), node));
-    added_.push_back(*node);
-    return scope_.DoShapeInference(*node);
-  }
-
   const Plan& plan_;
-  const Scope& scope_;
   const Operation& forward_;
   std::vector<Output> upstream_;
-  const std::string prefix_;
-  std::vector<Node*> nodes_;  // of each step
-  std::vector<Node*> added_;
+  GradientNodes nodes_;
+  std::vector<Node*> steps_;  // the node of each step
 };
 
 }  // namespace
@@ -187,14 +154,9 @@ absl::Status Expand(const Plan& plan, const Scope& scope,
         " upstream gradients, but the op has ", plan.num_outputs, " outputs"));
   }
   Expander expander(plan, scope, forward, upstream);
-  absl::Status status = expander.Run(gradients);
-  if (status.ok()) return status;
-  expander.Undo();
-  return absl::Status(
-      status.code(),
-      absl::StrCat("While adding the gradient of node '",
-                   forward.node()->name(), "' of op ",
-                   forward.node()->type_string(), ": ", status.message()));
+  const absl::Status status = expander.Run(gradients);
+  if (!status.ok()) expander.nodes().Undo();
+  return expander.nodes().Explain(status);
 }
 
 }  // namespace tensorflow_ext

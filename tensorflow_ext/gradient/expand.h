@@ -21,9 +21,7 @@ namespace tensorflow_ext {
 // stands for zeros. `gradients` receives one tensor per input of `forward`,
 // NoGradient() where there is none.
 //
-// Nodes are named SCOPE/FORWARD_grad/STEP, unique under the scope. They take
-// the scope's device, control dependencies and XLA cluster as the nodes of any
-// C++ gradient do, and the device of `forward` where the scope names none.
+// Nodes are named and placed as gradient_nodes.h says.
 //
 // On an error the nodes already added are taken out again.
 absl::Status Expand(const Plan& plan, const tensorflow::Scope& scope,

@@ -178,14 +178,13 @@ class Planner {
   Plan plan_;
 };
 
-// Whether a tensor of this type can have a gradient at all.
+}  // namespace
+
 bool IsDifferentiable(DataType type) {
   return tensorflow::DataTypeIsFloating(type) ||
          tensorflow::DataTypeIsComplex(type) ||
          type == tensorflow::DT_RESOURCE || type == tensorflow::DT_VARIANT;
 }
-
-}  // namespace
 
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i) {
   return IsDifferentiable(forward.input_types[i]) &&

@@ -56,9 +56,12 @@ struct Plan {
   std::vector<std::optional<Source>> results;
 };
 
-// Whether input `i` of the op can have a gradient (its type is floating,
-// complex, a resource or a variant) and it is asked for: `wanted` is empty or
-// says so.
+// Whether a tensor of this type can have a gradient at all: it is floating,
+// complex, a resource or a variant.
+bool IsDifferentiable(tensorflow::DataType type);
+
+// Whether input `i` of the op can have a gradient and it is asked for: `wanted`
+// is empty or says so.
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i);
 
 // The plan of a definition. `wanted` says for each input of the op whether its

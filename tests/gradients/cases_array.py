@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import sequence
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 raw = tf.raw_ops
 values = sequence(1)
@@ -369,7 +370,38 @@ GATHER = [
     ),
 ]
 
+# Identities with a side effect.
+_WATCHED = {
+    "DebugGradientIdentity": lambda x: raw.DebugGradientIdentity(input=x),
+    "DebugIdentityV2": lambda x: raw.DebugIdentityV2(input=x),
+    "XlaSharding": lambda x: gen_xla_ops.xla_sharding(input=x, sharding=""),
+}
+
+
+def _watched(op: str, kind: str) -> Case:
+    watch = _WATCHED[op]
+    # Python's gradient of DebugGradientIdentity serves a debugger only.
+    reference = "numeric" if op == "DebugGradientIdentity" else "python"
+    return Case(
+        op,
+        kind,
+        lambda x: watch(x * x),
+        [values(3, 2, dtype=kind)],
+        reference=reference,
+        second_order=reference,
+        step=1e-2 if kind == "float32" else 1e-5,
+        tolerance=1e-3 if kind == "float32" else None,
+    )
+
+
+WATCHED = [
+    _watched(op, kind)
+    for op in _WATCHED
+    for kind in ("float64", "float32", "complex128")
+]
+
 CASES = [
+    *WATCHED,
     *CONCAT,
     *CONJUGATE_TRANSPOSE,
     *PASS_THROUGH,

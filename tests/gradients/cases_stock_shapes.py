@@ -167,15 +167,6 @@ GATHERS = [
 ]
 
 
-def call_of_function() -> Case:
-    @tf.function(autograph=False)
-    def function(x: Any, y: Any) -> Any:
-        return tf.sin(x) * y
-
-    inputs = [normal(3), normal(3, seed=1)]
-    return Case("PartitionedCall", "product", function, inputs, known_shapes=True)
-
-
 def read() -> Case:
     return Case(
         "ReadVariableOp",
@@ -187,4 +178,4 @@ def read() -> Case:
     )
 
 
-CASES = [*MOVES, *GATHERS, call_of_function(), read()]
+CASES = [*MOVES, *GATHERS, read()]

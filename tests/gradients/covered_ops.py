@@ -32,7 +32,8 @@ _OPS = {
         "MatrixSetDiagV3 PlaceholderWithDefault PreventGradient Print CheckNumericsV2 "
         "Reverse StridedSliceGrad TensorStridedSliceUpdate TensorScatterAdd "
         "TensorScatterSub TensorScatterUpdate TensorScatterMax TensorScatterMin "
-        "ResourceGather ResourceGatherNd"
+        "ResourceGather ResourceGatherNd DebugGradientIdentity DebugIdentityV2 "
+        "XlaSharding"
     ),
     "linalg": (
         "Cholesky MatrixDeterminant LogMatrixDeterminant MatrixInverse MatrixSolve "
@@ -67,6 +68,11 @@ _OPS = {
         "TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2 "
         "TensorListSetItem TensorListSplit TensorListStack"
     ),
+    "tensor_array": (
+        "TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 "
+        "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3"
+    ),
+    "control_flow": "Case If StatelessCase StatelessIf StatelessWhile While",
 }
 
 # The families of cases modules: cases_<family>*.py.
@@ -95,4 +101,5 @@ NO_SECOND_ORDER = {
     "CTCLoss": "its gradient is an output of the op, which has no derivative",
     "CTCLossV2": "its gradient is an output of the op, which has no derivative",
     "PreventGradient": "the op is there to refuse",
+    **dict.fromkeys(OPS["tensor_array"], "an array of gradients has no gradient array"),
 }

@@ -46,6 +46,6 @@ def test_every_client_knows_every_op() -> None:
 
 def test_second_order() -> None:
     """parity_test.py checks that these are compared and not zero."""
-    assert len(set(ALL_OPS)) == 210
+    assert len(set(ALL_OPS)) == 225
     assert set(NO_SECOND_ORDER) <= set(ALL_OPS)
     assert len(ALL_OPS) - len(NO_SECOND_ORDER) >= 150

@@ -19,6 +19,10 @@ _RANGE = "the gradient op counts as a constant"
 _CROPPED = "an fft_length of 1, or that crops"
 _TRAINING = "takes the mean inside the variance for a constant"
 _TRANSPOSED = "transposes where the adjoint is needed"
+_ARRAYS = [
+    f"TensorArray{access}V3"
+    for access in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
+]
 REASONS = {
     "BesselI0": "by way of BesselI1' at 0",
     "BesselI1": "at 0 it is 1/2; Python says 1",
@@ -26,6 +30,7 @@ REASONS = {
     "BlockLSTMV2": "reads the gates in V1's order",
     "Cumprod": "0 at the zeros; complex operands are not conjugated",
     "CumulativeLogsumexp": "exclusive: log of an empty sum",
+    "DebugGradientIdentity": "works on nodes of its debugger only",
     "EuclideanNorm": "divides by a norm of 0",
     "FakeQuantWithMinMaxArgs": _RANGE,
     "FakeQuantWithMinMaxArgsGradient": _RANGE,
@@ -65,8 +70,11 @@ REASONS = {
     "SparseMatrixSparseMatMul": "lacks elements of the operand's pattern",
     "SparseToDense": "scalar values or indices, repeated indices",
     "Spence": "divides by 1 - x = 0",
+    "StatelessIf": "a condition that is no boolean",
     "StatelessParameterizedTruncatedNormal": "by mean and stddev, near bounds",
+    "StatelessWhile": "a variable that changes its shape",
     "Svd": _UNKNOWN_SHAPES,
+    **dict.fromkeys(_ARRAYS, "works with control flow of TensorFlow 1 only"),
     "Qr": _UNKNOWN_SHAPES,
     "TensorScatterAdd": _POLICY,
     "TensorScatterSub": _POLICY,
@@ -109,6 +117,7 @@ CLIENT_REASONS = {
     "Mean": "int64 axes; the process ends by a segmentation fault",
     "Min": _INT64,
     "Pad": _INT64,
+    "PartitionedCall": f"{_NOT_CONJUGATED}; ops without a function gradient",
     "Pow": "NaN at 0",
     "Prod": f"{_NOT_CONJUGATED}; {_INT64}",
     "QuantizeAndDequantizeV4": "an int32 where a floating input is due",
@@ -116,6 +125,7 @@ CLIENT_REASONS = {
     "Slice": _INT64,
     "SoftmaxCrossEntropyWithLogits": "float only",
     "SquaredDifference": _NOT_CONJUGATED,
+    "StatefulPartitionedCall": "takes the gradient of a resource for float",
     "StridedSlice": _INT64,
     "Sum": _INT64,
 }
@@ -177,6 +187,10 @@ Errors, where Python has a gradient:
 | op | case | order | client | why |
 |---|---|---|---|---|
 {CLIENT_FAILS}
+
+The gradient of PartitionedCall and StatefulPartitionedCall is a SymbolicGradient, which
+has no gradient itself, so that there is no second order. This library inlines the
+calls in the functions of If, Case and While, and none of this holds there.
 
 ## TensorFlow's function gradients
 

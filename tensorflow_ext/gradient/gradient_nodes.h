@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_GRADIENT_NODES_H_
+#define TENSORFLOW_EXT_GRADIENT_GRADIENT_NODES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/graph/node_builder.h"
+
+namespace tensorflow_ext {
+
+// The nodes that the gradient of one op adds to a client's graph.
+//
+// They are named SCOPE/FORWARD_grad/NAME, unique under the scope. They take the
+// scope's device, control dependencies and XLA cluster as the nodes of any C++
+// gradient do, and the device of `forward` where the scope names none.
+class GradientNodes {
+ public:
+  // Both are to outlive this object.
+  GradientNodes(const tensorflow::Scope& scope,
+                const tensorflow::Operation& forward)
+      : scope_(scope), forward_(forward) {}
+
+  // Starts a node. `Op` is the op's name or its OpDef.
+  template <typename Op>
+  tensorflow::NodeBuilder New(const std::string& name, Op op) const {
+    return tensorflow::NodeBuilder(UniqueName(name), op);
+  }
+
+  // Adds a node; on `device`, where that is not empty.
+  absl::StatusOr<tensorflow::Node*> Add(tensorflow::NodeBuilder& builder,
+                                        const std::string& device = "");
+
+  // Adds an identity of `tensor`. TensorFlow's AddSymbolicGradients gives wrong
+  // second-order gradients where one of the tensors to differentiate leads to
+  // another one of them on two paths, or is made by a node whose other outputs
+  // lead there; so a gradient that leads on is set apart by a node of its own.
+  absl::StatusOr<tensorflow::Output> SetApart(const tensorflow::Output& tensor);
+
+  // Takes the nodes added so far out again.
+  void Undo();
+
+  // `status` with the forward node and its op before the message.
+  absl::Status Explain(const absl::Status& status) const;
+
+ private:
+  std::string UniqueName(const std::string& name) const;
+
+  const tensorflow::Scope& scope_;
+  const tensorflow::Operation& forward_;
+  std::vector<tensorflow::Node*> added_;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_GRADIENT_NODES_H_

@@ -6,16 +6,29 @@ load("//third_party/cuda:cuda_library.bzl", "cuda_library")
 
 # The folders below ops/: libtensorflow_ext.so holds each of them.
 OPS = [
+    "clip_by_global_norm",
     "clip_gradient",
+    "correlation_cost",
+    "embedding_bag",
     "floor_mod",
+    "gelu",
+    "layer_norm",
+    "lisht",
+    "mish",
     "multiply_left",
+    "prune_by_magnitude",
     "relu",
+    "resampler",
     "reverse_gradient",
+    "rms_norm",
+    "roi_align",
     "roi_pool",
     "round_straight_through",
     "scale_gradient",
+    "shrink",
     "sign_straight_through",
     "straight_through",
+    "swiglu",
     "zero_out",
 ]
 
@@ -37,7 +50,8 @@ def op_library(name, has_xla = True, deps = [], gpu_deps = []):
     arithmetic without TensorFlow, for tests of it; <name>_cpu, its loops
     without TensorFlow (*_cpu.cc), optimised further; <name>_gpu, its CUDA
     kernels, and <name>_gpu_objects, their object files (both empty without
-    nvcc).
+    nvcc); <name>_on_cpu, the op with its CPU kernels and nothing else, for
+    builds with a sanitizer.
 
     Args:
       name: the folder's name.
@@ -82,6 +96,24 @@ def op_library(name, has_xla = True, deps = [], gpu_deps = []):
             ":%s_headers" % name,
             "//tensorflow_ext:registration",
             "@local_config_tf//:cc" if has_xla else "@local_config_tf//:framework",
+        ] + deps,
+        alwayslink = 1,
+    )
+    native.cc_library(
+        name = name + "_on_cpu",
+        srcs = native.glob(
+            ["*.cc"],
+            allow_empty = True,
+            exclude = ["*.cu.cc", "*_cpu.cc", "*_grad.cc", "*_test.cc", "*_xla.cc"],
+        ),
+        copts = COPTS,
+        tags = ["manual"],
+        visibility = ["//tests/sanitizers:__pkg__"],
+        deps = [
+            ":%s_cpu" % name,
+            ":%s_headers" % name,
+            "//tensorflow_ext:registration",
+            "@local_config_tf//:framework",
         ] + deps,
         alwayslink = 1,
     )

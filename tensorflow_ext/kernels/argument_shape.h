@@ -12,10 +12,13 @@
 #define TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 
@@ -52,6 +55,34 @@ inline absl::Status CheckShapeOf(absl::string_view op, absl::string_view name,
   return ShapeError(
       op, name, shape,
       absl::StrCat("that of '", like, "', ", wanted.DebugString()));
+}
+
+// The shape of an output that may have more elements than a tensor can;
+// `advice` says what to do about it.
+inline absl::Status BuildOutputShape(absl::string_view op,
+                                     absl::Span<const int64_t> sizes,
+                                     absl::string_view advice,
+                                     tensorflow::TensorShape* shape) {
+  if (tensorflow::TensorShape::BuildTensorShape(sizes, shape).ok()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(op, ": the output of shape [", absl::StrJoin(sizes, ","),
+                   "] has too many elements: ", advice));
+}
+
+// The same in shape functions: TensorFlow aborts if such a shape leaves one.
+// An unknown size counts as 1.
+inline absl::Status CheckOutputShape(
+    tensorflow::shape_inference::InferenceContext* c, absl::string_view op,
+    tensorflow::shape_inference::ShapeHandle output, absl::string_view advice) {
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < c->Rank(output); ++i) {
+    const auto size = c->Dim(output, i);
+    sizes.push_back(c->ValueKnown(size) ? c->Value(size) : 1);
+  }
+  tensorflow::TensorShape shape;
+  return BuildOutputShape(op, sizes, advice, &shape);
 }
 
 // In shape functions, where ranks and sizes may be unknown. On success *shape

@@ -36,16 +36,29 @@ absl::Status GetPositiveAttr(Context* context, const char* op, const char* name,
       op, ": attribute '", name, "' is ", *value, ", expected a number > 0"));
 }
 
-// The attributes 'min' and 'max', min <= max; either may be infinite.
+// A finite float >= 0.
+template <typename Context>
+absl::Status GetNonNegativeAttr(Context* context, const char* op,
+                                const char* name, float* value) {
+  if (absl::Status s = context->GetAttr(name, value); !s.ok()) return s;
+  if (*value >= 0 && std::isfinite(*value)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(op, ": attribute '", name, "' is ", *value,
+                   ", expected a finite number >= 0"));
+}
+
+// The ends of an interval, min <= max; either may be infinite. The attributes
+// may have other names.
 template <typename Context>
 absl::Status GetRangeAttrs(Context* context, const char* op, float* min,
-                           float* max) {
-  if (absl::Status s = context->GetAttr("min", min); !s.ok()) return s;
-  if (absl::Status s = context->GetAttr("max", max); !s.ok()) return s;
+                           float* max, const char* min_name = "min",
+                           const char* max_name = "max") {
+  if (absl::Status s = context->GetAttr(min_name, min); !s.ok()) return s;
+  if (absl::Status s = context->GetAttr(max_name, max); !s.ok()) return s;
   if (*min <= *max) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(op, ": attribute 'min' is ",
-                                                 *min, " and 'max' is ", *max,
-                                                 ", expected min <= max"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      op, ": attribute '", min_name, "' is ", *min, " and '", max_name, "' is ",
+      *max, ", expected ", min_name, " <= ", max_name));
 }
 
 }  // namespace tensorflow_ext

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise loops over one or two tensors of the same shape, without any
+// Elementwise loops over up to three tensors of the same shape, without any
 // TensorFlow header. An op writes its formula once, as a functor in its header
 // (attributes are members, arguments and result are the compute type):
 //
@@ -17,24 +17,100 @@
 //
 //   template struct CpuElementwise<ReluGrad>;
 //   template struct GpuElementwise<ReluGrad>;
+//
+// A functor that returns a Pair has two outputs. One that computes for longer
+// than its operands take to arrive says so in `static constexpr int kCycles`,
+// for an element of float on the CPU.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
 
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "tensorflow_ext/kernels/numeric.h"
 
 namespace tensorflow_ext {
 
+template <typename T>
+struct Pair {
+  T first, second;
+};
+
+namespace internal {
+
+template <typename Functor, typename C>
+TENSORFLOW_EXT_HOST_DEVICE auto Call(const Functor& functor, const C* x) {
+  constexpr int kArity = Functor::kArity;
+  static_assert(kArity >= 1 && kArity <= 3);
+  if constexpr (kArity == 1) {
+    return functor(x[0]);
+  } else if constexpr (kArity == 2) {
+    return functor(x[0], x[1]);
+  } else {
+    return functor(x[0], x[1], x[2]);
+  }
+}
+
+// results[0, ...) = the outputs for the arguments x[0, kArity).
+template <typename C>
+TENSORFLOW_EXT_HOST_DEVICE void Spread(C result, C* results) {
+  results[0] = result;
+}
+template <typename C>
+TENSORFLOW_EXT_HOST_DEVICE void Spread(Pair<C> result, C* results) {
+  results[0] = result.first;
+  results[1] = result.second;
+}
+template <typename Functor, typename C>
+TENSORFLOW_EXT_HOST_DEVICE void Apply(const Functor& functor, const C* x,
+                                      C* results) {
+  Spread(Call(functor, x), results);
+}
+
+}  // namespace internal
+
+template <typename Functor>
+constexpr int kOutputs =
+    std::is_same_v<decltype(internal::Call(std::declval<const Functor&>(),
+                                           std::declval<const float*>())),
+                   Pair<float>>
+        ? 2
+        : 1;
+
+// Whether the functor names its cycles, and the cost of an element on the CPU:
+// those, or else that of its bytes, for which the loop then waits.
+template <typename Functor, typename = void>
+constexpr bool kComputesLong = false;
+template <typename Functor>
+constexpr bool kComputesLong<Functor, std::void_t<decltype(Functor::kCycles)>> =
+    true;
+template <typename Functor>
+constexpr int ElementCycles() {
+  if constexpr (kComputesLong<Functor>) {
+    return Functor::kCycles;
+  } else {
+    return Functor::kArity + kOutputs<Functor>;
+  }
+}
+
 template <typename Functor>
 struct CpuElementwise {
-  // output[i] = functor(inputs[0][i], ...) for i in [begin, end); `inputs` has
-  // Functor::kArity arrays of the floating-point type `type`. The output may
-  // be one of the inputs, and may not overlap one otherwise.
+  // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end);
+  // `inputs` has Functor::kArity arrays of the floating-point type `type`,
+  // `outputs` has kOutputs<Functor>. An output may be one of the inputs, and
+  // may not overlap one otherwise.
+  static void Run(const Functor& functor, NumericType type,
+                  const void* const* inputs, void* const* outputs,
+                  int64_t begin, int64_t end);
+  // For a functor with one output.
   static void Run(const Functor& functor, NumericType type,
                   const void* const* inputs, void* output, int64_t begin,
-                  int64_t end);
+                  int64_t end) {
+    void* const outputs[] = {output};
+    Run(functor, type, inputs, outputs, begin, end);
+  }
 };
 
 template <typename Functor>
@@ -43,8 +119,14 @@ struct GpuElementwise {
   // `stream`, a cudaStream_t. Returns the launch's cudaError_t; size 0
   // launches nothing.
   static int Launch(const Functor& functor, NumericType type,
+                    const void* const* inputs, void* const* outputs,
+                    int64_t size, void* stream);
+  static int Launch(const Functor& functor, NumericType type,
                     const void* const* inputs, void* output, int64_t size,
-                    void* stream);
+                    void* stream) {
+    void* const outputs[] = {output};
+    return Launch(functor, type, inputs, outputs, size, stream);
+  }
 };
 
 }  // namespace tensorflow_ext

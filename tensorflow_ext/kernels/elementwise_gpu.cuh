@@ -19,51 +19,63 @@ struct alignas(16) Pack {
   T values[kSize];
 };
 
-template <typename T, int kArity>
-struct Operands {
-  const T* values[kArity];
+// kCount arrays, by value.
+template <typename T, int kCount>
+struct Arrays {
+  T* data[kCount];
 };
 
 template <typename Functor, typename T>
-__device__ __forceinline__ T Apply(const Functor& functor, const T* x) {
-  if constexpr (Functor::kArity == 1) {
-    return FromCompute<T>(functor(ToCompute(x[0])));
-  } else {
-    return FromCompute<T>(functor(ToCompute(x[0]), ToCompute(x[1])));
-  }
+__device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
+                                            T* y) {
+  ComputeType<T> arguments[Functor::kArity], results[kOutputs<Functor>];
+#pragma unroll
+  for (int k = 0; k < Functor::kArity; ++k) arguments[k] = ToCompute(x[k]);
+  Apply(functor, arguments, results);
+#pragma unroll
+  for (int k = 0; k < kOutputs<Functor>; ++k) y[k] = FromCompute<T>(results[k]);
 }
 
 // `packs` whole packs from element `head` on, where every operand is aligned,
 // and one by one what lies before and behind them. An element is read by the
-// thread that writes it, so the output may be one of the inputs.
+// thread that writes it, so an output may be one of the inputs.
 template <typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
-    ElementwiseKernel(Functor functor, Operands<T, Functor::kArity> inputs,
-                      T* output, int64_t head, int64_t packs, int64_t size) {
+    ElementwiseKernel(Functor functor, Arrays<const T, Functor::kArity> inputs,
+                      Arrays<T, kOutputs<Functor>> outputs, int64_t head,
+                      int64_t packs, int64_t size) {
   constexpr int kArity = Functor::kArity;
+  constexpr int kResults = kOutputs<Functor>;
   for (int64_t p = GridIndex(); p < packs; p += GridStride()) {
-    Pack<T> x[kArity], y;
+    Pack<T> x[kArity], y[kResults];
 #pragma unroll
     for (int k = 0; k < kArity; ++k) {
-      x[k] = reinterpret_cast<const Pack<T>*>(inputs.values[k] + head)[p];
+      x[k] = reinterpret_cast<const Pack<T>*>(inputs.data[k] + head)[p];
     }
 #pragma unroll
     for (int j = 0; j < Pack<T>::kSize; ++j) {
-      T element[kArity];
+      T element[kArity], result[kResults];
 #pragma unroll
       for (int k = 0; k < kArity; ++k) element[k] = x[k].values[j];
-      y.values[j] = Apply(functor, element);
+      ApplyStored(functor, element, result);
+#pragma unroll
+      for (int k = 0; k < kResults; ++k) y[k].values[j] = result[k];
     }
-    reinterpret_cast<Pack<T>*>(output + head)[p] = y;
+#pragma unroll
+    for (int k = 0; k < kResults; ++k) {
+      reinterpret_cast<Pack<T>*>(outputs.data[k] + head)[p] = y[k];
+    }
   }
 
   const int64_t packed = packs * Pack<T>::kSize;
   for (int64_t s = GridIndex(); s < size - packed; s += GridStride()) {
     const int64_t i = s < head ? s : s + packed;
-    T element[kArity];
+    T element[kArity], result[kResults];
 #pragma unroll
-    for (int k = 0; k < kArity; ++k) element[k] = inputs.values[k][i];
-    output[i] = Apply(functor, element);
+    for (int k = 0; k < kArity; ++k) element[k] = inputs.data[k][i];
+    ApplyStored(functor, element, result);
+#pragma unroll
+    for (int k = 0; k < kResults; ++k) outputs.data[k][i] = result[k];
   }
 }
 
@@ -71,8 +83,9 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <typename Functor>
 int GpuElementwise<Functor>::Launch(const Functor& functor, NumericType type,
-                                    const void* const* inputs, void* output,
-                                    int64_t size, void* stream) {
+                                    const void* const* inputs,
+                                    void* const* outputs, int64_t size,
+                                    void* stream) {
   if (size == 0) return cudaSuccess;
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
@@ -80,23 +93,29 @@ int GpuElementwise<Functor>::Launch(const Functor& functor, NumericType type,
     const auto misalignment = [](const void* address) {
       return reinterpret_cast<uintptr_t>(address) % sizeof(Pack);
     };
-    internal::Operands<T, Functor::kArity> operands;
+    internal::Arrays<const T, Functor::kArity> operands;
+    internal::Arrays<T, kOutputs<Functor>> results;
     bool same_alignment = true;
     for (int k = 0; k < Functor::kArity; ++k) {
-      operands.values[k] = static_cast<const T*>(inputs[k]);
-      same_alignment &= misalignment(inputs[k]) == misalignment(output);
+      operands.data[k] = static_cast<const T*>(inputs[k]);
+      same_alignment &= misalignment(inputs[k]) == misalignment(outputs[0]);
+    }
+    for (int k = 0; k < kOutputs<Functor>; ++k) {
+      results.data[k] = static_cast<T*>(outputs[k]);
+      same_alignment &= misalignment(outputs[k]) == misalignment(outputs[0]);
     }
     int64_t head = size;
     if (same_alignment) {
-      head = (sizeof(Pack) - misalignment(output)) % sizeof(Pack) / sizeof(T);
+      head =
+          (sizeof(Pack) - misalignment(outputs[0])) % sizeof(Pack) / sizeof(T);
       if (head > size) head = size;
     }
     const int64_t packs = (size - head) / Pack::kSize;
     const int64_t items = packs > 0 ? packs : size;
     internal::ElementwiseKernel<Functor, T>
         <<<GridBlocks(items), kBlockThreads, 0,
-           static_cast<cudaStream_t>(stream)>>>(
-            functor, operands, static_cast<T*>(output), head, packs, size);
+           static_cast<cudaStream_t>(stream)>>>(functor, operands, results,
+                                                head, packs, size);
     return cudaGetLastError();
   });
 }

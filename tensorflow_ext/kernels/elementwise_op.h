@@ -21,6 +21,7 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/kernels/elementwise.h"
+#include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 
@@ -48,31 +49,37 @@ class ElementwiseOp : public tensorflow::OpKernel {
   }
 
   void Compute(tensorflow::OpKernelContext* context) override {
-    constexpr bool kBinary = Functor::kArity == 2;
-    const tensorflow::Tensor& first = context->input(0);
-    const tensorflow::Tensor& last = context->input(kBinary ? 1 : 0);
-    OP_REQUIRES_OK(context,
-                   CheckSameShape(type_string(), first.shape(), last.shape()));
-    const void* inputs[] = {Data(first), Data(last)};
-    tensorflow::Tensor* output = nullptr;
-    OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
-                                Candidates(), 0, first.shape(), &output));
-    if (output->NumElements() == 0) return;
-    Launch(context, inputs, Data(output), output->NumElements());
+    const tensorflow::TensorShape& shape = context->input(0).shape();
+    const void* inputs[Functor::kArity];
+    for (int k = 0; k < Functor::kArity; ++k) {
+      const tensorflow::Tensor& input = context->input(k);
+      OP_REQUIRES_OK(context,
+                     CheckSameShape(type_string(), shape, input.shape(), k));
+      inputs[k] = Data(input);
+    }
+    void* outputs[kOutputs<Functor>];
+    for (int k = 0; k < kOutputs<Functor>; ++k) {
+      tensorflow::Tensor* output = nullptr;
+      OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
+                                  Candidates(), k, shape, &output));
+      outputs[k] = Data(output);
+    }
+    if (shape.num_elements() == 0) return;
+    Launch(context, inputs, outputs, shape.num_elements());
   }
 
  protected:
   virtual void Launch(tensorflow::OpKernelContext* context,
-                      const void* const* inputs, void* output,
+                      const void* const* inputs, void* const* outputs,
                       int64_t size) = 0;
 
   const Functor& functor() const { return functor_; }
   NumericType type() const { return type_; }
 
  private:
-  // The inputs whose buffer the output may take over.
+  // The inputs whose buffer an output may take over.
   static absl::Span<const int> Candidates() {
-    static constexpr int kInputs[] = {0, 1};
+    static constexpr int kInputs[] = {0, 1, 2};
     return absl::MakeConstSpan(kInputs, Functor::kArity);
   }
 
@@ -87,16 +94,12 @@ class ElementwiseCpuOp final : public ElementwiseOp<Functor> {
 
  private:
   void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
-              void* output, int64_t size) override {
-    using tensorflow::thread::ThreadPool;
-    // In cycles an element. The loops wait for memory: what counts is bytes.
-    const auto schedule =
-        ThreadPool::SchedulingParams::Adaptive(Functor::kArity + 1);
-    context->device()->tensorflow_cpu_worker_threads()->workers->ParallelFor(
-        size, schedule, [&](int64_t begin, int64_t end) {
-          CpuElementwise<Functor>::Run(this->functor(), this->type(), inputs,
-                                       output, begin, end);
-        });
+              void* const* outputs, int64_t size) override {
+    Parallel(context, size, ElementCycles<Functor>(),
+             [&](int64_t begin, int64_t end) {
+               CpuElementwise<Functor>::Run(this->functor(), this->type(),
+                                            inputs, outputs, begin, end);
+             });
   }
 };
 
@@ -108,10 +111,10 @@ class ElementwiseGpuOp final : public ElementwiseOp<Functor> {
 
  private:
   void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
-              void* output, int64_t size) override {
+              void* const* outputs, int64_t size) override {
     const int error =
         GpuElementwise<Functor>::Launch(this->functor(), this->type(), inputs,
-                                        output, size, GpuStream(context));
+                                        outputs, size, GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };

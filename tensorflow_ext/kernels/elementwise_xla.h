@@ -6,23 +6,28 @@
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_XLA_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_XLA_H_
 
+#include <string>
+
 #include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/kernels/shape_xla.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 
 namespace tensorflow_ext {
 
-// CheckSameShape of the two inputs.
-inline absl::Status CheckXlaShapes(tensorflow::XlaOpKernelContext* context) {
-  const absl::StatusOr<xla::Shape> first = context->InputXlaShape(0);
-  if (!first.ok()) return first.status();
-  const absl::StatusOr<xla::Shape> second = context->InputXlaShape(1);
-  if (!second.ok()) return second.status();
-  return CheckSameShape(context->op_kernel().type_string(),
-                        tensorflow::TensorShape(first->dimensions()),
-                        tensorflow::TensorShape(second->dimensions()));
+// CheckSameShape of the first `inputs` inputs.
+inline absl::Status CheckXlaShapes(tensorflow::XlaOpKernelContext* context,
+                                   int inputs = 2) {
+  tensorflow::TensorShape first, shape;
+  if (absl::Status s = XlaInputShape(context, 0, &first); !s.ok()) return s;
+  for (int i = 1; i < inputs; ++i) {
+    if (absl::Status s = XlaInputShape(context, i, &shape); !s.ok()) return s;
+    const std::string& op = context->op_kernel().type_string();
+    if (absl::Status s = CheckSameShape(op, first, shape, i); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 // A derived class says the formula in Lower.

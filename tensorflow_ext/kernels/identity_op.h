@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The OpKernel of ops that are the identity and exist for their gradient. It
-// hands the input's buffer on: no copy, so that CPU and GPU share it.
+// hands the inputs' buffers on: no copy, so that CPU and GPU share it.
 
 #ifndef TENSORFLOW_EXT_KERNELS_IDENTITY_OP_H_
 #define TENSORFLOW_EXT_KERNELS_IDENTITY_OP_H_
@@ -10,13 +10,15 @@
 
 namespace tensorflow_ext {
 
-// Output 0 is input 0.
+// Each output is the input of the same index.
 class IdentityOp : public tensorflow::OpKernel {
  public:
   using OpKernel::OpKernel;
 
   void Compute(tensorflow::OpKernelContext* context) override {
-    context->set_output(0, context->input(0));
+    for (int i = 0; i < context->num_outputs(); ++i) {
+      context->set_output(i, context->input(i));
+    }
   }
 
   // Worth no thread of its own.

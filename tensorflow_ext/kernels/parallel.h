@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/platform/threadpool.h"
@@ -20,6 +19,30 @@ inline tensorflow::thread::ThreadPool* Workers(
   return context->device()->tensorflow_cpu_worker_threads()->workers;
 }
 
+namespace internal {
+
+// TensorFlow's threads synchronise in code that ThreadSanitizer does not see.
+// These say to it what they do: a fork before the parts, a join after them.
+class ForkAndJoin {
+ public:
+#if defined(__SANITIZE_THREAD__)
+  void Fork() { forked_.store(1, std::memory_order_release); }
+  void BeginPart() { forked_.load(std::memory_order_acquire); }
+  void EndPart() { parts_.fetch_add(1, std::memory_order_acq_rel); }
+  void Join() { parts_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<int> forked_{0}, parts_{0};
+#else
+  void Fork() {}
+  void BeginPart() {}
+  void EndPart() {}
+  void Join() {}
+#endif
+};
+
+}  // namespace internal
+
 // Calls fn(begin, end) for parts of [0, units), side by side. `cost` is that of
 // one unit, in cycles; little work stays on this thread.
 template <typename Fn>
@@ -27,9 +50,16 @@ void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost,
               Fn&& fn) {
   if (units <= 0) return;
   using tensorflow::thread::ThreadPool;
+  internal::ForkAndJoin order;
+  order.Fork();
   Workers(context)->ParallelFor(
       units, ThreadPool::SchedulingParams::Adaptive(cost < 1 ? 1 : cost),
-      std::forward<Fn>(fn));
+      [&fn, &order](int64_t begin, int64_t end) {
+        order.BeginPart();
+        fn(begin, end);
+        order.EndPart();
+      });
+  order.Join();
 }
 
 // The smallest of the indices that threads report: an error that names it does

@@ -17,39 +17,45 @@
 
 namespace tensorflow_ext {
 
-// InvalidArgument naming op, both arguments and both shapes.
+// InvalidArgument naming op, arguments 0 and `index`, and both shapes.
 inline absl::Status ShapesDiffer(const std::string& op,
-                                 const std::string& first_shape,
-                                 const std::string& second_shape) {
-  std::string first = "0", second = "1";
+                                 const std::string& first_shape, int index,
+                                 const std::string& shape) {
+  std::string first = "0", name = std::to_string(index);
   const tensorflow::OpDef* definition = nullptr;
   if (tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok()) {
     first = definition->input_arg(0).name();
-    second = definition->input_arg(1).name();
+    name = definition->input_arg(index).name();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(op, ": argument '", second, "' has shape ", second_shape,
+      absl::StrCat(op, ": argument '", name, "' has shape ", shape,
                    ", expected that of '", first, "', ", first_shape));
 }
 
-// For a kernel of two inputs; `op` is its type_string().
+// For a kernel, whose argument `index` has the shape `shape` and argument 0 the
+// shape `first`; `op` is its type_string().
 inline absl::Status CheckSameShape(const std::string& op,
                                    const tensorflow::TensorShape& first,
-                                   const tensorflow::TensorShape& second) {
-  if (first == second) return absl::OkStatus();
-  return ShapesDiffer(op, first.DebugString(), second.DebugString());
+                                   const tensorflow::TensorShape& shape,
+                                   int index = 1) {
+  if (first == shape) return absl::OkStatus();
+  return ShapesDiffer(op, first.DebugString(), index, shape.DebugString());
 }
 
-// The shape function of an op of two inputs. What is unknown in one of them is
-// taken from the other.
-inline absl::Status SameShape(
-    const char* op, tensorflow::shape_inference::InferenceContext* c) {
-  tensorflow::shape_inference::ShapeHandle merged;
-  if (!c->Merge(c->input(0), c->input(1), &merged).ok()) {
-    return ShapesDiffer(op, c->DebugString(c->input(0)),
-                        c->DebugString(c->input(1)));
+// The shape function of an op whose first `inputs` inputs have one shape. What
+// is unknown in one of them is taken from the others.
+inline absl::Status SameShape(const char* op,
+                              tensorflow::shape_inference::InferenceContext* c,
+                              int inputs = 2) {
+  tensorflow::shape_inference::ShapeHandle merged = c->input(0);
+  for (int i = 1; i < inputs; ++i) {
+    const tensorflow::shape_inference::ShapeHandle before = merged;
+    if (!c->Merge(before, c->input(i), &merged).ok()) {
+      return ShapesDiffer(op, c->DebugString(before), i,
+                          c->DebugString(c->input(i)));
+    }
   }
-  c->set_output(0, merged);
+  for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, merged);
   return absl::OkStatus();
 }
 

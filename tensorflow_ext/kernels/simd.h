@@ -34,10 +34,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #include "tensorflow_ext/kernels/numeric.h"
 
 namespace tensorflow_ext {
+
+enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
 
 struct Baseline {
   // to[i] = ToCompute(from[i]) for i in [0, size). No overlap.
@@ -121,10 +124,64 @@ struct Avx2 {
   }
 };
 
-// The conversions are Avx2's: wider ones gain nothing beside the memory.
-struct Avx512 : Avx2 {};
+// As wide as the loops between them: a load waits when it spans two stores that
+// have not reached the cache yet. Tails are Avx2's.
+struct Avx512 {
+  // With this mask the intrinsics do the same without an operand that is left
+  // undefined, of which GCC warns.
+  static constexpr __mmask16 kAll = 0xffff;
 
-enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
+  template <typename T>
+  TENSORFLOW_EXT_AVX512 static void Widen(const T* from, float* to,
+                                          int64_t size) {
+    int64_t i = 0;
+    for (; i + 16 <= size; i += 16) {
+      const __m256i narrow =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+      if constexpr (std::is_same_v<T, Half>) {
+        _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(kAll, narrow));
+      } else {
+        const __m512i low = _mm512_maskz_cvtepu16_epi32(kAll, narrow);
+        _mm512_storeu_ps(to + i, _mm512_castsi512_ps(
+                                     _mm512_maskz_slli_epi32(kAll, low, 16)));
+      }
+    }
+    Avx2::Widen(from + i, to + i, size - i);
+  }
+
+  template <typename T>
+  TENSORFLOW_EXT_AVX512 static void Narrow(const float* from, T* to,
+                                           int64_t size) {
+    int64_t i = 0;
+    for (; i + 16 <= size; i += 16) {
+      const __m512 value = _mm512_loadu_ps(from + i);
+      __m256i narrow;
+      if constexpr (std::is_same_v<T, Half>) {
+        narrow = _mm512_maskz_cvtps_ph(kAll, value, _MM_FROUND_TO_NEAREST_INT);
+      } else {
+        narrow = _mm512_maskz_cvtepi32_epi16(kAll, RoundToBfloat16(value));
+      }
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), narrow);
+    }
+    Avx2::Narrow(from + i, to + i, size - i);
+  }
+
+ private:
+  // FromCompute<Bfloat16> of sixteen floats, in 32 bits each.
+  TENSORFLOW_EXT_AVX512 static __m512i RoundToBfloat16(__m512 value) {
+    const __m512i bits = _mm512_castps_si512(value);
+    const __m512i high = _mm512_maskz_srli_epi32(kAll, bits, 16);
+    const __m512i odd = _mm512_and_si512(high, _mm512_set1_epi32(1));
+    const __m512i rounded =
+        _mm512_maskz_srli_epi32(kAll,
+                                _mm512_add_epi32(_mm512_add_epi32(bits, odd),
+                                                 _mm512_set1_epi32(0x7fff)),
+                                16);
+    const __m512i nan = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
+    const __mmask16 unordered = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
+    return _mm512_mask_blend_epi32(unordered, rounded, nan);
+  }
+};
 
 // This machine's, found out once. TENSORFLOW_EXT_MAX_ISA=baseline or avx2 in
 // the environment chooses a lesser one, for tests.
@@ -179,6 +236,8 @@ auto RunBest(Arguments... arguments) {
 }
 
 #else
+
+inline InstructionSet BestInstructionSet() { return InstructionSet::kBaseline; }
 
 template <typename Body, typename... Arguments>
 auto RunBest(Arguments... arguments) {

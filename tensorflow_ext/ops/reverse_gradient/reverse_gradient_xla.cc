@@ -19,5 +19,28 @@ class ReverseGradientXlaOp : public IdentityXlaOp {
 };
 REGISTER_XLA_OP(Name("TfExt>ReverseGradient"), ReverseGradientXlaOp);
 
+class ReverseGradientNXlaOp : public tensorflow::XlaOpKernel {
+ public:
+  explicit ReverseGradientNXlaOp(tensorflow::OpKernelConstruction* context)
+      : XlaOpKernel(context) {
+    float scale;
+    OP_REQUIRES_OK(context, GetFiniteAttr(context, "TfExt>ReverseGradientN",
+                                          "scale", &scale));
+  }
+
+  // Not by SetOutput: resources and tensor lists are more than an XlaOp.
+  void Compile(tensorflow::XlaOpKernelContext* context) override {
+    tensorflow::OpKernelContext* kernel_context = context->op_kernel_context();
+    for (int i = 0; i < context->num_inputs(); ++i) {
+      kernel_context->set_output(i, kernel_context->input(i));
+    }
+  }
+};
+REGISTER_XLA_OP(Name("TfExt>ReverseGradientN")
+                    .AllowResourceTypes()
+                    .AllowStringType()
+                    .AllowVariantTypes(),
+                ReverseGradientNXlaOp);
+
 }  // namespace
 }  // namespace tensorflow_ext

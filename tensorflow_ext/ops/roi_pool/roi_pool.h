@@ -12,27 +12,12 @@
 
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/quotient.h"
+#include "tensorflow_ext/kernels/regions.h"
 
 namespace tensorflow_ext {
 
-// data is [images, height, width, channels], rois [rois, 5], pooled and argmax
-// [rois, pooled_height, pooled_width, channels].
-struct RoiPoolDims {
-  int64_t images, height, width, channels;
-  int64_t rois, pooled_height, pooled_width;
-
-  // Elements of an image; they are indexed in 32 bits.
-  TENSORFLOW_EXT_HOST_DEVICE int64_t image_size() const {
-    return height * width * channels;
-  }
-  // Elements of pooled, and of a row of its bins.
-  TENSORFLOW_EXT_HOST_DEVICE int64_t pooled_size() const {
-    return rois * pooled_height * row_size();
-  }
-  TENSORFLOW_EXT_HOST_DEVICE int64_t row_size() const {
-    return pooled_width * channels;
-  }
-};
+// An element is indexed in 32 bits within its image.
+using RoiPoolDims = RegionDims;
 
 // The pixels [begin, end) of a row or column.
 struct PixelRange {
@@ -63,14 +48,6 @@ TENSORFLOW_EXT_HOST_DEVICE int64_t RoiCorner(F corner, F scale) {
   return static_cast<int64_t>(rounded < -limit  ? -limit
                               : rounded > limit ? limit
                                                 : rounded);
-}
-
-// The image that a batch index names; -1 for none. NaN fails every comparison.
-template <typename F>
-TENSORFLOW_EXT_HOST_DEVICE int64_t RoiImage(F batch, int64_t images) {
-  return batch >= F(0) && batch < static_cast<F>(images)
-             ? static_cast<int64_t>(batch)
-             : -1;
 }
 
 template <typename F>
@@ -130,13 +107,6 @@ struct ElementRange {
 };
 
 // ----- CPU. Tensors are of the floating-point type `type`. -----
-
-// Writes the image of each region; -1 for a batch index that names none.
-void RoiImagesCpu(NumericType type, const RoiPoolDims& dims, const void* rois,
-                  int64_t* images);
-
-// The batch index of region `roi` as it was given, for error messages.
-double RoiBatchIndex(NumericType type, const void* rois, int64_t roi);
 
 // Rows [begin, end) of the rois * pooled_height rows of bins.
 void RoiPoolCpu(NumericType type, const RoiPoolDims& dims, float spatial_scale,

@@ -2,7 +2,6 @@
 
 #include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -14,13 +13,9 @@ using tensorflow::TensorShape;
 
 absl::Status ReadImageDims(const std::string& op, const char* name,
                            const TensorShape& shape, RoiPoolDims* dims) {
-  if (shape.dims() != 4) {
-    return ShapeError(op, name, shape, "rank 4, images [N, H, W, C]");
+  if (absl::Status status = ReadDataDims(op, name, shape, dims); !status.ok()) {
+    return status;
   }
-  dims->images = shape.dim_size(0);
-  dims->height = shape.dim_size(1);
-  dims->width = shape.dim_size(2);
-  dims->channels = shape.dim_size(3);
   // Also where another size is 0, so that no product below overflows.
   constexpr double kLimit = 1.0 + std::numeric_limits<int32_t>::max();
   const double pixels =
@@ -31,16 +26,6 @@ absl::Status ReadImageDims(const std::string& op, const char* name,
                       "H * W * C below 2^31, the range of argmax: split the "
                       "channels or the images");
   }
-  return absl::OkStatus();
-}
-
-absl::Status ReadRoiDims(const std::string& op, const TensorShape& rois,
-                         RoiPoolDims* dims) {
-  if (rois.dims() != 2 || rois.dim_size(1) != 5) {
-    return ShapeError(op, "rois", rois,
-                      "[R, 5], rows of (batch index, x1, y1, x2, y2)");
-  }
-  dims->rois = rois.dim_size(0);
   return absl::OkStatus();
 }
 
@@ -65,25 +50,6 @@ absl::Status CheckPooledGradients(const std::string& op,
   if (gradients == argmax) return absl::OkStatus();
   return ShapeError(op, "gradients", gradients,
                     absl::StrCat("that of 'argmax', ", argmax.DebugString()));
-}
-
-absl::Status PooledShape(const RoiPoolDims& dims, TensorShape* shape) {
-  return TensorShape::BuildTensorShape(
-      {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels}, shape);
-}
-
-absl::Status ReadImages(const std::string& op, NumericType type,
-                        const RoiPoolDims& dims, const void* rois,
-                        std::vector<int64_t>* images) {
-  images->resize(dims.rois);
-  RoiImagesCpu(type, dims, rois, images->data());
-  const auto wrong = std::find(images->begin(), images->end(), -1);
-  if (wrong == images->end()) return absl::OkStatus();
-  const int64_t row = wrong - images->begin();
-  return absl::InvalidArgumentError(absl::StrCat(
-      op, ": argument 'rois' has batch index ", RoiBatchIndex(type, rois, row),
-      " in row ", row, ", expected one of the ", dims.images,
-      " images, in [0, ", dims.images, ")"));
 }
 
 absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad: shapes, for
-// kernels and XLA lowerings, and values, for the CPU. Errors are
-// InvalidArgument naming op, argument, value and what was expected.
+// Checks the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, beside
+// those that all ops over regions share (regions_checks.h).
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 
 namespace tensorflow_ext {
@@ -24,11 +23,6 @@ absl::Status ReadImageDims(const std::string& op, const char* name,
                            const tensorflow::TensorShape& shape,
                            RoiPoolDims* dims);
 
-// rois: [R, 5].
-absl::Status ReadRoiDims(const std::string& op,
-                         const tensorflow::TensorShape& rois,
-                         RoiPoolDims* dims);
-
 // argmax: [R, PH, PW, C] for the R and C that `dims` has.
 absl::Status ReadArgmaxDims(const std::string& op,
                             const tensorflow::TensorShape& argmax,
@@ -38,15 +32,6 @@ absl::Status ReadArgmaxDims(const std::string& op,
 absl::Status CheckPooledGradients(const std::string& op,
                                   const tensorflow::TensorShape& gradients,
                                   const tensorflow::TensorShape& argmax);
-
-// The shape of pooled; an error if it has too many elements.
-absl::Status PooledShape(const RoiPoolDims& dims,
-                         tensorflow::TensorShape* shape);
-
-// The image that each region names.
-absl::Status ReadImages(const std::string& op, NumericType type,
-                        const RoiPoolDims& dims, const void* rois,
-                        std::vector<int64_t>* images);
 
 // The error for row `row` of bins, in which an entry of argmax is neither -1
 // nor an element of its channel: it names the first one.

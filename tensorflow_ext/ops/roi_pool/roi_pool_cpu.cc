@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/numeric.h"
+#include "tensorflow_ext/kernels/pixels_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 
@@ -13,20 +14,6 @@ namespace {
 
 // Channels that a bin keeps in registers while it goes over its pixels.
 constexpr int64_t kChannels = 32;
-
-// The values of up to kChannels channels in the compute type: as they lie in
-// memory, or converted into `wide`.
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel,
-                                                   int64_t channels,
-                                                   ComputeType<T>* wide) {
-  if constexpr (std::is_same_v<T, ComputeType<T>>) {
-    return pixel;
-  } else {
-    Isa::Widen(pixel, wide, channels);
-    return wide;
-  }
-}
 
 // The maximum and where it is (h * width + w), over one bin, of `channels`
 // channels, at most kChannels. A full block has a constant trip count.
@@ -185,24 +172,6 @@ void Gather(const RoiPoolDims& dims, const T* image, const int32_t* argmax,
 }
 
 }  // namespace
-
-void RoiImagesCpu(NumericType type, const RoiPoolDims& dims, const void* rois,
-                  int64_t* images) {
-  DispatchFloating(type, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    for (int64_t r = 0; r < dims.rois; ++r) {
-      const T batch = static_cast<const T*>(rois)[r * 5];
-      images[r] = RoiImage(ToCompute(batch), dims.images);
-    }
-  });
-}
-
-double RoiBatchIndex(NumericType type, const void* rois, int64_t roi) {
-  return DispatchFloating(type, [&](auto tag) -> double {
-    using T = TypeOf<decltype(tag)>;
-    return ToCompute(static_cast<const T*>(rois)[roi * 5]);
-  });
-}
 
 void RoiPoolCpu(NumericType type, const RoiPoolDims& dims, float spatial_scale,
                 const void* data, const void* rois, void* pooled,

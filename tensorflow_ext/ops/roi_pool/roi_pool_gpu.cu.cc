@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <type_traits>
-
 #include "tensorflow_ext/kernels/launch.cuh"
 #include "tensorflow_ext/kernels/numeric.h"
+#include "tensorflow_ext/kernels/sums_gpu.cuh"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 
 namespace tensorflow_ext {
 namespace {
-
-// What an element of pooled stands for: channel c of bin (i, j) of a region.
-struct PooledIndex {
-  int64_t roi, i, j, c;
-};
-
-__device__ __forceinline__ PooledIndex DecodePooled(int64_t index,
-                                                    const RoiPoolDims& dims) {
-  PooledIndex p;
-  const int64_t bin = Quotient(index, dims.channels);
-  p.c = index - bin * dims.channels;
-  const int64_t row = Quotient(bin, dims.pooled_width);
-  p.j = bin - row * dims.pooled_width;
-  p.roi = Quotient(row, dims.pooled_height);
-  p.i = row - p.roi * dims.pooled_height;
-  return p;
-}
 
 // A thread an element of pooled. Neighbours take neighbouring channels, so
 // that a warp reads and writes whole lines.
@@ -80,14 +62,6 @@ __global__ void __launch_bounds__(kBlockThreads)
       atomicAdd(sums + image * dims.image_size() + element,
                 ToCompute(gradients[index]));
     }
-  }
-}
-
-template <typename T>
-__global__ void __launch_bounds__(kBlockThreads)
-    RoundKernel(const ComputeType<T>* sums, T* output, int64_t size) {
-  for (int64_t i = GridIndex(); i < size; i += GridStride()) {
-    output[i] = FromCompute<T>(sums[i]);
   }
 }
 
@@ -210,29 +184,15 @@ int LaunchRoiPoolGrad(NumericType type, const RoiPoolDims& dims,
   const cudaStream_t cuda_stream = static_cast<cudaStream_t>(stream);
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    using C = ComputeType<T>;
-    constexpr bool kSumsApart = !std::is_same_v<T, C>;
-    C* sum;
-    if constexpr (kSumsApart) {
-      sum = sums;
-    } else {
-      sum = static_cast<C*>(backprops);
-    }
-    cudaError_t error = cudaMemsetAsync(sum, 0, size * sizeof(C), cuda_stream);
-    if (error == cudaSuccess && dims.pooled_size() > 0) {
-      ScatterKernel<<<GridBlocks(dims.pooled_size()), kBlockThreads, 0,
-                      cuda_stream>>>(dims, static_cast<const T*>(gradients),
-                                     static_cast<const T*>(rois), argmax, sum);
-      error = cudaGetLastError();
-    }
-    if constexpr (kSumsApart) {
-      if (error == cudaSuccess) {
-        RoundKernel<<<GridBlocks(size), kBlockThreads, 0, cuda_stream>>>(
-            sum, static_cast<T*>(backprops), size);
-        error = cudaGetLastError();
-      }
-    }
-    return error;
+    return LaunchSums<T>(
+        sums, backprops, size, cuda_stream, [&](ComputeType<T>* sum) {
+          if (dims.pooled_size() == 0) return cudaSuccess;
+          ScatterKernel<<<GridBlocks(dims.pooled_size()), kBlockThreads, 0,
+                          cuda_stream>>>(dims, static_cast<const T*>(gradients),
+                                         static_cast<const T*>(rois), argmax,
+                                         sum);
+          return cudaGetLastError();
+        });
   });
 }
 

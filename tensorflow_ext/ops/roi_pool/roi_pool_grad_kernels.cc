@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow/core/framework/tensor_util.h"
 #include "tensorflow/core/util/determinism.h"
 #include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
@@ -44,7 +43,8 @@ class RoiPoolGradOp : public OpKernel {
     const Tensor& rois = context->input(1);
     const Tensor& argmax = context->input(2);
     TensorShape shape;
-    OP_REQUIRES_OK(context, DataShape(context->input(3), &shape));
+    OP_REQUIRES_OK(context,
+                   ReadDataShape(type_string(), context->input(3), &shape));
     RoiPoolDims dims{};
     OP_REQUIRES_OK(context,
                    ReadImageDims(type_string(), "data_shape", shape, &dims));
@@ -66,21 +66,6 @@ class RoiPoolGradOp : public OpKernel {
                       const int32_t* argmax, void* backprops) = 0;
 
   const NumericType type_;
-
- private:
-  // The values of data_shape, which lies in host memory on every device.
-  absl::Status DataShape(const Tensor& tensor, TensorShape* shape) const {
-    absl::Status status = absl::InvalidArgumentError("not a vector of 4");
-    if (tensor.dims() == 1 && tensor.NumElements() == 4) {
-      status = tensorflow::tensor::MakeShape(tensor, shape);
-    }
-    if (status.ok()) return status;
-    return absl::InvalidArgumentError(absl::StrCat(
-        type_string(), ": argument 'data_shape' of shape ",
-        tensor.shape().DebugString(), " is [", tensor.SummarizeValue(8),
-        "], expected 4 sizes N, H, W, C >= 0 whose product is that of a "
-        "tensor"));
-  }
 };
 
 class RoiPoolGradCpuOp final : public RoiPoolGradOp {
@@ -96,8 +81,8 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
     std::vector<ElementRange> elements;
     OP_REQUIRES_OK(context, ReadElements(context, dims, argmax, &elements));
 
-    std::vector<std::vector<int64_t>> rois_of(dims.images);
-    for (int64_t r = 0; r < dims.rois; ++r) rois_of[images[r]].push_back(r);
+    const std::vector<std::vector<int64_t>> rois_of =
+        RoisOfImages(dims, images);
 
     // A part of an image belongs to one thread, so that no sum is shared. A row
     // of bins is gone through once for each part that it points into: more

@@ -4,9 +4,9 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/kernels/parallel.h"
+#include "tensorflow_ext/kernels/regions_attributes.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
-#include "tensorflow_ext/ops/roi_pool/roi_pool_attributes.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
 #include "tensorflow_ext/registration.h"
 
@@ -29,7 +29,7 @@ class RoiPoolOp : public OpKernel {
  public:
   explicit RoiPoolOp(OpKernelConstruction* context)
       : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
-    OP_REQUIRES_OK(context, attributes_.Read(context));
+    OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
   }
 
   void Compute(OpKernelContext* context) override {
@@ -58,7 +58,7 @@ class RoiPoolOp : public OpKernel {
                       int32_t* argmax) = 0;
 
   const NumericType type_;
-  RoiPoolAttributes attributes_;
+  RegionAttributes attributes_;
 };
 
 class RoiPoolCpuOp final : public RoiPoolOp {

@@ -3,7 +3,8 @@
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow_ext/ops/roi_pool/roi_pool_attributes.h"
+#include "tensorflow_ext/kernels/regions_attributes.h"
+#include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
@@ -13,23 +14,13 @@ using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
-// Checks rois: [R, 5] and returns R.
-absl::Status NumRois(InferenceContext* c, ShapeHandle rois,
-                     DimensionHandle* num_rois) {
-  DimensionHandle five;
-  TF_RETURN_IF_ERROR(c->WithRank(rois, 2, &rois));
-  TF_RETURN_IF_ERROR(c->WithValue(c->Dim(rois, 1), 5, &five));
-  *num_rois = c->Dim(rois, 0);
-  return absl::OkStatus();
-}
-
 absl::Status RoiPoolShape(InferenceContext* c) {
-  RoiPoolAttributes attributes;
-  TF_RETURN_IF_ERROR(attributes.Read(c));
+  RegionAttributes attributes;
+  TF_RETURN_IF_ERROR(attributes.Read(c, "TfExt>RoiPool"));
   ShapeHandle data;
   DimensionHandle num_rois;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &data));
-  TF_RETURN_IF_ERROR(NumRois(c, c->input(1), &num_rois));
+  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPool", 1, &num_rois));
   const ShapeHandle pooled =
       c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
                     c->MakeDim(attributes.pooled_width), c->Dim(data, 3)});
@@ -43,7 +34,7 @@ absl::Status RoiPoolGradShape(InferenceContext* c) {
   DimensionHandle num_rois, channels;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &gradients));
   TF_RETURN_IF_ERROR(c->Merge(gradients, c->input(2), &gradients));
-  TF_RETURN_IF_ERROR(NumRois(c, c->input(1), &num_rois));
+  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPoolGrad", 1, &num_rois));
   TF_RETURN_IF_ERROR(c->Merge(c->Dim(gradients, 0), num_rois, &num_rois));
   TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(3, &data));
   TF_RETURN_IF_ERROR(c->WithRank(data, 4, &data));
@@ -58,7 +49,7 @@ absl::Status RoiPoolGradGradShape(InferenceContext* c) {
   ShapeHandle gradients, argmax;
   DimensionHandle num_rois, channels;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &gradients));
-  TF_RETURN_IF_ERROR(NumRois(c, c->input(1), &num_rois));
+  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPoolGradGrad", 1, &num_rois));
   TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 4, &argmax));
   TF_RETURN_IF_ERROR(c->Merge(c->Dim(argmax, 0), num_rois, &num_rois));
   TF_RETURN_IF_ERROR(

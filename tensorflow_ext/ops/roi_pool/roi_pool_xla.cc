@@ -6,9 +6,11 @@
 #include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tensorflow_ext/kernels/pixels_xla.h"
+#include "tensorflow_ext/kernels/regions_attributes.h"
+#include "tensorflow_ext/kernels/regions_xla.h"
 #include "tensorflow_ext/kernels/shape_xla.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
-#include "tensorflow_ext/ops/roi_pool/roi_pool_attributes.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
 #include "tensorflow_ext/registration.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
@@ -30,34 +32,12 @@ using xla::XlaBuilder;
 using xla::XlaOp;
 using xla::ZerosLike;
 
-xla::PrimitiveType ComputedType(xla::PrimitiveType stored) {
-  return stored == xla::F16 || stored == xla::BF16 ? xla::F32 : stored;
-}
-
-// Column `k` of rois in the compute type: [R].
-XlaOp RoiColumn(XlaOp rois, int64_t num_rois, int64_t k,
-                xla::PrimitiveType type) {
-  const XlaOp column =
-      xla::SliceInDim(rois, k, k + 1, /*stride=*/1, /*dimno=*/1);
-  return xla::ConvertElementType(xla::Reshape(column, {num_rois}), type);
-}
-
-// RoiImage of roi_pool.h for every region: int32 [R], `images` for none.
-XlaOp RoiImages(XlaOp rois, const RoiPoolDims& dims, xla::PrimitiveType type) {
-  const XlaOp batch = RoiColumn(rois, dims.rois, 0, type);
-  const XlaOp inside = xla::And(xla::Ge(batch, ZerosLike(batch)),
-                                xla::Lt(batch, FullLike(batch, dims.images)));
-  const XlaOp image = xla::ConvertElementType(
-      xla::Select(inside, batch, ZerosLike(batch)), xla::S32);
-  return xla::Select(inside, image, FullLike(image, dims.images));
-}
-
 // ----- RoiPool: bins as in roi_pool.h, then one pixel of every bin a step. ---
 
 class RoiPoolXlaOp : public XlaOpKernel {
  public:
   explicit RoiPoolXlaOp(OpKernelConstruction* context) : XlaOpKernel(context) {
-    OP_REQUIRES_OK(context, attributes_.Read(context));
+    OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
   }
 
   void Compile(XlaOpKernelContext* context) override {
@@ -204,22 +184,11 @@ class RoiPoolXlaOp : public XlaOpKernel {
         xla::Add(left, xla::Rem(xla::Add(step, ZerosLike(width)), width));
     // The pixel's channels in each bin, [R, PH, PW, C]. Gather keeps its
     // indices inside by itself, for bins that are finished.
-    xla::GatherDimensionNumbers numbers;
-    numbers.add_offset_dims(3);
-    numbers.set_index_vector_dim(3);
-    for (int64_t d = 0; d < 3; ++d) {
-      numbers.add_collapsed_slice_dims(d);
-      numbers.add_start_index_map(d);
-    }
-    const std::vector<int64_t> one = {dims.rois, dims.pooled_height,
-                                      dims.pooled_width, 1};
-    const XlaOp index =
-        xla::ConcatInDim(step.builder(),
-                         {xla::Reshape(image, one), xla::Reshape(row, one),
-                          xla::Reshape(column, one)},
-                         /*dimension=*/3);
-    const XlaOp pixel =
-        xla::Gather(data, index, numbers, {1, 1, 1, dims.channels});
+    const XlaOp pixel = GatherPixels(
+        data,
+        PixelIndex(image, row, column,
+                   {dims.rois, dims.pooled_height, dims.pooled_width}),
+        /*rank=*/4, dims.channels);
     // ReplacesMaximum; -1 stands for no maximum yet.
     const auto over_channels = [&](XlaOp bins) {
       return xla::BroadcastInDim(
@@ -248,7 +217,7 @@ class RoiPoolXlaOp : public XlaOpKernel {
             xla::Select(replaces, here, position)};
   }
 
-  RoiPoolAttributes attributes_;
+  RegionAttributes attributes_;
 };
 REGISTER_XLA_OP(Name("TfExt>RoiPool"), RoiPoolXlaOp);
 

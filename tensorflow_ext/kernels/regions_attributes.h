@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// RoiPool's attributes, read and checked alike by its shape function and its
-// kernels.
 
-#ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_ATTRIBUTES_H_
-#define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_ATTRIBUTES_H_
+#ifndef TENSORFLOW_EXT_KERNELS_REGIONS_ATTRIBUTES_H_
+#define TENSORFLOW_EXT_KERNELS_REGIONS_ATTRIBUTES_H_
 
 #include <cmath>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace tensorflow_ext {
 
-struct RoiPoolAttributes {
-  // A bin's limits take the product with a region's length, up to 2^31, in 64
-  // bits.
+// The attributes of an op over regions, read and checked alike by its shape
+// function and its kernels.
+struct RegionAttributes {
+  // Products of a number of bins and a number below 2^31 then fit 64 bits.
   static constexpr int64_t kMaxBins = (int64_t{1} << 30) - 1;
 
   int64_t pooled_height = 1;
   int64_t pooled_width = 1;
   float spatial_scale = 1;
 
-  // `Context` is an InferenceContext or an OpKernelConstruction.
+  // `Context` is an InferenceContext or an OpKernelConstruction, `op` the op's
+  // name.
   template <typename Context>
-  absl::Status Read(Context* context) {
+  absl::Status Read(Context* context, absl::string_view op) {
     absl::Status status;
-    status.Update(ReadBins(context, "pooled_height", &pooled_height));
-    status.Update(ReadBins(context, "pooled_width", &pooled_width));
+    status.Update(ReadBins(context, op, "pooled_height", &pooled_height));
+    status.Update(ReadBins(context, op, "pooled_width", &pooled_width));
     status.Update(context->GetAttr("spatial_scale", &spatial_scale));
     if (status.ok() && !(std::isfinite(spatial_scale) && spatial_scale > 0)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "TfExt>RoiPool: attribute 'spatial_scale' is ", spatial_scale,
+          op, ": attribute 'spatial_scale' is ", spatial_scale,
           ", expected a finite number > 0, the pixels of data per unit of the "
           "corners in rois"));
     }
@@ -41,16 +41,16 @@ struct RoiPoolAttributes {
 
  private:
   template <typename Context>
-  static absl::Status ReadBins(Context* context, const char* name,
-                               int64_t* bins) {
+  static absl::Status ReadBins(Context* context, absl::string_view op,
+                               const char* name, int64_t* bins) {
     const absl::Status status = context->GetAttr(name, bins);
     if (!status.ok() || (*bins >= 1 && *bins <= kMaxBins)) return status;
     return absl::InvalidArgumentError(
-        absl::StrCat("TfExt>RoiPool: attribute '", name, "' is ", *bins,
+        absl::StrCat(op, ": attribute '", name, "' is ", *bins,
                      ", expected a number of bins from 1 to ", kMaxBins));
   }
 };
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_ATTRIBUTES_H_
+#endif  // TENSORFLOW_EXT_KERNELS_REGIONS_ATTRIBUTES_H_

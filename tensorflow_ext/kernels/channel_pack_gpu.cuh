@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Neighbouring channels of a pixel that a GPU thread takes at once, in memory
+// accesses of 16 bytes where channels and addresses allow it.
+
+#ifndef TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
+#define TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tensorflow_ext/kernels/numeric.h"
+
+namespace tensorflow_ext {
+
+template <typename T, int kSize>
+struct alignas(kSize * sizeof(T)) ChannelPack {
+  T values[kSize];
+};
+
+template <typename T, int kSize>
+__device__ __forceinline__ void AddScaledPack(ComputeType<T> weight,
+                                              const ChannelPack<T, kSize>& pack,
+                                              ComputeType<T>* sums) {
+#pragma unroll
+  for (int k = 0; k < kSize; ++k) sums[k] += weight * ToCompute(pack.values[k]);
+}
+
+template <typename T, int kSize>
+__device__ __forceinline__ ChannelPack<T, kSize> MakePack(
+    const ComputeType<T>* sums) {
+  ChannelPack<T, kSize> pack;
+#pragma unroll
+  for (int k = 0; k < kSize; ++k) pack.values[k] = FromCompute<T>(sums[k]);
+  return pack;
+}
+
+// Calls launch(integral_constant<int, size of a pack>): as many channels as
+// have 16 bytes, or one. Both addresses are those of a tensor of `channels`.
+template <typename T, typename Launch>
+auto WithChannelPack(int64_t channels, const void* input, const void* output,
+                     Launch&& launch) {
+  constexpr int kPack = 16 / sizeof(T);
+  const uintptr_t addresses =
+      reinterpret_cast<uintptr_t>(input) | reinterpret_cast<uintptr_t>(output);
+  if (channels % kPack == 0 && addresses % 16 == 0) {
+    return launch(std::integral_constant<int, kPack>{});
+  }
+  return launch(std::integral_constant<int, 1>{});
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_

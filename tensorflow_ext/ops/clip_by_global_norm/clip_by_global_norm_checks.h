@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks of the arguments of ClipByGlobalNorm and its gradient, with one
+// wording for shape functions, kernels and XLA lowerings.
+
+#ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
+#define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/host_scalar.h"
+
+namespace tensorflow_ext {
+
+constexpr char kScalar[] = "a scalar, []";
+
+// Element `index` of the list argument `name`, as errors name it.
+inline std::string ElementName(const char* name, int index) {
+  return absl::StrCat(name, "[", index, "]");
+}
+
+// clip_norm: a scalar >= 0, in host memory.
+inline absl::Status ReadClipNorm(const std::string& op,
+                                 const tensorflow::Tensor& tensor,
+                                 double* clip_norm) {
+  if (absl::Status s = CheckRank(op, "clip_norm", tensor.shape(), 0, kScalar);
+      !s.ok()) {
+    return s;
+  }
+  *clip_norm = HostScalar(tensor);
+  if (*clip_norm >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(op, ": argument 'clip_norm' is ", *clip_norm,
+                   ", expected a number >= 0; infinity clips nothing"));
+}
+
+// Upstream gradient `index` has the shape of value `index`.
+inline absl::Status CheckClippedGradient(
+    const std::string& op, int index, const tensorflow::TensorShape& gradient,
+    const tensorflow::TensorShape& value) {
+  return CheckShapeOf(op, ElementName("clipped_gradients", index), gradient,
+                      ElementName("values", index), value);
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_

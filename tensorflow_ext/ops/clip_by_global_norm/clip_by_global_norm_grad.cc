@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <limits>
+
+#include "tensorflow_ext/gradient/formula.h"
+#include "tensorflow_ext/gradient/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+void ClipByGlobalNormGradient(Gradient& g) {
+  Values clipped_gradients = g.Upstreams();
+  const Value norm_gradient = clipped_gradients.back();
+  clipped_gradients.pop_back();
+  const Value clip_norm = g.Input(g.num_inputs() - 1);
+  g.Return(CallAll(
+      "TfExt>ClipByGlobalNormGrad",
+      {clipped_gradients, norm_gradient, g.Inputs("values"), clip_norm}));
+}
+REGISTER_GRADIENT("TfExt>ClipByGlobalNorm", ClipByGlobalNormGradient);
+
+Values CastAll(Values values, DataType type) {
+  for (Value& value : values) value = Cast(value, type);
+  return values;
+}
+
+Value Dot(const Values& x, const Values& y) {
+  Values terms;
+  for (size_t i = 0; i < x.size(); ++i) terms.push_back(SumAll(x[i] * y[i]));
+  return AddN(terms);
+}
+
+// The op gives, with the names of clip_by_global_norm.h, w = alpha g + v / n
+// (d - sigma p) and, where n > c, p. Here alpha is c / n and sigma too, or 1
+// and 0 where n <= c. With upstream gradients e of w and h of p (0 where n <=
+// c), q = <e, v> / n and r = <e, g>, what is differentiated is
+//
+//   L = alpha r + q (d - sigma p) + h p.
+//
+// v is in n, in p and q, and in c / n. Formed in float for the 16-bit types.
+void ClipByGlobalNormGradGradient(Gradient& grad) {
+  const DataType type = grad.Attr<DataType>("T");
+  const bool is_double = type == tensorflow::DT_DOUBLE;
+  const DataType computed = is_double ? type : tensorflow::DT_FLOAT;
+  const Values g = CastAll(grad.Inputs("clipped_gradients"), computed);
+  const Value d = Cast(grad.Inputs("norm_gradient")[0], computed);
+  const Values v = CastAll(grad.Inputs("values"), computed);
+  const Value c = Cast(grad.Inputs("clip_norm")[0], computed);
+  Values e = CastAll(grad.Upstreams(), computed);
+  const Value upstream_h = e.back();
+  e.pop_back();
+
+  // The norm alone: nothing is clipped to infinity.
+  const Value no_clip =
+      grad.Scalar(std::numeric_limits<double>::infinity(), computed);
+  const Value n = CallAll("TfExt>ClipByGlobalNorm", {v, no_clip}).back();
+  const Value inverse = DivNoNan(1, n);
+  Values u;  // v / n
+  for (const Value& value : v) u.push_back(value * inverse);
+  const Value is_clipped = Greater(n, c);
+  const Value alpha = Where(is_clipped, c * inverse, 1);
+  const Value sigma = Where(is_clipped, c * inverse, 0);
+  const Value h = Where(is_clipped, upstream_h, 0);
+  const Value p = Dot(g, u), q = Dot(e, u), r = Dot(e, g);
+
+  const Value along_u = h - q * sigma;
+  Values gradients;
+  for (size_t i = 0; i < g.size(); ++i) {
+    gradients.push_back(alpha * e[i] + along_u * u[i]);
+  }
+  gradients.push_back(q);
+  const Value of_e = (d - sigma * p) * inverse;
+  const Value of_g = along_u * inverse;
+  const Value of_u =
+      (sigma * r + q * d + p * h - 3 * (q * p * sigma)) * inverse;
+  for (size_t i = 0; i < v.size(); ++i) {
+    gradients.push_back(of_e * e[i] + of_g * g[i] - of_u * u[i]);
+  }
+  gradients.push_back(Where(is_clipped, (r - q * p) * inverse, 0));
+  grad.Return(CastAll(gradients, type));
+}
+REGISTER_GRADIENT("TfExt>ClipByGlobalNormGrad", ClipByGlobalNormGradGradient);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <vector>
+
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/registration.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using FDH = tensorflow::FunctionDefHelper;
+using tensorflow::AttrSlice;
+using tensorflow::FunctionDef;
+
+// The sum of gradients * CorrelationCost(a, b) is linear in each of the three.
+// Its derivatives are the three ops, and theirs are again among them.
+
+std::vector<std::string> AttrDefs() {
+  return {"T: {half, bfloat16, float, double}",
+          "kernel_size: int",
+          "max_displacement: int",
+          "stride_1: int",
+          "stride_2: int",
+          "pad: int"};
+}
+
+FDH::Node Node(const std::string& op, const std::string& x,
+               const std::string& y, const std::string& result) {
+  return {{result},
+          op,
+          {x, y},
+          {{"T", "$T"},
+           {"kernel_size", "$kernel_size"},
+           {"max_displacement", "$max_displacement"},
+           {"stride_1", "$stride_1"},
+           {"stride_2", "$stride_2"},
+           {"pad", "$pad"}}};
+}
+
+absl::Status CorrelationCostGradient(const AttrSlice& /*attrs*/,
+                                     FunctionDef* g) {
+  *g = FDH::Define(
+      // Arg defs
+      {"a: T", "b: T", "dcosts: T"},
+      // Ret val defs
+      {"da: T", "db: T"},
+      // Attr defs
+      AttrDefs(),
+      // Nodes
+      {Node("TfExt>CorrelationCostAGrad", "dcosts", "b", "da"),
+       Node("TfExt>CorrelationCostBGrad", "dcosts", "a", "db")});
+  return absl::OkStatus();
+}
+REGISTER_OP_GRADIENT("TfExt>CorrelationCost", CorrelationCostGradient);
+
+absl::Status CorrelationCostAGradGradient(const AttrSlice& /*attrs*/,
+                                          FunctionDef* g) {
+  *g = FDH::Define(
+      // Arg defs
+      {"gradients: T", "b: T", "dbackprops: T"},
+      // Ret val defs
+      {"dgradients: T", "db: T"},
+      // Attr defs
+      AttrDefs(),
+      // Nodes
+      {Node("TfExt>CorrelationCost", "dbackprops", "b", "dgradients"),
+       Node("TfExt>CorrelationCostBGrad", "gradients", "dbackprops", "db")});
+  return absl::OkStatus();
+}
+REGISTER_OP_GRADIENT("TfExt>CorrelationCostAGrad",
+                     CorrelationCostAGradGradient);
+
+absl::Status CorrelationCostBGradGradient(const AttrSlice& /*attrs*/,
+                                          FunctionDef* g) {
+  *g = FDH::Define(
+      // Arg defs
+      {"gradients: T", "a: T", "dbackprops: T"},
+      // Ret val defs
+      {"dgradients: T", "da: T"},
+      // Attr defs
+      AttrDefs(),
+      // Nodes
+      {Node("TfExt>CorrelationCost", "a", "dbackprops", "dgradients"),
+       Node("TfExt>CorrelationCostAGrad", "gradients", "dbackprops", "da")});
+  return absl::OkStatus();
+}
+REGISTER_OP_GRADIENT("TfExt>CorrelationCostBGrad",
+                     CorrelationCostBGradGradient);
+
+}  // namespace
+}  // namespace tensorflow_ext

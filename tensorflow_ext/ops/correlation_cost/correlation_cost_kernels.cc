@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstring>
+
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/kernels/parallel.h"
+#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
+#include "tensorflow_ext/ops/correlation_cost/correlation_cost_checks.h"
+#include "tensorflow_ext/registration.h"
+
+#if TENSORFLOW_EXT_CUDA
+#include "tensorflow_ext/kernels/gpu_stream.h"
+#endif
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::DEVICE_CPU;
+using tensorflow::DEVICE_GPU;
+using tensorflow::OpKernel;
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+
+// ----- Checks and allocation, for both devices. -----
+
+class CorrelationCostOp : public OpKernel {
+ public:
+  explicit CorrelationCostOp(OpKernelConstruction* context)
+      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
+    OP_REQUIRES_OK(context, attributes_.Read(type_string(), context));
+  }
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& a = context->input(0);
+    const Tensor& b = context->input(1);
+    CorrelationCostDims dims;
+    OP_REQUIRES_OK(context, attributes_.ReadImages("a", a.shape(), &dims));
+    OP_REQUIRES_OK(context,
+                   CheckShapeOf(type_string(), "b", b.shape(), "a", a.shape()));
+    TensorShape shape;
+    OP_REQUIRES_OK(context, attributes_.OutputShape(dims, &shape));
+    Tensor* output = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, shape, &output));
+    if (output->NumElements() > 0) Launch(context, dims, a, b, output);
+  }
+
+ protected:
+  // The output is not empty; a and b may be.
+  virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
+                      const Tensor& a, const Tensor& b, Tensor* output) = 0;
+
+  const NumericType type_;
+
+ private:
+  CorrelationCostAttributes attributes_;
+};
+
+class CorrelationCostGradOp : public OpKernel {
+ public:
+  explicit CorrelationCostGradOp(OpKernelConstruction* context)
+      : OpKernel(context),
+        type_(NumericTypeOf(context->input_type(0))),
+        argument_(type_string() == "TfExt>CorrelationCostAGrad"
+                      ? CorrelationArgument::kA
+                      : CorrelationArgument::kB) {
+    OP_REQUIRES_OK(context, attributes_.Read(type_string(), context));
+  }
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& gradients = context->input(0);
+    const Tensor& other = context->input(1);
+    const char* name = argument_ == CorrelationArgument::kA ? "b" : "a";
+    CorrelationCostDims dims;
+    OP_REQUIRES_OK(context, attributes_.ReadImages(name, other.shape(), &dims));
+    OP_REQUIRES_OK(context,
+                   attributes_.CheckGradients(gradients.shape(), dims));
+    Tensor* backprops = nullptr;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(0, other.shape(), &backprops));
+    if (backprops->NumElements() > 0) {
+      Launch(context, dims, gradients, other, backprops);
+    }
+  }
+
+ protected:
+  // No tensor is empty.
+  virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
+                      const Tensor& gradients, const Tensor& other,
+                      Tensor* backprops) = 0;
+
+  const NumericType type_;
+  const CorrelationArgument argument_;
+
+ private:
+  CorrelationCostAttributes attributes_;
+};
+
+// ----- CPU. -----
+
+tensorflow::DataType ComputeDataType(NumericType type) {
+  return type == NumericType::kDouble ? tensorflow::DT_DOUBLE
+                                      : tensorflow::DT_FLOAT;
+}
+
+// `images` as the loops take them: their own memory, or that of `scratch`.
+absl::Status Packed(OpKernelContext* context, NumericType type,
+                    const CorrelationCostDims& dims, const Tensor& images,
+                    Tensor* scratch, const void** packed) {
+  *packed = Data(images);
+  if (IsPacked(type, dims.channels)) return absl::OkStatus();
+  const int64_t pixels = dims.images * dims.image_pixels();
+  TensorShape shape;
+  absl::Status status = TensorShape::BuildTensorShape(
+      {pixels, PackedChannels(type, dims.channels)}, &shape);
+  if (status.ok()) {
+    status = context->allocate_temp(ComputeDataType(type), shape, scratch);
+  }
+  if (!status.ok()) return status;
+  Parallel(context, pixels, dims.channels + 4, [&](int64_t begin, int64_t end) {
+    PackPixelsCpu(type, dims.channels, Data(images), Data(scratch), begin, end);
+  });
+  *packed = Data(*scratch);
+  return absl::OkStatus();
+}
+
+// Calls fn(scratch, begin, end) for parts of `rows`, side by side. `products`
+// is how many of `channels` channels a row takes, `size` the elements of
+// scratch. Each part has its own, so there are only a few for each thread.
+template <typename Fn>
+absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
+                     double products, int64_t channels, int64_t size, Fn&& fn) {
+  const int64_t parts =
+      std::min<int64_t>(rows, 4 * Workers(context)->NumThreads());
+  constexpr int64_t kLine = 16;  // elements: no line is shared
+  const int64_t stride = (size + kLine - 1) / kLine * kLine;
+  TensorShape shape;
+  Tensor scratch;
+  absl::Status status = TensorShape::BuildTensorShape({parts, stride}, &shape);
+  if (status.ok()) {
+    status = context->allocate_temp(ComputeDataType(type), shape, &scratch);
+  }
+  if (!status.ok()) return status;
+  const int64_t bytes =
+      stride * (type == NumericType::kDouble ? sizeof(double) : sizeof(float));
+  const double cost = static_cast<double>(rows) / static_cast<double>(parts) *
+                      products * (4 + static_cast<double>(channels) / 8);
+  Parallel(context, parts, static_cast<int64_t>(std::min(cost, 1e12)),
+           [&](int64_t first, int64_t last) {
+             for (int64_t part = first; part < last; ++part) {
+               fn(static_cast<char*>(Data(&scratch)) + part * bytes,
+                  rows * part / parts, rows * (part + 1) / parts);
+             }
+           });
+  return absl::OkStatus();
+}
+
+class CorrelationCostCpuOp final : public CorrelationCostOp {
+  using CorrelationCostOp::CorrelationCostOp;
+
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
+              const Tensor& a, const Tensor& b, Tensor* output) override {
+    if (a.NumElements() == 0) {
+      std::memset(Data(output), 0, output->TotalBytes());
+      return;
+    }
+    Tensor scratch_a, scratch_b;
+    const void *packed_a, *packed_b;
+    OP_REQUIRES_OK(context,
+                   Packed(context, type_, dims, a, &scratch_a, &packed_a));
+    OP_REQUIRES_OK(context,
+                   Packed(context, type_, dims, b, &scratch_b, &packed_b));
+    // Each product once, where windows overlap.
+    const double window = static_cast<double>(dims.output_channels()) *
+                          std::min(dims.kernel_size, dims.stride_1);
+    OP_REQUIRES_OK(context,
+                   ForRows(context, type_, dims.images * dims.output_height,
+                           window * static_cast<double>(dims.width),
+                           dims.channels, CorrelationCostScratch(type_, dims),
+                           [&](void* scratch, int64_t begin, int64_t end) {
+                             CorrelationCostCpu(type_, dims, packed_a, packed_b,
+                                                Data(output), scratch, begin,
+                                                end);
+                           }));
+  }
+};
+
+class CorrelationCostGradCpuOp final : public CorrelationCostGradOp {
+  using CorrelationCostGradOp::CorrelationCostGradOp;
+
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
+              const Tensor& gradients, const Tensor& other,
+              Tensor* backprops) override {
+    Tensor scratch;
+    const void* packed;
+    OP_REQUIRES_OK(context,
+                   Packed(context, type_, dims, other, &scratch, &packed));
+    const double products = static_cast<double>(dims.output_channels()) *
+                            static_cast<double>(dims.width);
+    OP_REQUIRES_OK(
+        context, ForRows(context, type_, dims.images * dims.height, products,
+                         dims.channels, CorrelationCostGradScratch(type_, dims),
+                         [&](void* row_scratch, int64_t begin, int64_t end) {
+                           CorrelationCostGradCpu(
+                               type_, dims, argument_, Data(gradients), packed,
+                               Data(backprops), row_scratch, begin, end);
+                         }));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCost").Device(DEVICE_CPU),
+                        CorrelationCostCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostAGrad").Device(DEVICE_CPU),
+                        CorrelationCostGradCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostBGrad").Device(DEVICE_CPU),
+                        CorrelationCostGradCpuOp);
+
+// ----- GPU. -----
+
+#if TENSORFLOW_EXT_CUDA
+
+class CorrelationCostGpuOp final : public CorrelationCostOp {
+  using CorrelationCostOp::CorrelationCostOp;
+
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
+              const Tensor& a, const Tensor& b, Tensor* output) override {
+    const int error = LaunchCorrelationCost(type_, dims, Data(a), Data(b),
+                                            Data(output), GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
+class CorrelationCostGradGpuOp final : public CorrelationCostGradOp {
+  using CorrelationCostGradOp::CorrelationCostGradOp;
+
+  void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
+              const Tensor& gradients, const Tensor& other,
+              Tensor* backprops) override {
+    const int error = LaunchCorrelationCostGrad(
+        type_, dims, argument_, Data(gradients), Data(other), Data(backprops),
+        GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCost").Device(DEVICE_GPU),
+                        CorrelationCostGpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostAGrad").Device(DEVICE_GPU),
+                        CorrelationCostGradGpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>CorrelationCostBGrad").Device(DEVICE_GPU),
+                        CorrelationCostGradGpuOp);
+
+#endif
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weighted sums of a table's rows, without any TensorFlow header: the loops
+// that the kernels run.
+//
+//   output[b, :] = scale * sum over l of weights[b, l] * params[indices[b, l],
+//   :]
+//
+// It is linear in params, in weights and, seen backwards, in the gradients: the
+// derivatives are sums over the same triples.
+
+#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_
+#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_
+
+#include <cstdint>
+
+#include "tensorflow_ext/kernels/numeric.h"
+
+namespace tensorflow_ext {
+
+// indices and weights are [bags, bag_size], params is [rows, width], the output
+// [bags, width].
+struct EmbeddingBagDims {
+  int64_t bags, bag_size;
+  int64_t rows, width;
+  bool mean;  // over the bag, else the sum
+
+  TENSORFLOW_EXT_HOST_DEVICE int64_t positions() const {
+    return bags * bag_size;
+  }
+  template <typename C>
+  TENSORFLOW_EXT_HOST_DEVICE C scale() const {
+    return mean && bag_size > 0 ? C(1) / static_cast<C>(bag_size) : C(1);
+  }
+};
+
+// Whether an index names a row.
+template <typename Index>
+TENSORFLOW_EXT_HOST_DEVICE bool IsRow(Index index, int64_t rows) {
+  return static_cast<uint64_t>(static_cast<int64_t>(index)) <
+         static_cast<uint64_t>(rows);
+}
+
+// Tensors are of the floating-point type `type`, indices of `index_type`,
+// kInt32 or kInt64.
+
+// Calls `fn(TypeTag<T>{}, TypeTag<Index>{})`.
+template <typename Fn>
+auto DispatchIndexed(NumericType type, NumericType index_type, Fn&& fn) {
+  return DispatchFloating(type, [&](auto tag) {
+    return index_type == NumericType::kInt64 ? fn(tag, TypeTag<int64_t>{})
+                                             : fn(tag, TypeTag<int32_t>{});
+  });
+}
+
+// ----- CPU. Results do not depend on how the work is divided. -----
+
+// The first position in [begin, end) whose index names no row; -1 for none.
+int64_t FirstWrongIndex(NumericType index_type, const EmbeddingBagDims& dims,
+                        const void* indices, int64_t begin, int64_t end);
+
+// The index at a position, for error messages.
+int64_t IndexAt(NumericType index_type, const void* indices, int64_t position);
+
+// In what follows every index names a row.
+
+// Bags [begin, end).
+void EmbeddingBagCpu(NumericType type, NumericType index_type,
+                     const EmbeddingBagDims& dims, const void* indices,
+                     const void* params, const void* weights, void* output,
+                     int64_t begin, int64_t end);
+
+// Bags [begin, end) of the gradient of weights.
+void EmbeddingBagWeightsGradCpu(NumericType type, NumericType index_type,
+                                const EmbeddingBagDims& dims,
+                                const void* gradients, const void* indices,
+                                const void* params, void* backprops,
+                                int64_t begin, int64_t end);
+
+// What a position adds to its row: factor * gradients[bag, :]. C is the compute
+// type.
+template <typename C>
+struct EmbeddingBagTerm {
+  int64_t bag;
+  C factor;
+};
+int64_t EmbeddingBagTermBytes(NumericType type);
+
+// Sorts the positions by row, each row's in ascending order: `terms` has an
+// EmbeddingBagTerm for each, ends[v] is where those of row v end.
+void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
+                           const EmbeddingBagDims& dims, const void* indices,
+                           const void* weights, int64_t* ends, void* terms);
+
+// Part [begin, end) of the gradient of params, which has positions + rows units
+// of work: a row's first unit stands behind those of the rows before it.
+void EmbeddingBagParamsGradCpu(NumericType type, const EmbeddingBagDims& dims,
+                               const void* gradients, const int64_t* ends,
+                               const void* terms, void* backprops,
+                               int64_t begin, int64_t end);
+
+// ----- GPU. Pointers are to device memory; see kernels/launch.h. An index that
+// names no row is left out. -----
+
+int LaunchEmbeddingBag(NumericType type, NumericType index_type,
+                       const EmbeddingBagDims& dims, const void* indices,
+                       const void* params, const void* weights, void* output,
+                       void* stream);
+
+int LaunchEmbeddingBagWeightsGrad(NumericType type, NumericType index_type,
+                                  const EmbeddingBagDims& dims,
+                                  const void* gradients, const void* indices,
+                                  const void* params, void* backprops,
+                                  void* stream);
+
+// `deterministic`: each row is summed in the order of its positions, else with
+// atomics. `sums` has the elements of params, for the 16-bit types only.
+int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
+                                 const EmbeddingBagDims& dims,
+                                 bool deterministic, const void* gradients,
+                                 const void* indices, const void* weights,
+                                 float* sums, void* backprops, void* stream);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_

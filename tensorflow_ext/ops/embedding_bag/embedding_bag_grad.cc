@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/registration.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using FDH = tensorflow::FunctionDefHelper;
+using tensorflow::AttrSlice;
+using tensorflow::FunctionDef;
+
+// The sum of gradients * EmbeddingBag(indices, params, weights) is linear in
+// each of gradients, params and weights. Its derivatives are the three ops, and
+// theirs are again among them.
+
+absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
+  // clang-format off
+  *g = FDH::Define(
+      // Arg defs
+      {"indices: Tindices", "params: T", "weights: T", "dy: T"},
+      // Ret val defs
+      {"dindices: Tindices", "dparams: T", "dweights: T"},
+      // Attr defs
+      {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
+       "combiner: string"},
+      // Nodes
+      {
+        {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
+        {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
+         {"dy", "indices", "params", "weights"},
+         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+        {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
+         {"dy", "indices", "params"},
+         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+      });
+  // clang-format on
+  return absl::OkStatus();
+}
+REGISTER_OP_GRADIENT("TfExt>EmbeddingBag", EmbeddingBagGradient);
+
+absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/,
+                                            FunctionDef* g) {
+  // clang-format off
+  *g = FDH::Define(
+      // Arg defs
+      {"gradients: T", "indices: Tindices", "params: T", "weights: T", "dy: T"},
+      // Ret val defs
+      {"dgradients: T", "dindices: Tindices", "dparams: T", "dweights: T"},
+      // Attr defs
+      {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
+       "combiner: string"},
+      // Nodes
+      {
+        {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "dy", "weights"},
+         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+        {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
+        {{"dparams"}, "TfExt>NoGradient", {"params"}, {{"T", "$T"}}},
+        {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
+         {"gradients", "indices", "dy"},
+         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+      });
+  // clang-format on
+  return absl::OkStatus();
+}
+REGISTER_OP_GRADIENT("TfExt>EmbeddingBagParamsGrad",
+                     EmbeddingBagParamsGradGradient);
+
+absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/,
+                                             FunctionDef* g) {
+  // clang-format off
+  *g = FDH::Define(
+      // Arg defs
+      {"gradients: T", "indices: Tindices", "params: T", "dy: T"},
+      // Ret val defs
+      {"dgradients: T", "dindices: Tindices", "dparams: T"},
+      // Attr defs
+      {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
+       "combiner: string"},
+      // Nodes
+      {
+        {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "params", "dy"},
+         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+        {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
+        {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
+         {"gradients", "indices", "params", "dy"},
+         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+      });
+  // clang-format on
+  return absl::OkStatus();
+}
+REGISTER_OP_GRADIENT("TfExt>EmbeddingBagWeightsGrad",
+                     EmbeddingBagWeightsGradGradient);
+
+}  // namespace
+}  // namespace tensorflow_ext

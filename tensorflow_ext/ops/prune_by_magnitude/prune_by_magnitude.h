@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pruning by magnitude and its masked derivative, for host and device.
+
+#ifndef TENSORFLOW_EXT_OPS_PRUNE_BY_MAGNITUDE_PRUNE_BY_MAGNITUDE_H_
+#define TENSORFLOW_EXT_OPS_PRUNE_BY_MAGNITUDE_PRUNE_BY_MAGNITUDE_H_
+
+#include <cmath>
+
+#include "tensorflow_ext/kernels/elementwise.h"
+
+namespace tensorflow_ext {
+
+// Whether a weight is pruned. A NaN is not: it stays visible.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE bool IsPruned(T weight, double threshold) {
+  return std::abs(weight) < T(threshold);
+}
+
+// The weight where abs(weight) >= threshold, else 0.
+struct PruneByMagnitude {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T weight) const {
+    return IsPruned(weight, threshold) ? T(0) : weight;
+  }
+
+  double threshold;  // exact in T
+};
+
+// The upstream gradient where the weight is kept, else 0.
+struct PruneByMagnitudeGrad {
+  static constexpr int kArity = 2;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T weight) const {
+    return IsPruned(weight, threshold) ? T(0) : gradient;
+  }
+
+  double threshold;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_PRUNE_BY_MAGNITUDE_PRUNE_BY_MAGNITUDE_H_

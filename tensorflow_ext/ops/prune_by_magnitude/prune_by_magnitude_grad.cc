@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/formula.h"
+#include "tensorflow_ext/gradient/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+void PruneByMagnitudeGradient(Gradient& g) {
+  const Value weights = g.Input(0), threshold = g.Input(1);
+  const Value dy = g.Upstream();
+  const bool is_masked = g.Attr<std::string>("gradient") == "masked";
+  g.Return({is_masked
+                ? Call("TfExt>PruneByMagnitudeGrad", {dy, weights, threshold})
+                : Call("Identity", {dy}),
+            Value()});
+}
+REGISTER_GRADIENT("TfExt>PruneByMagnitude", PruneByMagnitudeGradient);
+
+// Linear in the gradients, piecewise constant in the weights.
+void PruneByMagnitudeGradGradient(Gradient& g) {
+  const Value weights = g.Input(1), threshold = g.Input(2);
+  g.Return(
+      {Call("TfExt>PruneByMagnitudeGrad", {g.Upstream(), weights, threshold}),
+       Value(), Value()});
+}
+REGISTER_GRADIENT("TfExt>PruneByMagnitudeGrad", PruneByMagnitudeGradGradient);
+
+}  // namespace
+}  // namespace tensorflow_ext

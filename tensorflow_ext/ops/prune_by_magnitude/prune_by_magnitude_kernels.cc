@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/host_scalar.h"
+#include "tensorflow_ext/kernels/parallel.h"
+#include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/ops/prune_by_magnitude/prune_by_magnitude.h"
+#include "tensorflow_ext/registration.h"
+
+#if TENSORFLOW_EXT_CUDA
+#include "tensorflow_ext/kernels/gpu_stream.h"
+#endif
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::DEVICE_CPU;
+using tensorflow::DEVICE_GPU;
+using tensorflow::OpKernel;
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+
+// Of PruneByMagnitude and PruneByMagnitudeGrad: elementwise in all inputs but
+// the last, the threshold, which lies in host memory on every device.
+template <typename Functor>
+class PruneOp : public OpKernel {
+ public:
+  explicit PruneOp(OpKernelConstruction* context)
+      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {}
+
+  void Compute(OpKernelContext* context) override {
+    constexpr int kArity = Functor::kArity;
+    const Tensor& first = context->input(0);
+    const Tensor& last = context->input(kArity - 1);
+    OP_REQUIRES_OK(context,
+                   CheckSameShape(type_string(), first.shape(), last.shape()));
+    Functor functor;
+    OP_REQUIRES_OK(context,
+                   ReadThreshold(context->input(kArity), &functor.threshold));
+    const void* inputs[] = {Data(first), Data(last)};
+    Tensor* output = nullptr;
+    static constexpr int kCandidates[] = {0, 1};
+    OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
+                                absl::MakeConstSpan(kCandidates, kArity), 0,
+                                first.shape(), &output));
+    if (output->NumElements() == 0) return;
+    Launch(context, functor, type_, inputs, output);
+  }
+
+ protected:
+  virtual void Launch(OpKernelContext* context, const Functor& functor,
+                      NumericType type, const void* const* inputs,
+                      Tensor* output) = 0;
+
+ private:
+  absl::Status ReadThreshold(const Tensor& tensor, double* threshold) const {
+    if (absl::Status s = CheckRank(type_string(), "threshold", tensor.shape(),
+                                   0, "a scalar, []");
+        !s.ok()) {
+      return s;
+    }
+    *threshold = HostScalar(tensor);
+    if (!std::isnan(*threshold)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        type_string(), ": argument 'threshold' is nan, expected a magnitude"));
+  }
+
+  const NumericType type_;
+};
+
+template <typename Functor>
+class PruneCpuOp final : public PruneOp<Functor> {
+  using PruneOp<Functor>::PruneOp;
+
+  void Launch(OpKernelContext* context, const Functor& functor,
+              NumericType type, const void* const* inputs,
+              Tensor* output) override {
+    // In cycles an element: that of the bytes that it waits for.
+    Parallel(context, output->NumElements(), Functor::kArity + 1,
+             [&](int64_t begin, int64_t end) {
+               CpuElementwise<Functor>::Run(functor, type, inputs, Data(output),
+                                            begin, end);
+             });
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("TfExt>PruneByMagnitude").Device(DEVICE_CPU),
+                        PruneCpuOp<PruneByMagnitude>);
+REGISTER_KERNEL_BUILDER(Name("TfExt>PruneByMagnitudeGrad").Device(DEVICE_CPU),
+                        PruneCpuOp<PruneByMagnitudeGrad>);
+
+#if TENSORFLOW_EXT_CUDA
+template <typename Functor>
+class PruneGpuOp final : public PruneOp<Functor> {
+  using PruneOp<Functor>::PruneOp;
+
+  void Launch(OpKernelContext* context, const Functor& functor,
+              NumericType type, const void* const* inputs,
+              Tensor* output) override {
+    const int error = GpuElementwise<Functor>::Launch(
+        functor, type, inputs, Data(output), output->NumElements(),
+        GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(
+    Name("TfExt>PruneByMagnitude").Device(DEVICE_GPU).HostMemory("threshold"),
+    PruneGpuOp<PruneByMagnitude>);
+REGISTER_KERNEL_BUILDER(Name("TfExt>PruneByMagnitudeGrad")
+                            .Device(DEVICE_GPU)
+                            .HostMemory("threshold"),
+                        PruneGpuOp<PruneByMagnitudeGrad>);
+#endif
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks of the Resampler ops' attributes and shapes, for shape functions,
+// kernels and XLA lowerings. Errors are InvalidArgument naming op, argument,
+// value and what was expected. `op` is the op's name.
+
+#ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
+#define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/ops/resampler/resampler.h"
+
+namespace tensorflow_ext {
+
+inline constexpr char kWarpExpected[] =
+    "[N, ..., 2], points (x, y) on the N images of data";
+
+// The attributes x_order and y_order. `Context` is an InferenceContext or an
+// OpKernelConstruction.
+template <typename Context>
+absl::Status ReadOrder(Context* context, absl::string_view op,
+                       ResamplerOrder* order) {
+  for (const auto& [name, value] :
+       {std::pair("x_order", &order->x), std::pair("y_order", &order->y)}) {
+    if (absl::Status s = context->GetAttr(name, value); !s.ok()) return s;
+    if (*value != 0 && *value != 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          op, ": attribute '", name, "' is ", *value,
+          ", expected 0 or 1: within a cell of the pixel grid the value is "
+          "linear in each coordinate"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The dimensions, from the shapes of images (argument `name`) and of warp, and
+// the shape of the output: that of warp with channels in the place of x and y.
+inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
+                                      const tensorflow::TensorShape& data,
+                                      const tensorflow::TensorShape& warp,
+                                      ResamplerDims* dims,
+                                      tensorflow::TensorShape* output) {
+  if (absl::Status s =
+          CheckRank(op, name, data, 4, "rank 4, images [N, H, W, C]");
+      !s.ok()) {
+    return s;
+  }
+  dims->images = data.dim_size(0);
+  dims->height = data.dim_size(1);
+  dims->width = data.dim_size(2);
+  dims->channels = data.dim_size(3);
+  if (dims->height > INT32_MAX || dims->width > INT32_MAX) {
+    return ShapeError(op, name, data, "H and W below 2^31");
+  }
+  const int rank = warp.dims();
+  if (rank < 2 || warp.dim_size(rank - 1) != 2 ||
+      warp.dim_size(0) != dims->images) {
+    return ShapeError(
+        op, "warp", warp,
+        absl::StrCat(kWarpExpected, ", data of shape ", data.DebugString()));
+  }
+  // No product of sizes where one of them is 0: it may be out of range.
+  const int64_t points = warp.num_elements() / 2;
+  dims->points = points == 0 ? 0 : points / dims->images;
+  *output = warp;
+  output->RemoveLastDims(1);
+  return output->AddDimWithStatus(dims->channels);
+}
+
+// gradients: the shape of the output.
+inline absl::Status CheckResamplerGradients(
+    const std::string& op, const tensorflow::TensorShape& gradients,
+    const tensorflow::TensorShape& output) {
+  if (gradients == output) return absl::OkStatus();
+  return ShapeError(
+      op, "gradients", gradients,
+      absl::StrCat("that of Resampler's output, ", output.DebugString(),
+                   ", for the points in warp and the images' channels"));
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_

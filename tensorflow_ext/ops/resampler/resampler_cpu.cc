@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/numeric.h"
+#include "tensorflow_ext/kernels/pixels_cpu.h"
+#include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/ops/resampler/resampler.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// A corner that counts: its first channel and its weight.
+template <typename T>
+struct Tap {
+  const T* pixel;
+  ComputeType<T> weight;
+};
+
+// The points [begin, end) of all images, one by one, without a division each.
+struct Points {
+  TENSORFLOW_EXT_INLINE Points(const ResamplerDims& dims, int64_t begin,
+                               int64_t end)
+      : p(begin),
+        image(begin < end ? begin / dims.points : 0),
+        points_(dims.points),
+        next_image_((image + 1) * dims.points),
+        end_(end) {}
+
+  TENSORFLOW_EXT_INLINE bool More() const { return p < end_; }
+  TENSORFLOW_EXT_INLINE void Next() {
+    if (++p == next_image_) {
+      ++image;
+      next_image_ += points_;
+    }
+  }
+
+  int64_t p, image;
+
+ private:
+  const int64_t points_;
+  int64_t next_image_;
+  const int64_t end_;
+};
+
+// The corners of a point that are pixels of `image` and have a weight.
+template <typename T>
+TENSORFLOW_EXT_INLINE int FindTaps(const ResamplerDims& dims,
+                                   ResamplerOrder order, const T* image,
+                                   const T* warp, Tap<T>* taps) {
+  const auto cell = FindCell(dims, warp);
+  if (!cell.inside) return 0;
+  int count = 0;
+  for (int k = 0; k < 4; ++k) {
+    const auto corner = Corner(cell, k, order);
+    if (!IsPixel(corner, dims) || corner.weight == 0) continue;
+    taps[count++] = {
+        image + corner.y * dims.row_size() + corner.x * dims.channels,
+        corner.weight};
+  }
+  return count;
+}
+
+template <typename Isa, typename T>
+TENSORFLOW_EXT_INLINE void SampleBlock(const Tap<T>* taps, int count,
+                                       int64_t first, int64_t channels,
+                                       ComputeType<T>* sums) {
+  PixelSums<Isa, T> pixels(channels, sums);
+  for (int k = 0; k < count; ++k) {
+    pixels.Add(taps[k].pixel + first, taps[k].weight);
+  }
+  pixels.Finish();
+}
+
+// The weighted sum of four pixels, straight to where it belongs.
+template <typename C>
+TENSORFLOW_EXT_INLINE void Blend(const Tap<C>* taps, int64_t channels,
+                                 C* __restrict output) {
+  const C w0 = taps[0].weight, w1 = taps[1].weight, w2 = taps[2].weight,
+          w3 = taps[3].weight;
+  const C *p0 = taps[0].pixel, *p1 = taps[1].pixel, *p2 = taps[2].pixel,
+          *p3 = taps[3].pixel;
+  for (int64_t c = 0; c < channels; ++c) {
+    output[c] = (w0 * p0[c] + w1 * p1[c]) + (w2 * p2[c] + w3 * p3[c]);
+  }
+}
+
+template <typename T>
+struct SamplePoints {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims,
+                                        ResamplerOrder order, const T* data,
+                                        const T* warp, T* output, int64_t begin,
+                                        int64_t end) {
+    for (Points points(dims, begin, end); points.More(); points.Next()) {
+      Tap<T> taps[4];
+      const T* image = data + points.image * dims.image_size();
+      const int count = FindTaps(dims, order, image, warp + 2 * points.p, taps);
+      T* point = output + points.p * dims.channels;
+      if constexpr (std::is_same_v<T, ComputeType<T>>) {
+        if (count == 4) {
+          Blend(taps, dims.channels, point);
+          continue;
+        }
+      }
+      for (int64_t c = 0; c < dims.channels; c += kChannelBlock) {
+        ComputeType<T> sums[kChannelBlock];
+        const int64_t channels = std::min(kChannelBlock, dims.channels - c);
+        if (channels == kChannelBlock) {
+          SampleBlock<Isa>(taps, count, c, kChannelBlock, sums);
+        } else {
+          SampleBlock<Isa>(taps, count, c, channels, sums);
+        }
+        StoreSums<Isa>(sums, channels, point + c);
+      }
+    }
+  }
+};
+
+// What channel c adds to the derivatives by x and y, of a gradient and the
+// values at the four corners.
+template <typename C>
+struct WarpTerms {
+  const C* gradient;
+  const C* corners[4];
+  C fx, fy;
+
+  template <typename V>
+  TENSORFLOW_EXT_INLINE void At(int64_t c, V* terms) const {
+    V upstream, low_low, high_low, low_high, high_high;
+    Load(gradient + c, &upstream);
+    Load(corners[0] + c, &low_low);
+    Load(corners[1] + c, &high_low);
+    Load(corners[2] + c, &low_high);
+    Load(corners[3] + c, &high_high);
+    terms[0] = upstream * ((high_low - low_low) * (C(1) - fy) +
+                           (high_high - low_high) * fy);
+    terms[1] = upstream * ((low_high - low_low) * (C(1) - fx) +
+                           (high_high - high_low) * fx);
+  }
+};
+
+template <typename T>
+struct WarpGradients {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims, const T* gradients,
+                                        const T* data, const T* warp, T* output,
+                                        int64_t begin, int64_t end) {
+    using C = ComputeType<T>;
+    static constexpr C kZeros[kChannelBlock] = {};
+    for (Points points(dims, begin, end); points.More(); points.Next()) {
+      const int64_t p = points.p;
+      const auto cell = FindCell(dims, warp + 2 * p);
+      if (!cell.inside) {
+        output[2 * p] = output[2 * p + 1] = T{};
+        continue;
+      }
+      const T* image = data + points.image * dims.image_size();
+      LaneSums<Isa, C, 2> sums;
+      for (int64_t c = 0; c < dims.channels; c += kChannelBlock) {
+        const int64_t channels = std::min(kChannelBlock, dims.channels - c);
+        C wide[5][kChannelBlock];
+        WarpTerms<C> terms;
+        terms.fx = cell.fx;
+        terms.fy = cell.fy;
+        terms.gradient =
+            Values<Isa>(gradients + p * dims.channels + c, channels, wide[4]);
+        for (int k = 0; k < 4; ++k) {
+          const auto corner = Corner(cell, k, {0, 0});
+          terms.corners[k] =
+              IsPixel(corner, dims)
+                  ? Values<Isa>(image + corner.y * dims.row_size() +
+                                    corner.x * dims.channels + c,
+                                channels, wide[k])
+                  : kZeros;
+        }
+        sums.Add(terms, channels);
+      }
+      output[2 * p] = FromCompute<T>(sums.Total(0));
+      output[2 * p + 1] = FromCompute<T>(sums.Total(1));
+    }
+  }
+};
+
+// Adds to row `row` of `sums`, an image, what the points of the cells' row
+// `row` - `below` give to it: corners 2 and 3 where below, else 0 and 1.
+template <typename Isa, typename T>
+TENSORFLOW_EXT_INLINE void AddPoints(const ResamplerDims& dims,
+                                     ResamplerOrder order, const T* gradients,
+                                     const T* warp, const int64_t* sorted,
+                                     int64_t count, int64_t row, int below,
+                                     ComputeType<T>* sums) {
+  using C = ComputeType<T>;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto cell = FindCell(dims, warp + 2 * sorted[i]);
+    const T* gradient = gradients + sorted[i] * dims.channels;
+    for (int64_t c = 0; c < dims.channels; c += kChannelBlock) {
+      const int64_t channels = std::min(kChannelBlock, dims.channels - c);
+      C wide[kChannelBlock];
+      const C* values = Values<Isa>(gradient + c, channels, wide);
+      for (int k = 2 * below; k < 2 * below + 2; ++k) {
+        const auto corner = Corner(cell, k, order);
+        if (!IsPixel(corner, dims) || corner.weight == 0) continue;
+        C* pixel = sums + row * dims.row_size() + corner.x * dims.channels + c;
+        if (channels == kChannelBlock) {
+          AddScaled(corner.weight, values, kChannelBlock, pixel);
+        } else {
+          AddScaled(corner.weight, values, channels, pixel);
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+struct AdjointRows {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(ResamplerDims dims,
+                                        ResamplerOrder order,
+                                        const T* gradients, const T* warp,
+                                        const int64_t* sorted,
+                                        const int64_t* starts, int64_t begin,
+                                        int64_t end, ComputeType<T>* sums) {
+    for (int64_t row = begin; row < end; ++row) {
+      for (int below = 1; below >= 0; --below) {
+        const int64_t first = starts[1 + row - below];
+        const int64_t count = starts[2 + row - below] - first;
+        AddPoints<Isa>(dims, order, gradients, warp, sorted + first, count, row,
+                       below, sums);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void ResampleCpu(NumericType type, const ResamplerDims& dims,
+                 ResamplerOrder order, const void* data, const void* warp,
+                 void* output, int64_t begin, int64_t end) {
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    RunBest<SamplePoints<T>>(dims, order, static_cast<const T*>(data),
+                             static_cast<const T*>(warp),
+                             static_cast<T*>(output), begin, end);
+  });
+}
+
+void ResamplerWarpGradCpu(NumericType type, const ResamplerDims& dims,
+                          const void* gradients, const void* data,
+                          const void* warp, void* warp_backprops, int64_t begin,
+                          int64_t end) {
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    RunBest<WarpGradients<T>>(dims, static_cast<const T*>(gradients),
+                              static_cast<const T*>(data),
+                              static_cast<const T*>(warp),
+                              static_cast<T*>(warp_backprops), begin, end);
+  });
+}
+
+void CountRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
+                  int64_t begin, int64_t end, int64_t* counts) {
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    for (int64_t p = begin; p < end; ++p) {
+      const auto cell = FindCell(dims, static_cast<const T*>(warp) + 2 * p);
+      if (cell.inside) ++counts[1 + cell.y];
+    }
+  });
+}
+
+void SortRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
+                 int64_t begin, int64_t end, int64_t* places, int64_t* sorted) {
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    for (int64_t p = begin; p < end; ++p) {
+      const auto cell = FindCell(dims, static_cast<const T*>(warp) + 2 * p);
+      if (cell.inside) sorted[places[1 + cell.y]++] = p;
+    }
+  });
+}
+
+void ResamplerAdjointCpu(NumericType type, const ResamplerDims& dims,
+                         ResamplerOrder order, const void* gradients,
+                         const void* warp, const int64_t* sorted,
+                         const int64_t* starts, int64_t image, int64_t begin,
+                         int64_t end, float* sums, void* backprops) {
+  const int64_t first = image * dims.image_size();
+  const int64_t row = dims.row_size();
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    using C = ComputeType<T>;
+    C* sum;
+    if constexpr (std::is_same_v<T, C>) {
+      sum = static_cast<C*>(backprops) + first;
+    } else {
+      sum = sums + first;
+    }
+    std::fill(sum + begin * row, sum + end * row, C(0));
+    RunBest<AdjointRows<T>>(dims, order, static_cast<const T*>(gradients),
+                            static_cast<const T*>(warp), sorted, starts, begin,
+                            end, sum);
+    if constexpr (!std::is_same_v<T, C>) {
+      Baseline::Narrow(sum + begin * row,
+                       static_cast<T*>(backprops) + first + begin * row,
+                       (end - begin) * row);
+    }
+  });
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/util/determinism.h"
+#include "tensorflow_ext/kernels/parallel.h"
+#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/ops/roi_align/roi_align.h"
+#include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
+#include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
+#include "tensorflow_ext/registration.h"
+
+#if TENSORFLOW_EXT_CUDA
+#include "tensorflow_ext/kernels/gpu_stream.h"
+#endif
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::DEVICE_CPU;
+using tensorflow::DEVICE_GPU;
+using tensorflow::OpKernel;
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+
+// What both ops have in common: attributes, and scratch for the weights.
+class RoiAlignBase : public OpKernel {
+ public:
+  explicit RoiAlignBase(OpKernelConstruction* context)
+      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
+    OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
+  }
+
+ protected:
+  absl::Status AllocateScratch(OpKernelContext* context, const RegionDims& dims,
+                               Tensor* scratch) const {
+    constexpr double kLimit = int64_t{1} << 60;
+    const double bytes = RoiAlignScratchBytes(type_, dims);
+    if (bytes > kLimit) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          type_string(), ": the weights of ", dims.rois, " regions with ",
+          dims.pooled_height, " * ", dims.pooled_width, " bins on images of ",
+          dims.height, " * ", dims.width, " pixels take ", bytes,
+          " bytes, expected a size that memory can have: split the regions"));
+    }
+    return context->allocate_temp(tensorflow::DT_INT8,
+                                  TensorShape({static_cast<int64_t>(bytes)}),
+                                  scratch);
+  }
+
+  // Whether sums are made beside the output, in float.
+  bool SumsApart() const {
+    return type_ == NumericType::kHalf || type_ == NumericType::kBfloat16;
+  }
+
+  // Reads `rois` and lays down the weights, on the CPU.
+  absl::Status Prepare(OpKernelContext* context, const RegionDims& dims,
+                       const void* rois, Tensor* scratch) const {
+    if (absl::Status s = AllocateScratch(context, dims, scratch); !s.ok()) {
+      return s;
+    }
+    const int64_t cost = 40 * RoiAlignWeights<float>::RangesOfRegion(dims);
+    void* weights = Data(scratch);
+    Parallel(context, dims.rois, cost, [&](int64_t begin, int64_t end) {
+      RoiAlignWeightsCpu(type_, dims, attributes_.options(), rois, weights,
+                         begin, end);
+    });
+    return absl::OkStatus();
+  }
+
+  const NumericType type_;
+  RoiAlignAttributes attributes_;
+};
+
+// How many pixels a bin covers is the regions' affair: a guess.
+constexpr int64_t kPixelsOfABin = 16;
+
+// ----- RoiAlign -----
+
+class RoiAlignOp : public RoiAlignBase {
+ public:
+  using RoiAlignBase::RoiAlignBase;
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& data = context->input(0);
+    const Tensor& rois = context->input(1);
+    RegionDims dims{};
+    TensorShape shape;
+    OP_REQUIRES_OK(context,
+                   ReadRoiAlignDims(type_string(), "data", data.shape(),
+                                    rois.shape(), attributes_, &dims, &shape));
+    Tensor* pooled = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, shape, &pooled));
+    Launch(context, dims, Data(data), Data(rois), pooled);
+  }
+
+ protected:
+  virtual void Launch(OpKernelContext* context, const RegionDims& dims,
+                      const void* data, const void* rois, Tensor* pooled) = 0;
+};
+
+class RoiAlignCpuOp final : public RoiAlignOp {
+  using RoiAlignOp::RoiAlignOp;
+
+  void Launch(OpKernelContext* context, const RegionDims& dims,
+              const void* data, const void* rois, Tensor* pooled) override {
+    std::vector<int64_t> images;
+    OP_REQUIRES_OK(context,
+                   ReadImages(type_string(), type_, dims, rois, &images));
+    if (pooled->NumElements() == 0) return;
+    Tensor scratch;
+    OP_REQUIRES_OK(context, Prepare(context, dims, rois, &scratch));
+    void* weights = Data(&scratch);
+    void* output = Data(pooled);
+    Parallel(context, dims.rois * dims.pooled_height,
+             dims.row_size() * kPixelsOfABin / 4,
+             [&](int64_t begin, int64_t end) {
+               RoiAlignCpu(type_, dims, images.data(), data, weights, output,
+                           begin, end);
+             });
+  }
+};
+
+// ----- RoiAlignGrad -----
+
+class RoiAlignGradOp : public RoiAlignBase {
+ public:
+  using RoiAlignBase::RoiAlignBase;
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& gradients = context->input(0);
+    const Tensor& rois = context->input(1);
+    RegionDims dims{};
+    TensorShape data_shape, pooled;
+    OP_REQUIRES_OK(
+        context, ReadDataShape(type_string(), context->input(2), &data_shape));
+    OP_REQUIRES_OK(context,
+                   ReadRoiAlignDims(type_string(), "data_shape", data_shape,
+                                    rois.shape(), attributes_, &dims, &pooled));
+    OP_REQUIRES_OK(context, CheckRoiAlignGradients(type_string(),
+                                                   gradients.shape(), pooled));
+    Tensor* backprops = nullptr;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(0, data_shape, &backprops));
+    Launch(context, dims, Data(gradients), Data(rois), backprops);
+  }
+
+ protected:
+  virtual void Launch(OpKernelContext* context, const RegionDims& dims,
+                      const void* gradients, const void* rois,
+                      Tensor* backprops) = 0;
+
+  // Sums beside the output of `size` elements, where its type needs them.
+  absl::Status AllocateSums(OpKernelContext* context, int64_t size,
+                            Tensor* sums) const {
+    return context->allocate_temp(tensorflow::DT_FLOAT,
+                                  TensorShape({SumsApart() ? size : 0}), sums);
+  }
+};
+
+class RoiAlignGradCpuOp final : public RoiAlignGradOp {
+  using RoiAlignGradOp::RoiAlignGradOp;
+
+  void Launch(OpKernelContext* context, const RegionDims& dims,
+              const void* gradients, const void* rois,
+              Tensor* backprops) override {
+    std::vector<int64_t> images;
+    OP_REQUIRES_OK(context,
+                   ReadImages(type_string(), type_, dims, rois, &images));
+    const int64_t size = backprops->NumElements();
+    if (size == 0) return;
+    Tensor scratch, sums;
+    OP_REQUIRES_OK(context, Prepare(context, dims, rois, &scratch));
+    OP_REQUIRES_OK(context, AllocateSums(context, size, &sums));
+    void* weights = Data(&scratch);
+    float* sum = static_cast<float*>(Data(&sums));
+    void* output = Data(backprops);
+    const std::vector<std::vector<int64_t>> rois_of =
+        RoisOfImages(dims, images);
+
+    // Rows of an image belong to one thread, so that no sum is shared. Regions
+    // gather in places: more parts than threads even that out.
+    const int64_t wanted = 4 * Workers(context)->NumThreads();
+    const int64_t parts = std::clamp<int64_t>(
+        (wanted + dims.images - 1) / dims.images, 1, dims.height);
+    const int64_t cost =
+        (size + dims.pooled_size() * kPixelsOfABin / 2) / (dims.images * parts);
+    Parallel(context, dims.images * parts, cost,
+             [&](int64_t first, int64_t last) {
+               for (int64_t k = first; k < last; ++k) {
+                 const int64_t image = k / parts, part = k % parts;
+                 RoiAlignGradCpu(type_, dims, gradients, rois_of[image].data(),
+                                 rois_of[image].size(), weights, image,
+                                 part * dims.height / parts,
+                                 (part + 1) * dims.height / parts, sum, output);
+               }
+             });
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("TfExt>RoiAlign").Device(DEVICE_CPU),
+                        RoiAlignCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>RoiAlignGrad").Device(DEVICE_CPU),
+                        RoiAlignGradCpuOp);
+
+#if TENSORFLOW_EXT_CUDA
+
+class RoiAlignGpuOp final : public RoiAlignOp {
+  using RoiAlignOp::RoiAlignOp;
+
+  void Launch(OpKernelContext* context, const RegionDims& dims,
+              const void* data, const void* rois, Tensor* pooled) override {
+    if (pooled->NumElements() == 0) return;
+    Tensor scratch;
+    OP_REQUIRES_OK(context, AllocateScratch(context, dims, &scratch));
+    const int error =
+        LaunchRoiAlign(type_, dims, attributes_.options(), data, rois,
+                       Data(&scratch), Data(pooled), GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
+class RoiAlignGradGpuOp final : public RoiAlignGradOp {
+  using RoiAlignGradOp::RoiAlignGradOp;
+
+  void Launch(OpKernelContext* context, const RegionDims& dims,
+              const void* gradients, const void* rois,
+              Tensor* backprops) override {
+    const int64_t size = backprops->NumElements();
+    if (size == 0) return;
+    Tensor scratch, sums;
+    OP_REQUIRES_OK(context, AllocateScratch(context, dims, &scratch));
+    OP_REQUIRES_OK(context, AllocateSums(context, size, &sums));
+    const int error = LaunchRoiAlignGrad(
+        type_, dims, attributes_.options(), tensorflow::OpDeterminismRequired(),
+        gradients, rois, Data(&scratch), static_cast<float*>(Data(&sums)),
+        Data(backprops), GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("TfExt>RoiAlign").Device(DEVICE_GPU),
+                        RoiAlignGpuOp);
+REGISTER_KERNEL_BUILDER(
+    Name("TfExt>RoiAlignGrad").Device(DEVICE_GPU).HostMemory("data_shape"),
+    RoiAlignGradGpuOp);
+
+#endif
+
+}  // namespace
+}  // namespace tensorflow_ext

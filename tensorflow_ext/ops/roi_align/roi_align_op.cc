@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/regions_checks.h"
+#include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
+#include "tensorflow_ext/registration.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::shape_inference::DimensionHandle;
+using tensorflow::shape_inference::InferenceContext;
+using tensorflow::shape_inference::ShapeHandle;
+
+absl::Status RoiAlignShape(InferenceContext* c) {
+  RoiAlignAttributes attributes;
+  TF_RETURN_IF_ERROR(attributes.Read(c, "TfExt>RoiAlign"));
+  ShapeHandle data;
+  DimensionHandle num_rois;
+  TF_RETURN_IF_ERROR(InferRank(c, "TfExt>RoiAlign", "data", 0, 4,
+                               "rank 4, images [N, H, W, C]", &data));
+  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiAlign", 1, &num_rois));
+  c->set_output(
+      0, c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
+                       c->MakeDim(attributes.pooled_width), c->Dim(data, 3)}));
+  return absl::OkStatus();
+}
+
+absl::Status RoiAlignGradShape(InferenceContext* c) {
+  constexpr char kOp[] = "TfExt>RoiAlignGrad";
+  RoiAlignAttributes attributes;
+  TF_RETURN_IF_ERROR(attributes.Read(c, kOp));
+  ShapeHandle gradients, data;
+  DimensionHandle num_rois, channels;
+  TF_RETURN_IF_ERROR(InferRois(c, kOp, 1, &num_rois));
+  TF_RETURN_IF_ERROR(InferShapeOf(
+      c, kOp, "gradients", 0, "RoiAlign's pooled",
+      c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
+                    c->MakeDim(attributes.pooled_width), c->UnknownDim()}),
+      &gradients));
+  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(2, &data));
+  TF_RETURN_IF_ERROR(c->WithRank(data, 4, &data));
+  TF_RETURN_IF_ERROR(
+      c->Merge(c->Dim(data, 3), c->Dim(gradients, 3), &channels));
+  TF_RETURN_IF_ERROR(c->ReplaceDim(data, 3, channels, &data));
+  c->set_output(0, data);
+  return absl::OkStatus();
+}
+
+REGISTER_OP("TfExt>RoiAlign")
+    .Input("data: T")
+    .Input("rois: T")
+    .Output("pooled: T")
+    .Attr("T: {half, bfloat16, float, double}")
+    .Attr("pooled_height: int >= 1")
+    .Attr("pooled_width: int >= 1")
+    .Attr("spatial_scale: float = 1.0")
+    .Attr("sampling_ratio: int >= 0 = 0")
+    .Attr("aligned: bool = true")
+    .SetShapeFn(RoiAlignShape)
+    .Doc(R"doc(
+Region-of-interest alignment: the mean of bilinear samples in each bin of a grid
+laid over each region, per channel.
+
+Corners are scaled and, if aligned, moved by -0.5, so that the pixel h covers
+[h, h + 1]; they are not rounded. Each of pooled_height * pooled_width bins has
+sampling_ratio * sampling_ratio samples, evenly spaced, or, where that is 0,
+ceil(height / pooled_height) * ceil(width / pooled_width). A sample is
+interpolated between the four pixels around it; one beyond -1 or beyond H (W)
+counts as 0, one between there and the nearest pixel as that pixel. If aligned,
+a region of no or negative size has no samples where sampling_ratio is 0, and is
+0; else it is made 1 high and wide at least.
+
+The definition is that of torchvision's roi_align and of Detectron2's ROIAlign,
+after K. He et al., "Mask R-CNN", ICCV 2017, section 3.
+
+The mean is a product of means over rows and columns, so that its cost does not
+depend on the number of samples. A pixel of weight 0 is not read. half and
+bfloat16 are computed in float. A region with a corner that is NaN or infinite,
+or becomes it when it is scaled, is 0. A batch index that names no image (its
+fraction is dropped) is an InvalidArgument error on the CPU; elsewhere that
+region reads as 0.
+
+The gradient: RoiAlignGrad to data; none to rois.
+
+data: Images, [N, H, W, C]; H and W below 2^31.
+rois: Regions, [R, 5], each (batch index, x1, y1, x2, y2).
+pooled: [R, pooled_height, pooled_width, C].
+pooled_height: Rows of bins, below 2^30.
+pooled_width: Columns of bins, below 2^30.
+spatial_scale: Pixels of data per unit of the corners; finite and positive.
+sampling_ratio: Samples along each side of a bin; 0: as many as it has pixels,
+  rounded up.
+aligned: Whether corners are those of pixels that cover [h, h + 1] * [w, w + 1],
+  not of pixels that are points.
+)doc");
+
+REGISTER_OP("TfExt>RoiAlignGrad")
+    .Input("gradients: T")
+    .Input("rois: T")
+    .Input("data_shape: int32")
+    .Output("backprops: T")
+    .Attr("T: {half, bfloat16, float, double}")
+    .Attr("pooled_height: int >= 1")
+    .Attr("pooled_width: int >= 1")
+    .Attr("spatial_scale: float = 1.0")
+    .Attr("sampling_ratio: int >= 0 = 0")
+    .Attr("aligned: bool = true")
+    .SetShapeFn(RoiAlignGradShape)
+    .Doc(R"doc(
+Gradient of RoiAlign with respect to its data: each bin's gradient goes to the
+pixels that the bin is made of, times their weights in it.
+
+half and bfloat16 are summed in float. The sum's order is fixed on the CPU, for
+any number of threads, and on the GPU when op determinism is on. Regions are
+treated as in RoiAlign; where a batch index is no error, its region is left out.
+
+The gradient: RoiAlign of the upstream gradient to gradients, with the same
+attributes; none to rois and data_shape.
+
+gradients: Upstream gradient of RoiAlign's pooled,
+  [R, pooled_height, pooled_width, C].
+rois: Regions, [R, 5], each (batch index, x1, y1, x2, y2).
+data_shape: Shape of RoiAlign's data, [4]: N, H, W, C.
+backprops: Gradient of data, [N, H, W, C].
+pooled_height: As in RoiAlign.
+pooled_width: As in RoiAlign.
+spatial_scale: As in RoiAlign.
+sampling_ratio: As in RoiAlign.
+aligned: As in RoiAlign.
+)doc");
+
+}  // namespace
+}  // namespace tensorflow_ext

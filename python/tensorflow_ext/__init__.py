@@ -6,6 +6,9 @@ Importing this package loads the library, gives Python the gradients of its ops
 vectorize them. After that they are ordinary TensorFlow ops.
 """
 
+import importlib
+import types
+
 from tensorflow_ext import (
     _library,
     _vectorize,
@@ -16,7 +19,7 @@ from tensorflow_ext import (
 )
 from tensorflow_ext.ops import *
 
-__all__ = ["__version__", "gradients", "raw_ops", "sysconfig"]
+__all__ = ["__version__", "gradients", "layers", "raw_ops", "sysconfig"]
 __all__ += ops.__all__
 
 __version__ = _library.VERSION
@@ -24,3 +27,10 @@ __version__ = _library.VERSION
 gradients.register_all()
 _vectorize.register()
 del _library, _vectorize
+
+
+def __getattr__(name: str) -> types.ModuleType:
+    """`layers`, imported when it is asked for: with it comes Keras."""
+    if name == "layers":
+        return importlib.import_module(f"{__name__}.layers")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -93,14 +93,37 @@ void CheckNarrowing() {
   }
 }
 
-// The array conversions give what the scalar ones give, at every length.
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void CheckArrays(std::vector<float> floats) {
-  std::vector<T> narrow(floats.size());
-  std::vector<float> wide(floats.size());
-  Isa::Narrow(floats.data(), narrow.data(), floats.size());
-  Isa::Widen(narrow.data(), wide.data(), floats.size());
-  for (size_t i = 0; i < floats.size(); ++i) {
+// There and back, in an instruction set.
+template <typename T>
+struct Convert {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(const float* floats, T* narrow,
+                                        float* wide, int64_t size) {
+    Isa::Narrow(floats, narrow, size);
+    Isa::Widen(narrow, wide, size);
+  }
+};
+
+// The array conversions give what the scalar ones give.
+template <typename T>
+void CheckArrays(InstructionSet set, const std::vector<float>& floats) {
+  const int64_t size = floats.size();
+  std::vector<T> narrow(size);
+  std::vector<float> wide(size);
+  const float* from = floats.data();
+  T* to = narrow.data();
+  float* back = wide.data();
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx512) {
+    internal::RunAvx512<Convert<T>>(from, to, back, size);
+  } else if (set == InstructionSet::kAvx2) {
+    internal::RunAvx2<Convert<T>>(from, to, back, size);
+  } else
+#endif
+  {
+    Convert<T>::template Run<Baseline>(from, to, back, size);
+  }
+  for (int64_t i = 0; i < size; ++i) {
     const float want = ToCompute(FromCompute<T>(floats[i]));
     Check(Same(ToCompute(narrow[i]), want), "Narrow", floats[i],
           ToCompute(narrow[i]), want);
@@ -108,21 +131,20 @@ TENSORFLOW_EXT_INLINE void CheckArrays(std::vector<float> floats) {
   }
 }
 
-template <typename T>
-TENSORFLOW_EXT_AVX2 void CheckAvx2(const std::vector<float>& floats) {
-  CheckArrays<Avx2, T>(floats);
-}
-
 template <typename Ours, typename Eigens>
 void CheckType() {
   CheckWidening<Ours, Eigens>();
   CheckNarrowing<Ours, Eigens>();
   const std::vector<float> floats = Neighbourhoods<Ours>();
-  CheckArrays<Baseline, Ours>(floats);
-  if (!HasAvx2()) return;
-  CheckAvx2<Ours>(floats);
-  for (int size = 0; size < 40; ++size) {
-    CheckAvx2<Ours>({floats.begin() + 9000, floats.begin() + 9000 + size});
+  for (const InstructionSet set :
+       {InstructionSet::kBaseline, InstructionSet::kAvx2,
+        InstructionSet::kAvx512}) {
+    if (set > BestInstructionSet()) break;
+    CheckArrays<Ours>(set, floats);
+    for (int size = 0; size < 40; ++size) {
+      const auto first = floats.begin() + 9000;
+      CheckArrays<Ours>(set, {first, first + size});
+    }
   }
 }
 

@@ -49,6 +49,12 @@ CASES = [
         (_X,),
     ),
     Case(
+        "reverse_gradient_n",
+        lambda x: tfx.reverse_gradient_n([x, tf.constant(3)], scale=0.5)[0],
+        lambda x: with_value(-0.5 * x, x),
+        (_X,),
+    ),
+    Case(
         "scale_gradient",
         lambda x: tfx.scale_gradient(x, scale=-3.0),
         lambda x: with_value(-3.0 * x, x),

@@ -20,6 +20,10 @@ class Case:
     reference: Function
     inputs: tuple[np.ndarray, ...]
     none: tuple[int, ...] = ()
+    # Whether tf.vectorized_map gives the same bits as a loop.
+    exact: bool = True
+    # Whether the inputs may have any shape that they have in common.
+    any_shape: bool = True
 
     def tensors(self, dtype: tf.DType = tf.float64) -> list[tf.Tensor]:
         return [tf.constant(value, dtype) for value in self.inputs]

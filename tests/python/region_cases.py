@@ -55,5 +55,6 @@ CASES = [
         _roi_pool_reference,
         (apart((2, 5, 5, 2), 2), ROIS),
         none=(1,),
+        any_shape=False,
     ),
 ]

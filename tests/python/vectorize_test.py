@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.vectorized_map and Jacobians of every op, without a loop."""
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 
@@ -50,7 +51,12 @@ def _assert_no_loop(function: tf.types.experimental.GenericFunction) -> None:
     assert not [node.op for node in nodes if "While" in node.op]
 
 
-def _check(function: Callable, tensors: Sequence[tf.Tensor], count: int) -> None:
+def _check(
+    function: Callable,
+    tensors: Sequence[tf.Tensor],
+    count: int,
+    tolerance: float = 0,
+) -> None:
     """Compares with a Python loop, for every choice of stacked inputs. `tensors`
     have a leading dimension of `count`."""
     for stacked in itertools.product([True, False], repeat=len(tensors)):
@@ -66,13 +72,18 @@ def _check(function: Callable, tensors: Sequence[tf.Tensor], count: int) -> None
         for actual, *expected in zip(
             tf.nest.flatten(mapped()), *map(tf.nest.flatten, looped), strict=True
         ):
-            np.testing.assert_array_equal(actual, tf.stack(expected))
+            np.testing.assert_allclose(
+                actual, tf.stack(expected), rtol=tolerance, atol=tolerance
+            )
 
 
 def _stack(inputs: Sequence[np.ndarray], count: int) -> list[tf.Tensor]:
-    return [
-        tf.constant(np.stack([np.roll(x, i, -1) for i in range(count)])) for x in inputs
-    ]
+    """Inputs that differ from one iteration to the next."""
+
+    def varied(x: np.ndarray, i: int) -> np.ndarray:
+        return np.roll(x, i, -1) if x.ndim else x * (1 + i)
+
+    return [tf.constant(np.stack([varied(x, i) for i in range(count)])) for x in inputs]
 
 
 def test_all_ops_have_a_converter() -> None:
@@ -82,8 +93,9 @@ def test_all_ops_have_a_converter() -> None:
 
 @every_op
 def test_forward(case: Case) -> None:
-    if case.name != "roi_pool":
-        _check(case.function, _stack(case.inputs, 3), 3)
+    if not case.name.startswith("roi_"):  # whose batch indices move out of range
+        tolerance = 0 if case.exact else 1e-12
+        _check(case.function, _stack(case.inputs, 3), 3, tolerance)
 
 
 @every_op
@@ -187,6 +199,34 @@ def test_roi_pool(dtype: tf.DType) -> None:
     _check(raw_ops.roi_pool_grad_grad, [data, rois, argmax], 3)
 
 
+@pytest.mark.parametrize(
+    "dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64], ids=lambda d: d.name
+)
+def test_roi_align(dtype: tf.DType) -> None:
+    bins = {"pooled_height": 2, "pooled_width": 3}
+    roi_align = functools.partial(tfx.roi_align, **bins)
+    data = _images(3, 2, 5, 6, 4, dtype=dtype)
+    rois = _rois(3, 7, images=2, dtype=dtype)
+    _check(roi_align, [data, rois], 3)
+    gradients = tf.cast(_tensor(3, 7, 2, 3, 4), dtype)
+    shapes = tf.stack([tf.shape(data[0])] * 3)
+    grad = functools.partial(raw_ops.roi_align_grad, **bins)
+    _check(grad, [gradients, rois, shapes], 3)
+
+
+def test_resampler() -> None:
+    data, warp = _tensor(3, 2, 5, 6, 4), _tensor(3, 2, 7, 3, 2) + 2
+    gradients = _tensor(3, 2, 7, 3, 4)
+    shapes = tf.stack([tf.shape(data[0])] * 3)
+    order = {"x_order": 1, "y_order": 0}
+    _check(tfx.resampler, [data, warp], 3)
+    _check(raw_ops.resampler_grad, [gradients, data, warp], 3)
+    derivative = functools.partial(raw_ops.resampler_derivative, **order)
+    _check(derivative, [data, warp], 3)
+    adjoint = functools.partial(raw_ops.resampler_adjoint, **order)
+    _check(adjoint, [gradients, warp, shapes], 3)
+
+
 def test_roi_pool_of_more_images_than_a_half_counts() -> None:
     """bfloat16 holds integers only up to 256."""
     data = _images(300, 2, 2, 2, 1, dtype=tf.bfloat16)
@@ -215,9 +255,36 @@ def test_roi_pool_of_nothing() -> None:
     assert mapped.pooled.shape == (3, 0, 2, 2, 4)
 
 
+_ROUNDING = {tf.float16: 2e-3, tf.bfloat16: 2e-2, tf.float32: 4e-6, tf.float64: 1e-14}
+
+
+@pytest.mark.parametrize("dtype", _ROUNDING, ids=lambda d: d.name)
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5), (0, 5), (2, 0)])
+def test_normalization(shape: tuple[int, ...], dtype: tf.DType) -> None:
+    x = _tensor(3, *shape, dtype=dtype)
+    scale, offset = (_tensor(3, shape[-1], dtype=dtype) for _ in range(2))
+    _check(tfx.layer_norm, [x, scale, offset], 3)
+    _check(tfx.rms_norm, [x, scale], 3)
+
+
+@pytest.mark.parametrize("dtype", _ROUNDING, ids=lambda d: d.name)
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5)])
+def test_normalization_grad(shape: tuple[int, ...], dtype: tf.DType) -> None:
+    """The sums over rows have another order."""
+    gradients, x = (_tensor(3, *shape, dtype=dtype) for _ in range(2))
+    scale = _tensor(3, shape[-1], dtype=dtype)
+    computed = tf.float64 if dtype == tf.float64 else tf.float32
+    dm, dr, mean, inverse = (_tensor(3, *shape[:-1], dtype=computed) for _ in range(4))
+    rms_norm = [gradients, dr, x, scale, inverse]
+    _check(raw_ops.rms_norm_grad, rms_norm, 3, _ROUNDING[dtype])
+    if shape == (4, 5):  # 2^7 ways to stack
+        layer_norm = [gradients, dm, dr, x, scale, mean, inverse]
+        _check(raw_ops.layer_norm_grad, layer_norm, 3, _ROUNDING[dtype])
+
+
 @every_op
 def test_batch_jacobian(case: Case) -> None:
-    if case.name == "roi_pool" or len(case.inputs) > 1:
+    if not case.any_shape or len(case.inputs) > 1:
         return  # the first dimension is no batch
     (x,) = case.tensors()
 

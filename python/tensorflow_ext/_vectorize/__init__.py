@@ -11,17 +11,31 @@ from tensorflow.python.ops.parallel_for import pfor
 
 from tensorflow_ext import raw_ops
 from tensorflow_ext._vectorize import (
+    activations,
     arithmetic,
+    clipping,
+    correlation,
     elementwise,
+    embedding,
+    normalization,
+    pruning,
     regions,
+    sampling,
     zeroing,
 )
 from tensorflow_ext._vectorize._common import Converter
 
 _CONVERTERS: dict[str, Converter] = {
+    **activations.CONVERTERS,
     **arithmetic.CONVERTERS,
+    **clipping.CONVERTERS,
+    **correlation.CONVERTERS,
     **elementwise.CONVERTERS,
+    **embedding.CONVERTERS,
+    **normalization.CONVERTERS,
+    **pruning.CONVERTERS,
     **regions.CONVERTERS,
+    **sampling.CONVERTERS,
     **zeroing.CONVERTERS,
 }
 

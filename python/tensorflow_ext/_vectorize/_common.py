@@ -46,3 +46,22 @@ def broadcasting(vectorized: Input) -> Output:
     """Ranks may differ: the leading dimension has to stay the leading one."""
     vectorized.expanddim_inputs_for_broadcast()
     return pfor.wrap(call(vectorized, *tensors(vectorized)), True)
+
+
+def fold(tensor: tf.Tensor) -> tf.Tensor:
+    """[B, n, ...] as [B * n, ...]: the iterations as more of the same."""
+    shape = tf.shape(tensor)
+    folded = tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)
+    result = tf.reshape(tensor, folded)
+    result.set_shape(tf.TensorShape([None]).concatenate(tensor.shape[2:]))
+    return result
+
+
+def unfold(vectorized: Input, tensor: tf.Tensor) -> Output:
+    """[B * n, ...] as the stacked output [B, n, ...]."""
+    length = vectorized.pfor.loop_len_vector[0]
+    shape = tf.shape(tensor)
+    # Not -1, which an empty tensor leaves open.
+    count = shape[0] // tf.maximum(length, 1)
+    unfolded = tf.concat([[length, count], shape[1:]], axis=0)
+    return pfor.wrap(tf.reshape(tensor, unfolded), True)

@@ -1,7 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops whose inputs all have the shape of their output."""
 
-from tensorflow_ext._vectorize._common import Converter, elementwise
+from tensorflow.python.ops.parallel_for import pfor
+
+from tensorflow_ext._vectorize._common import (
+    Converter,
+    Input,
+    Output,
+    call,
+    elementwise,
+    tensors,
+)
+
+
+def _reverse_gradient_n(vectorized: Input) -> list[Output]:
+    """Each output is stacked if its input is."""
+    outputs = call(vectorized, tensors(vectorized))
+    return [
+        pfor.wrap(output, stacked)
+        for output, (_, stacked, _) in zip(outputs, vectorized.inputs, strict=True)
+    ]
+
 
 CONVERTERS: dict[str, Converter] = dict.fromkeys(
     (
@@ -21,3 +40,4 @@ CONVERTERS: dict[str, Converter] = dict.fromkeys(
     ),
     elementwise,
 )
+CONVERTERS["reverse_gradient_n"] = _reverse_gradient_n

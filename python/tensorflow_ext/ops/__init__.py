@@ -14,19 +14,37 @@ or tf.errors.InvalidArgumentError.
 from tensorflow_ext.ops import (
     activations,
     arithmetic,
+    clipping,
+    correlation,
+    embedding,
     gradient_modifiers,
+    normalization,
+    pruning,
     regions,
+    sampling,
     zeroing,
 )
 from tensorflow_ext.ops.activations import *
 from tensorflow_ext.ops.arithmetic import *
+from tensorflow_ext.ops.clipping import *
+from tensorflow_ext.ops.correlation import *
+from tensorflow_ext.ops.embedding import *
 from tensorflow_ext.ops.gradient_modifiers import *
+from tensorflow_ext.ops.normalization import *
+from tensorflow_ext.ops.pruning import *
 from tensorflow_ext.ops.regions import *
+from tensorflow_ext.ops.sampling import *
 from tensorflow_ext.ops.zeroing import *
 
 __all__: list[str] = []
 __all__ += activations.__all__
 __all__ += arithmetic.__all__
+__all__ += clipping.__all__
+__all__ += correlation.__all__
+__all__ += embedding.__all__
 __all__ += gradient_modifiers.__all__
+__all__ += normalization.__all__
+__all__ += pruning.__all__
 __all__ += regions.__all__
+__all__ += sampling.__all__
 __all__ += zeroing.__all__

@@ -6,7 +6,16 @@ import tensorflow as tf
 from tensorflow_ext import raw_ops
 from tensorflow_ext.ops._common import TensorLike, op
 
-__all__ = ["relu"]
+__all__ = [
+    "gelu",
+    "hardshrink",
+    "lisht",
+    "mish",
+    "relu",
+    "softshrink",
+    "swiglu",
+    "tanhshrink",
+]
 
 
 @op
@@ -26,3 +35,169 @@ def relu(features: TensorLike, *, name: str | None = None) -> tf.Tensor:
     Boltzmann Machines", ICML 2010.
     """
     return raw_ops.relu(features, name)
+
+
+@op
+def gelu(
+    x: TensorLike, *, approximate: bool = True, name: str | None = None
+) -> tf.Tensor:
+    """Gaussian error linear unit: x P(X <= x) for a standard normal X.
+
+    Infinity gives the limit: 0 at -infinity. The exact form keeps its relative
+    accuracy where x is negative.
+
+    Gradient: P(X <= x) + x p(x) with the density p, or the derivative of the
+    other form.
+
+    Args:
+      x: Tensor of type F and any shape.
+      approximate: Whether P(X <= x) is approximated by
+        (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units (GELUs)",
+    arXiv:1606.08415.
+    """
+    return raw_ops.gelu(x, approximate, name)
+
+
+@op
+def swiglu(
+    gate: TensorLike, value: TensorLike, *, name: str | None = None
+) -> tf.Tensor:
+    """Linear unit gated by SiLU: gate * sigmoid(gate) * value.
+
+    An infinite gate gives the limit: -infinity closes it.
+
+    Gradient: of both, in one pass.
+
+    Args:
+      gate: Tensor of type F and any shape.
+      value: Tensor of the same type and shape; nothing is broadcast.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202.
+    """
+    return raw_ops.swi_glu(gate, value, name)
+
+
+@op
+def mish(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+    """Mish activation: x tanh(softplus(x)) = x tanh(log(1 + e^x)).
+
+    Infinity gives the limit: 0 at -infinity.
+
+    Gradient: t + x (1 - t^2) sigmoid(x) with t = tanh(softplus(x)).
+
+    Args:
+      x: Tensor of type F and any shape.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: D. Misra, "Mish: A Self Regularized Non-Monotonic Activation
+    Function", BMVC 2020.
+    """
+    return raw_ops.mish(x, name)
+
+
+@op
+def lisht(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+    """Linearly scaled hyperbolic tangent: x tanh(x).
+
+    Gradient: tanh(x) + x (1 - tanh(x)^2).
+
+    Args:
+      x: Tensor of type F and any shape.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: S. K. Roy, S. Manna, S. R. Dubey and B. B. Chaudhuri, "LiSHT:
+    Non-Parametric Linearly Scaled Hyperbolic Tangent Activation Function for
+    Neural Networks", CVIP 2022.
+    """
+    return raw_ops.lisht(x, name)
+
+
+@op
+def tanhshrink(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+    """Tanh shrinkage: x - tanh(x).
+
+    Accurate near 0 too, where the difference has no correct digit.
+
+    Gradient: tanh(x)^2.
+
+    Args:
+      x: Tensor of type F and any shape.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: R. Collobert, K. Kavukcuoglu and C. Farabet, "Torch7: A Matlab-like
+    Environment for Machine Learning", BigLearn 2011: nn.TanhShrink.
+    """
+    return raw_ops.tanhshrink(x, name)
+
+
+@op
+def hardshrink(
+    x: TensorLike,
+    *,
+    lower: float = -0.5,
+    upper: float = 0.5,
+    name: str | None = None,
+) -> tf.Tensor:
+    """Hard shrinkage: x where x < lower or x > upper, else 0.
+
+    Gradient: dy where x was kept (also where x is NaN), else 0.
+
+    Args:
+      x: Tensor of type F and any shape.
+      lower: Lower bound; may be -infinity.
+      upper: Upper bound, >= lower; may be infinity.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: D. L. Donoho and I. M. Johnstone, "Ideal spatial adaptation by wavelet
+    shrinkage", Biometrika 81, 1994, with a bound for each sign.
+    """
+    return raw_ops.hardshrink(x, lower, upper, name)
+
+
+@op
+def softshrink(
+    x: TensorLike,
+    *,
+    lower: float = -0.5,
+    upper: float = 0.5,
+    name: str | None = None,
+) -> tf.Tensor:
+    """Soft shrinkage: x - lower where x < lower, x - upper where x > upper, else 0.
+
+    Gradient: dy where x is outside [lower, upper] (also where x is NaN), else 0.
+
+    Args:
+      x: Tensor of type F and any shape.
+      lower: Lower bound; may be -infinity.
+      upper: Upper bound, >= lower; may be infinity.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Source: D. L. Donoho and I. M. Johnstone, "Ideal spatial adaptation by wavelet
+    shrinkage", Biometrika 81, 1994, with a bound for each sign.
+    """
+    return raw_ops.softshrink(x, lower, upper, name)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops that are there for their gradient: identities and straight-through estimators."""
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
@@ -9,6 +11,7 @@ from tensorflow_ext.ops._common import TensorLike, op
 __all__ = [
     "clip_gradient",
     "reverse_gradient",
+    "reverse_gradient_n",
     "round_straight_through",
     "scale_gradient",
     "sign_straight_through",
@@ -79,6 +82,32 @@ def reverse_gradient(
     Backpropagation", ICML 2015.
     """
     return raw_ops.reverse_gradient(input, scale, name)
+
+
+@op
+def reverse_gradient_n(
+    inputs: Sequence[TensorLike],
+    *,
+    scale: float = 1.0,
+    name: str | None = None,
+) -> list[tf.Tensor]:
+    """`reverse_gradient` of several tensors, of any types and shapes.
+
+    Gradient: -scale * dy to tensors of a floating-point or complex type; none to
+    the others.
+
+    Args:
+      inputs: Tensors, at least one.
+      scale: Factor of the reversed gradients.
+      name: Name for the op.
+
+    Returns:
+      A list of the inputs.
+
+    Raises:
+      tf.errors.InvalidArgumentError: `scale` is not finite.
+    """
+    return list(raw_ops.reverse_gradient_n(inputs, scale, name))
 
 
 @op

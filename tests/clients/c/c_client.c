@@ -66,8 +66,8 @@ static TF_Output Constant(Graph* g, const char* name, TF_DataType dtype,
   return Finish(description, status);
 }
 
-static void SetAttr(TF_OperationDescription* description,
-                    const AttrSpec* attr) {
+static void SetAttr(TF_OperationDescription* description, const AttrSpec* attr,
+                    TF_DataType type) {
   switch (attr->kind) {
     case kAttrInt:
       TF_SetAttrInt(description, attr->name, attr->i);
@@ -82,7 +82,7 @@ static void SetAttr(TF_OperationDescription* description,
       TF_SetAttrString(description, attr->name, attr->s, strlen(attr->s));
       break;
     case kAttrType:
-      TF_SetAttrType(description, attr->name, (TF_DataType)attr->i);
+      TF_SetAttrType(description, attr->name, TypeOf(&attr->type, type));
       break;
   }
 }
@@ -110,7 +110,9 @@ static void AddOp(Graph* g, const BuildOptions* options, TF_Status* status) {
     }
     i += count;
   }
-  for (int i = 0; i < c->attr_count; ++i) SetAttr(description, &c->attrs[i]);
+  for (int i = 0; i < c->attr_count; ++i) {
+    SetAttr(description, &c->attrs[i], options->type);
+  }
   TF_Operation* op = TF_FinishOperation(description, status);
   if (!Ok(status)) return;
   g->output_count = TF_OperationNumOutputs(op);

@@ -158,7 +158,7 @@ class Graph {
     for (int i = 0; i < op->num_outputs(); ++i) outputs_.emplace_back(op, i);
   }
 
-  static void SetAttr(const AttrSpec& attr, NodeBuilder* builder) {
+  void SetAttr(const AttrSpec& attr, NodeBuilder* builder) const {
     switch (attr.kind) {
       case AttrSpec::kAttrInt:
         builder->Attr(attr.name, attr.i);
@@ -173,7 +173,8 @@ class Graph {
         builder->Attr(attr.name, attr.s);
         break;
       case AttrSpec::kAttrType:
-        builder->Attr(attr.name, static_cast<DataType>(attr.i));
+        builder->Attr(attr.name,
+                      static_cast<DataType>(TypeOf(&attr.type, options_.type)));
         break;
     }
   }

@@ -125,6 +125,17 @@ static bool ParseShape(const Parser* p, const char* word, InputSpec* input) {
   return at[1] == '\0' || Fail(p, "'%s' is not a shape: [2,3]", word);
 }
 
+static bool ParseTypeSpec(const Parser* p, const char* word, TypeSpec* spec) {
+  if (strcmp(word, "T") == 0) {
+    spec->kind = kTypeT;
+  } else if (strcmp(word, "compute") == 0) {
+    spec->kind = kComputeTypeOfT;
+  } else if (!ParseType(word, &spec->dtype)) {
+    return Fail(p, "'%s' is neither T nor compute nor a type", word);
+  }
+  return true;
+}
+
 static bool ParseInput(Parser* p) {
   if (p->count < 5) return Fail(p, "expected input NAME TYPE SHAPE VALUES");
   Case* c = p->current;
@@ -136,11 +147,8 @@ static bool ParseInput(Parser* p) {
     *dot = '\0';
     input->in_list = true;
   }
-  input->is_T = strcmp(p->words[2], "T") == 0;
-  if (!input->is_T && !ParseType(p->words[2], &input->dtype)) {
-    return Fail(p, "'%s' is neither T nor a type", p->words[2]);
-  }
-  return CopyWord(p, p->words[1], input->argument) &&
+  return ParseTypeSpec(p, p->words[2], &input->type) &&
+         CopyWord(p, p->words[1], input->argument) &&
          ParseShape(p, p->words[3], input) && ParseValues(p, 4, &input->values);
 }
 
@@ -182,14 +190,12 @@ static bool ParseAttr(Parser* p) {
   while (kind < 5 && strcmp(kKinds[kind], p->words[2]) != 0) ++kind;
   if (kind == 5) return Fail(p, "'%s' is not a kind", p->words[2]);
   const char* value = p->words[3];
-  TF_DataType dtype = TF_FLOAT;
   bool ok = true;
   if (kind == kAttrBool) {
     attr.i = strcmp(value, "true") == 0;
     ok = attr.i || strcmp(value, "false") == 0;
   } else if (kind == kAttrType) {
-    ok = ParseType(value, &dtype);
-    attr.i = dtype;
+    if (!ParseTypeSpec(p, value, &attr.type)) return false;
   } else if (kind != kAttrString) {
     ok = ParseNumber(value, &attr.f);
     attr.i = ok && isfinite(attr.f) ? (int64_t)attr.f : 0;

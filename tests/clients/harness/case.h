@@ -33,12 +33,21 @@ typedef struct Values {
   double step;      /* kPermutation */
 } Values;
 
+/* A type as a case names it. */
+typedef struct TypeSpec {
+  enum {
+    kTheType,       /* dtype */
+    kTypeT,         /* that of the case, "T" */
+    kComputeTypeOfT /* that T is computed in, "compute" */
+  } kind;
+  TF_DataType dtype;
+} TypeSpec;
+
 typedef struct InputSpec {
   /* The op's argument, without the ".k" that marks an element of a list. */
   char argument[kMaxName];
   bool in_list;
-  bool is_T; /* of the case's type; else `dtype` */
-  TF_DataType dtype;
+  TypeSpec type;
   int rank;
   int64_t dims[kMaxRank];
   Values values;
@@ -47,7 +56,8 @@ typedef struct InputSpec {
 typedef struct AttrSpec {
   char name[kMaxName];
   enum { kAttrInt, kAttrFloat, kAttrBool, kAttrString, kAttrType } kind;
-  int64_t i; /* also the bool and the type */
+  int64_t i; /* also the bool */
+  TypeSpec type;
   double f;
   char s[kMaxName];
 } AttrSpec;
@@ -97,6 +107,9 @@ typedef struct CaseList {
  * wrong" to stderr, when the file cannot be read or a line is malformed. What
  * the cases point to lives as long as the process. */
 bool ReadCases(const char* path, CaseList* list);
+
+/* The type that `spec` names when T is `type`. */
+TF_DataType TypeOf(const TypeSpec* spec, TF_DataType type);
 
 /* The type of input `index` when T is `type`. */
 TF_DataType InputType(const Case* c, int index, TF_DataType type);

@@ -75,9 +75,19 @@ static void Fill(const Case* c, const Values* values, Tensor* tensor) {
   }
 }
 
+TF_DataType TypeOf(const TypeSpec* spec, TF_DataType type) {
+  switch (spec->kind) {
+    case kTypeT:
+      return type;
+    case kComputeTypeOfT:
+      return type == TF_HALF || type == TF_BFLOAT16 ? TF_FLOAT : type;
+    default:
+      return spec->dtype;
+  }
+}
+
 TF_DataType InputType(const Case* c, int index, TF_DataType type) {
-  const InputSpec* input = &c->inputs[index];
-  return input->is_T ? type : input->dtype;
+  return TypeOf(&c->inputs[index].type, type);
 }
 
 Tensor MakeInput(const Case* c, int index, TF_DataType type) {

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import pathlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -32,6 +33,19 @@ UNIT_ROUNDOFF = {
     "int64": 0.0,
 }
 _MARGIN = 1 / 16  # between generated values and those to avoid
+
+
+def type_name(dtype: Any) -> str:
+    """The name of a NumPy or TensorFlow type, as the cases have it."""
+    wanted = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
+    return next(name for name, known in DTYPES.items() if known == wanted)
+
+
+def resolve_type(name: str, dtype: str) -> str:
+    """The type that a case names, T and compute among them, when T is `dtype`."""
+    if name == "compute":
+        return "float" if dtype in ("half", "bfloat16") else dtype
+    return dtype if name == "T" else name
 
 
 def is_floating(dtype: str) -> bool:
@@ -84,12 +98,19 @@ class Values:
 
 
 @dataclasses.dataclass
+class TypeName:
+    """The value of an attribute that is a type: T, compute, or a type."""
+
+    name: str
+
+
+@dataclasses.dataclass
 class Input:
     """An input of the op; `values.0`, `values.1` are elements of a list."""
 
     argument: str
     in_list: bool
-    dtype: str  # T, or a type
+    dtype: str  # T, compute, or a type
     shape: tuple[int, ...]
     values: Values
 
@@ -137,8 +158,16 @@ class Case:
 
     def input_type(self, index: int, dtype: str) -> str:
         """The type of an input when T is `dtype`."""
-        declared = self.inputs[index].dtype
-        return dtype if declared == "T" else declared
+        return resolve_type(self.inputs[index].dtype, dtype)
+
+    def make_attrs(self, dtype: str) -> dict[str, object]:
+        """The attributes when T is `dtype`."""
+        return {
+            name: DTYPES[resolve_type(value.name, dtype)]
+            if isinstance(value, TypeName)
+            else value
+            for name, value in self.attrs.items()
+        }
 
     def make_inputs(self, dtype: str) -> list[np.ndarray]:
         """The inputs when T is `dtype`."""
@@ -149,7 +178,7 @@ class Case:
 
     def make_upstream(self, index: int, output: np.ndarray) -> np.ndarray:
         """The upstream gradient of an output."""
-        dtype = next(name for name, d in DTYPES.items() if d == output.dtype)
+        dtype = type_name(output.dtype)
         values = self.upstreams.get(index, Values("uniform", 1001 + index, (), -2, 2))
         return self._fill(values, output.shape, dtype)
 
@@ -223,7 +252,7 @@ def _parse_attr(kind: str, value: str) -> object:
     if kind == "bool":
         return {"true": True, "false": False}[value]
     if kind == "type":
-        return DTYPES[value]
+        return TypeName(value)
     return {"int": int, "float": float, "string": str}[kind](value)
 
 

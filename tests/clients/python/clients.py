@@ -88,7 +88,10 @@ def call_case(case: Case, inputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
             arguments.setdefault(declared.argument, []).append(tensor)
         else:
             arguments[declared.argument] = tensor
-    return call(case.op, list(arguments.values()), case.attrs)
+    of_type_t = (x for i, x in zip(case.inputs, inputs, strict=True) if i.dtype == "T")
+    first = next(of_type_t, None)
+    dtype = "" if first is None else cases.type_name(first.dtype)
+    return call(case.op, list(arguments.values()), case.make_attrs(dtype))
 
 
 def call_chain(

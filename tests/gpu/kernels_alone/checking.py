@@ -57,7 +57,7 @@ def assert_close(
       stored: The kernel's output.
       expected: Values of that type.
       roundoffs: Allowed distance, relative to `expected`; 0: none at all.
-      slack: Allowed distance besides.
+      slack: Allowed distance besides; infinite: any value.
     """
     actual = dtype.decode(stored)
     assert actual.shape == expected.shape, f"{what}: {actual.shape}"
@@ -68,6 +68,7 @@ def assert_close(
         )
         near = np.abs(actual - expected) <= (allowed if roundoffs else 0) + slack
     near &= np.isfinite(actual) & np.isfinite(expected)
+    near |= np.isposinf(slack)
     wrong = np.argwhere(~(same | near))
     if wrong.size:
         first = tuple(wrong[0])

@@ -4,14 +4,28 @@ of times. A new family is a line here."""
 
 from collections.abc import Iterator
 
+import clip_by_global_norm_checks
+import correlation_cost_checks
+import embedding_bag_checks
+import normalization_checks
 import pointwise_checks
+import prune_by_magnitude_checks
+import resampler_checks
+import roi_align_checks
 import roi_pool_checks
 from checking import Check
 from device import Device
 from rows import Row
 
 _FAMILIES = (
+    clip_by_global_norm_checks,
+    correlation_cost_checks,
+    embedding_bag_checks,
+    normalization_checks,
     pointwise_checks,
+    prune_by_magnitude_checks,
+    resampler_checks,
+    roi_align_checks,
     roi_pool_checks,
 )
 

@@ -30,17 +30,17 @@ def elementwise(
     attributes: Sequence[float],
     dtype: NumericType,
     inputs: Sequence[Buffer],
-    output: Buffer,
+    outputs: Sequence[Buffer],
 ) -> None:
-    """Launches GpuElementwise of the functor `name` over the whole output."""
+    """Launches GpuElementwise of the functor `name` over the whole outputs."""
     device.call(
         "Kernel_Elementwise",
         name.encode(),
         array(ctypes.c_float, attributes),
         ctypes.c_int32(dtype.code),
         addresses(inputs),
-        address(output),
-        ctypes.c_int64(output.count),
+        addresses(outputs),
+        ctypes.c_int64(outputs[0].count),
         device.stream,
     )
 

@@ -49,7 +49,7 @@ def _elementwise(device: Device, kernel: Kernel) -> None:
         inputs = [device.tile(x, size) for x in stored]
         output = device.empty(size, np.float16)
         kernels.elementwise(
-            device, kernel.name, kernel.attributes, HALF, inputs, output
+            device, kernel.name, kernel.attributes, HALF, inputs, [output]
         )
         for start, values in device.chunks(output, _PERIOD):
             repeated = np.resize(expected, values.size)

@@ -3,14 +3,15 @@
 shapes, alignments, types, odd values."""
 
 import functools
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import kernels
 import numpy as np
 import references
 from checking import Check, assert_close, generator, random_values
-from device import Device
+from device import Buffer, Device
 from numeric import FLOATING, NUMERIC, NumericType
 from references import Kernel
 from rows import Row, random_buffer
@@ -41,26 +42,37 @@ def _elementwise(device: Device, kernel: Kernel, dtype: NumericType) -> None:
                 random_values(random, dtype, (size,), special)
                 for _ in range(kernel.arity)
             ]
-            expected = kernel.expected(dtype, [dtype.decode(x) for x in stored])
+            values = [dtype.decode(x) for x in stored]
+            limits = kernel.roundoffs, kernel.allowance(dtype, values)
+            expected = kernel.expected(dtype, values)
             what = f"size {size}, offsets {offsets[: kernel.arity]}, {offsets[-1]}"
             with device.memory():
                 inputs = [
                     device.upload(x, offset)
                     for x, offset in zip(stored, offsets, strict=False)
                 ]
-                output = device.empty(size, dtype.storage, offsets[-1])
+                outputs = [
+                    device.empty(size, dtype.storage, offsets[-1])
+                    for _ in range(kernel.outputs)
+                ]
                 arguments = device, kernel.name, kernel.attributes, dtype, inputs
-                kernels.elementwise(*arguments, output)
-                result = device.download(output)
-                assert_close(what, dtype, result, expected, kernel.roundoffs)
-                for target in inputs:  # the output may be any of the inputs
-                    before = device.download(target)
-                    kernels.elementwise(*arguments, target)
-                    result = device.download(target)
-                    assert_close(
-                        f"{what}, in place", dtype, result, expected, kernel.roundoffs
-                    )
-                    device.restore(target, before)
+                kernels.elementwise(*arguments, outputs)
+                result = _results(device, outputs)
+                assert_close(what, dtype, result, expected, *limits)
+                # Outputs may be any of the inputs.
+                for targets in itertools.permutations(inputs, kernel.outputs):
+                    before = [device.download(target) for target in targets]
+                    kernels.elementwise(*arguments, targets)
+                    result = _results(device, targets)
+                    assert_close(f"{what}, in place", dtype, result, expected, *limits)
+                    for target, restored in zip(targets, before, strict=True):
+                        device.restore(target, restored)
+
+
+def _results(device: Device, outputs: Sequence[Buffer]) -> np.ndarray:
+    """One output, or several stacked as in `Kernel.function`."""
+    results = [device.download(output) for output in outputs]
+    return results[0] if len(results) == 1 else np.stack(results)
 
 
 # Shapes of the operands; the output's is what they broadcast to.
@@ -152,8 +164,8 @@ def _streams(device: Device) -> None:
     """Elementwise and broadcasting launches go to the stream they are given."""
     dtype = FLOATING[2]
     with device.memory():
-        buffers = [device.upload(np.ones(1000, np.float32)) for _ in range(4)]
-        *inputs, output = buffers
+        buffers = [device.upload(np.ones(1000, np.float32)) for _ in range(5)]
+        *inputs, output, second = buffers
         for kernel in references.ELEMENTWISE:
             work = functools.partial(
                 kernels.elementwise,
@@ -162,7 +174,7 @@ def _streams(device: Device) -> None:
                 kernel.attributes,
                 dtype,
                 inputs[: kernel.arity],
-                output,
+                [output, second][: kernel.outputs],
             )
             assert device.recorded(work) == 1, f"{kernel.name}: not on its stream"
         for kernel in references.BROADCAST:
@@ -208,9 +220,11 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
                 inputs = [
                     random_buffer(device, dtype, count) for _ in range(kernel.arity)
                 ]
-                output = device.empty(count, dtype.storage)
+                outputs = [
+                    device.empty(count, dtype.storage) for _ in range(kernel.outputs)
+                ]
                 if kernel in references.ELEMENTWISE:
-                    arguments = kernel.name, kernel.attributes, dtype, inputs, output
+                    arguments = kernel.name, kernel.attributes, dtype, inputs, outputs
                     work = functools.partial(kernels.elementwise, device, *arguments)
                 else:
                     shapes = ((count,),) * (kernel.arity + 1)
@@ -220,10 +234,10 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
                         kernel.name,
                         dtype,
                         inputs,
-                        output,
+                        outputs[0],
                         shapes,
                     )
-                total = (kernel.arity + 1) * output.size
+                total = sum(buffer.size for buffer in (*inputs, *outputs))
                 yield Row(kernel.name, dtype.name, total, work)
 
 

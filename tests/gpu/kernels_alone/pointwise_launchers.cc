@@ -15,11 +15,16 @@
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/ops/clip_gradient/clip_gradient.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
+#include "tensorflow_ext/ops/gelu/gelu.h"
+#include "tensorflow_ext/ops/lisht/lisht.h"
+#include "tensorflow_ext/ops/mish/mish.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
 #include "tensorflow_ext/ops/relu/relu.h"
 #include "tensorflow_ext/ops/round_straight_through/round_straight_through.h"
 #include "tensorflow_ext/ops/scale_gradient/scale_gradient.h"
+#include "tensorflow_ext/ops/shrink/shrink.h"
 #include "tensorflow_ext/ops/sign_straight_through/sign_straight_through.h"
+#include "tensorflow_ext/ops/swiglu/swiglu.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
 
 namespace tensorflow_ext {
@@ -28,20 +33,21 @@ namespace {
 constexpr int kUnknown = -1;
 
 using ElementwiseLauncher = int (*)(const float*, NumericType,
-                                    const void* const*, void*, int64_t, void*);
+                                    const void* const*, void* const*, int64_t,
+                                    void*);
 
 // `attributes` are the functor's members, in order.
 template <typename Functor>
 int LaunchElementwise(const float* attributes, NumericType type,
-                      const void* const* inputs, void* output, int64_t size,
-                      void* stream) {
+                      const void* const* inputs, void* const* outputs,
+                      int64_t size, void* stream) {
   Functor functor{};
   if constexpr (!std::is_empty_v<Functor>) {
     static_assert(std::is_trivially_copyable_v<Functor> &&
                   sizeof(Functor) % sizeof(float) == 0);
     std::memcpy(&functor, attributes, sizeof(functor));
   }
-  return GpuElementwise<Functor>::Launch(functor, type, inputs, output, size,
+  return GpuElementwise<Functor>::Launch(functor, type, inputs, outputs, size,
                                          stream);
 }
 
@@ -51,12 +57,27 @@ struct {
 } constexpr kElementwise[] = {
     {"Clip", LaunchElementwise<Clip>},
     {"ClipGrad", LaunchElementwise<ClipGrad>},
+    {"GeluExact", LaunchElementwise<GeluExact>},
+    {"GeluExactGrad", LaunchElementwise<GeluExactGrad>},
+    {"GeluTanh", LaunchElementwise<GeluTanh>},
+    {"GeluTanhGrad", LaunchElementwise<GeluTanhGrad>},
+    {"Hardshrink", LaunchElementwise<Hardshrink>},
+    {"Lisht", LaunchElementwise<Lisht>},
+    {"LishtGrad", LaunchElementwise<LishtGrad>},
+    {"Mish", LaunchElementwise<Mish>},
+    {"MishGrad", LaunchElementwise<MishGrad>},
     {"Relu", LaunchElementwise<Relu>},
     {"ReluGrad", LaunchElementwise<ReluGrad>},
     {"Round", LaunchElementwise<Round>},
     {"Scale", LaunchElementwise<Scale>},
+    {"ShrinkGrad", LaunchElementwise<ShrinkGrad>},
     {"Sign", LaunchElementwise<Sign>},
     {"SignStraightThroughGrad", LaunchElementwise<SignStraightThroughGrad>},
+    {"Softshrink", LaunchElementwise<Softshrink>},
+    {"SwiGlu", LaunchElementwise<SwiGlu>},
+    {"SwiGluGrad", LaunchElementwise<SwiGluGrad>},
+    {"Tanhshrink", LaunchElementwise<Tanhshrink>},
+    {"TanhshrinkGrad", LaunchElementwise<TanhshrinkGrad>},
 };
 
 using BroadcastLauncher = int (*)(NumericType, const DimensionList*,
@@ -98,12 +119,12 @@ constexpr int kMaxArity = 3;
 extern "C" {
 
 int Kernel_Elementwise(const char* name, const float* attributes, int32_t type,
-                       const void* const* inputs, void* output, int64_t size,
-                       void* stream) {
+                       const void* const* inputs, void* const* outputs,
+                       int64_t size, void* stream) {
   for (const auto& entry : kElementwise) {
     if (entry.name == name) {
       return entry.launch(attributes, static_cast<NumericType>(type), inputs,
-                          output, size, stream);
+                          outputs, size, stream);
     }
   }
   return kUnknown;

@@ -2,8 +2,9 @@
 """What each kernel computes, in NumPy and float64."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import activations
 import numpy as np
 from numeric import FLOATING, NUMERIC, NumericType
 
@@ -17,11 +18,15 @@ class Kernel:
     Attributes:
       name: The functor.
       arity: Its number of arguments.
-      function: The same on arrays of float64, or of an integer type.
+      function: The same on arrays of float64, or of an integer type; several
+        outputs are stacked along a first axis.
       attributes: The functor's members.
       roundoffs: How far results may be apart, in roundoffs of the type.
       types: What its op admits.
       extremes: Whether arguments may be as large and as small as can be.
+      outputs: Its number of results.
+      slack: How far results may be apart besides, in roundoffs of the type times
+        this function of the arguments: where sums cancel.
     """
 
     name: str
@@ -31,15 +36,63 @@ class Kernel:
     roundoffs: float = 0
     types: tuple[NumericType, ...] = FLOATING
     extremes: bool = True
+    outputs: int = 1
+    slack: Function | None = None
 
     def expected(self, dtype: NumericType, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """The result for inputs that are values of a type, rounded to it."""
         with np.errstate(all="ignore"):
             return dtype.round(self.function(*inputs))
 
+    def allowance(
+        self, dtype: NumericType, inputs: Sequence[np.ndarray]
+    ) -> np.ndarray | float:
+        """`slack` for these inputs."""
+        if self.slack is None:
+            return 0
+        with np.errstate(all="ignore"):
+            slack = self.slack(*inputs)
+        return np.where(np.isnan(slack), 0, dtype.roundoff * slack)
+
 
 _MIN, _MAX, _CLIP = -0.5, 1.25, 0.75
 _FACTOR = float(np.float32(-1.7))
+
+_BOUNDS = (_MIN, _MAX)
+# What elementary functions and the products with them come to.
+_ACCURATE = 24
+
+
+def _kept(x: np.ndarray) -> np.ndarray:
+    return ~((x >= _MIN) & (x <= _MAX))
+
+
+def _tail_slack(function: Function) -> Function:
+    """Roundoffs of the exponent in the tails, and below float's normal numbers."""
+
+    def slack(x: np.ndarray) -> np.ndarray:
+        value = np.nan_to_num(np.abs(function(x)), posinf=0)
+        return 4 * np.minimum(x * x, 1e4) * value + 1e-29
+
+    return slack
+
+
+def _activations() -> Iterator[Kernel]:
+    for name, (function, slope) in activations.FUNCTIONS.items():
+        yield Kernel(
+            name, 1, function, roundoffs=_ACCURATE, slack=_tail_slack(function)
+        )
+        yield Kernel(
+            f"{name}Grad",
+            2,
+            lambda dy, x, slope=slope: dy * slope(x),
+            roundoffs=_ACCURATE,
+            extremes=False,  # products near the largest number
+            # The slope is a sum whose terms may cancel. Infinity times a slope
+            # is NaN where that is too small for float.
+            slack=lambda dy, x: 8 * np.abs(dy),
+        )
+
 
 ELEMENTWISE = (
     Kernel("Clip", 1, lambda x: np.clip(x, _MIN, _MAX), (_MIN, _MAX)),
@@ -61,6 +114,35 @@ ELEMENTWISE = (
         lambda dy, x: np.where(np.abs(x) <= _CLIP, dy, 0),
         (_CLIP,),
     ),
+    Kernel("Hardshrink", 1, lambda x: np.where(_kept(x), x, 0), _BOUNDS),
+    Kernel(
+        "Softshrink",
+        1,
+        lambda x: np.where(_kept(x), x - np.where(x > _MAX, _MAX, _MIN), 0),
+        _BOUNDS,
+        roundoffs=2,
+    ),
+    Kernel("ShrinkGrad", 2, lambda dy, x: np.where(_kept(x), dy, 0), _BOUNDS),
+    # silu(gate) overflows in float where float64 has room.
+    Kernel(
+        "SwiGlu",
+        2,
+        lambda gate, value: activations.silu(gate) * value,
+        roundoffs=_ACCURATE,
+        extremes=False,
+    ),
+    Kernel(
+        "SwiGluGrad",
+        3,
+        lambda dy, gate, value: np.stack(
+            [dy * value * activations.silu_slope(gate), dy * activations.silu(gate)]
+        ),
+        roundoffs=_ACCURATE,
+        extremes=False,
+        outputs=2,
+        slack=lambda dy, gate, value: 8 * np.abs(dy * value),
+    ),
+    *_activations(),
 )
 
 BROADCAST = (

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normalization of the last dimension."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tensorflow_ext.ops import normalization as ops
+
+Shape = Sequence[int | None]
+
+
+class _Normalization(keras.layers.Layer):
+    """A layer of the shape of its input, with weights over its last dimension."""
+
+    def __init__(self, epsilon: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+        self.supports_masking = True
+
+    def _add_parameter(
+        self,
+        name: str,
+        input_shape: Shape,
+        initializer: Any,
+        regularizer: Any,
+        constraint: Any,
+    ) -> Any:
+        size = input_shape[-1]
+        if size is None:
+            raise ValueError(
+                f"{type(self).__name__} '{self.name}': the input has shape "
+                f"{tuple(input_shape)}, expected a known last dimension"
+            )
+        return self.add_weight(
+            name=name,
+            shape=(size,),
+            initializer=initializer,
+            regularizer=regularizer,
+            constraint=constraint,
+        )
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "epsilon": self.epsilon}
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class LayerNormalization(_Normalization):
+    """`keras.layers.LayerNormalization` over the last dimension, by `layer_norm`.
+
+    The same arguments, defaults and weights, so that one takes the weights of the
+    other; `axis` is -1 always. In mixed precision the weights are rounded to the
+    layer's compute type, and the computation is in float32.
+
+    Args:
+      epsilon: Added to the variance; finite and at least 0.
+      center: Whether there is an offset, `beta`.
+      scale: Whether there is a scale, `gamma`.
+      beta_initializer: Initializer of `beta`.
+      gamma_initializer: Initializer of `gamma`.
+      beta_regularizer: Regularizer of `beta`.
+      gamma_regularizer: Regularizer of `gamma`.
+      beta_constraint: Constraint of `beta`.
+      gamma_constraint: Constraint of `gamma`.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(epsilon, **kwargs)
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = keras.initializers.get(beta_initializer)
+        self.gamma_initializer = keras.initializers.get(gamma_initializer)
+        self.beta_regularizer = keras.regularizers.get(beta_regularizer)
+        self.gamma_regularizer = keras.regularizers.get(gamma_regularizer)
+        self.beta_constraint = keras.constraints.get(beta_constraint)
+        self.gamma_constraint = keras.constraints.get(gamma_constraint)
+
+    def build(self, input_shape: Shape) -> None:
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self._add_parameter(
+                "gamma",
+                input_shape,
+                self.gamma_initializer,
+                self.gamma_regularizer,
+                self.gamma_constraint,
+            )
+        if self.center:
+            self.beta = self._add_parameter(
+                "beta",
+                input_shape,
+                self.beta_initializer,
+                self.beta_regularizer,
+                self.beta_constraint,
+            )
+        self.built = True
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        size = tf.shape(inputs)[-1:]
+        gamma = tf.ones(size, inputs.dtype) if self.gamma is None else self.gamma
+        beta = tf.zeros(size, inputs.dtype) if self.beta is None else self.beta
+        return ops.layer_norm(inputs, gamma, beta, epsilon=self.epsilon).y
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "center": self.center,
+            "scale": self.scale,
+            "beta_initializer": keras.initializers.serialize(self.beta_initializer),
+            "gamma_initializer": keras.initializers.serialize(self.gamma_initializer),
+            "beta_regularizer": keras.regularizers.serialize(self.beta_regularizer),
+            "gamma_regularizer": keras.regularizers.serialize(self.gamma_regularizer),
+            "beta_constraint": keras.constraints.serialize(self.beta_constraint),
+            "gamma_constraint": keras.constraints.serialize(self.gamma_constraint),
+        }
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class RmsNormalization(_Normalization):
+    """`keras.layers.RMSNormalization` over the last dimension, by `rms_norm`.
+
+    The same defaults and weight, so that one takes the weights of the other;
+    `axis` is -1 always. In mixed precision the weight is rounded to the layer's
+    compute type, and the computation is in float32.
+
+    Args:
+      epsilon: Added to the mean square; finite and at least 0.
+      scale_initializer: Initializer of `scale`.
+      scale_regularizer: Regularizer of `scale`.
+      scale_constraint: Constraint of `scale`.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1e-6,
+        scale_initializer: Any = "ones",
+        scale_regularizer: Any = None,
+        scale_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(epsilon, **kwargs)
+        self.scale_initializer = keras.initializers.get(scale_initializer)
+        self.scale_regularizer = keras.regularizers.get(scale_regularizer)
+        self.scale_constraint = keras.constraints.get(scale_constraint)
+
+    def build(self, input_shape: Shape) -> None:
+        self.scale = self._add_parameter(
+            "scale",
+            input_shape,
+            self.scale_initializer,
+            self.scale_regularizer,
+            self.scale_constraint,
+        )
+        self.built = True
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.rms_norm(inputs, self.scale, epsilon=self.epsilon).y
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "scale_initializer": keras.initializers.serialize(self.scale_initializer),
+            "scale_regularizer": keras.regularizers.serialize(self.scale_regularizer),
+            "scale_constraint": keras.constraints.serialize(self.scale_constraint),
+        }

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers over regions of interest. They are called with [data, rois]."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tensorflow_ext.ops import regions, sampling
+
+Shape = Sequence[int | None]
+
+
+class _OverRegions(keras.layers.Layer):
+    """A layer that makes pooled_height * pooled_width bins of every region."""
+
+    def __init__(
+        self,
+        pooled_height: int,
+        pooled_width: int,
+        spatial_scale: float = 1.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.pooled_height = pooled_height
+        self.pooled_width = pooled_width
+        self.spatial_scale = spatial_scale
+
+    def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:
+        data, rois = input_shape
+        return (rois[0], self.pooled_height, self.pooled_width, data[3])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "pooled_height": self.pooled_height,
+            "pooled_width": self.pooled_width,
+            "spatial_scale": self.spatial_scale,
+        }
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class RoiPooling(_OverRegions):
+    """The largest value in each bin of each region, by `roi_pool`.
+
+    Call it with [data, rois]: images [N, H, W, C] and regions [R, 5], each (index
+    of its image, x1, y1, x2, y2). Gives [R, pooled_height, pooled_width, C]. There
+    is no gradient to rois.
+
+    Args:
+      pooled_height: Rows of bins, at least 1.
+      pooled_width: Columns of bins, at least 1.
+      spatial_scale: Pixels of data per unit of the corners.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
+        data, rois = inputs
+        return regions.roi_pool(
+            data,
+            rois,
+            pooled_height=self.pooled_height,
+            pooled_width=self.pooled_width,
+            spatial_scale=self.spatial_scale,
+        ).pooled
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class RoiAlign(_OverRegions):
+    """The mean of bilinear samples in each bin of each region, by `roi_align`.
+
+    Call it with [data, rois]: images [N, H, W, C] and regions [R, 5], each (index
+    of its image, x1, y1, x2, y2). Gives [R, pooled_height, pooled_width, C]. There
+    is no gradient to rois.
+
+    Args:
+      pooled_height: Rows of bins, at least 1.
+      pooled_width: Columns of bins, at least 1.
+      spatial_scale: Pixels of data per unit of the corners.
+      sampling_ratio: Samples along each side of a bin; 0: as many as it has
+        pixels, rounded up.
+      aligned: Whether corners are moved by half a pixel; see `roi_align`.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(
+        self,
+        pooled_height: int,
+        pooled_width: int,
+        spatial_scale: float = 1.0,
+        sampling_ratio: int = 0,
+        aligned: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(pooled_height, pooled_width, spatial_scale, **kwargs)
+        self.sampling_ratio = sampling_ratio
+        self.aligned = aligned
+
+    def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
+        data, rois = inputs
+        return sampling.roi_align(
+            data,
+            rois,
+            pooled_height=self.pooled_height,
+            pooled_width=self.pooled_width,
+            spatial_scale=self.spatial_scale,
+            sampling_ratio=self.sampling_ratio,
+            aligned=self.aligned,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "sampling_ratio": self.sampling_ratio,
+            "aligned": self.aligned,
+        }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matching costs of two images."""
+
+import tensorflow as tf
+
+from tensorflow_ext import raw_ops
+from tensorflow_ext.ops._common import TensorLike, op
+
+__all__ = ["correlation_cost"]
+
+
+@op
+def correlation_cost(
+    a: TensorLike,
+    b: TensorLike,
+    *,
+    kernel_size: int,
+    max_displacement: int,
+    stride_1: int,
+    stride_2: int,
+    pad: int,
+    name: str | None = None,
+) -> tf.Tensor:
+    """Correlation of the surroundings of each pixel of one image with those of the
+    pixels around it in another.
+
+    With r = max_displacement // stride_2 there are D = 2 * r + 1 displacements
+    (i - r) * stride_2, i = 0, 1 ... D - 1, along each axis. Output (y, x) stands for
+    the pixel p = (y, x) * stride_1 + max_displacement + (kernel_size - 1) // 2 - pad
+    of a. Its channel i * D + j is, for the displacement d = (i - r, j - r) *
+    stride_2, rows first, the mean over the kernel_size * kernel_size pixels o
+    around 0 and over the channels c of
+
+        a[p + o, c] * b[p + d + o, c]
+
+    where a product with a pixel outside its image counts as 0.
+
+    Gradient: exact, to a and b, for all attributes.
+
+    Args:
+      a: First images, of type F and shape [N, H, W, C].
+      b: Second images, of the same type and shape.
+      kernel_size: Pixels of a window along each axis, odd.
+      max_displacement: Largest displacement along each axis, in pixels; at least 0.
+      stride_1: Pixels of a between neighbouring outputs; at least 1.
+      stride_2: Pixels between neighbouring displacements; at least 1.
+      pad: Pixels of zeros that the images are taken to have on each side; at
+        least 0. With stride_1 = 1 the output has the images' height and width for
+        pad = max_displacement + (kernel_size - 1) // 2.
+      name: Name for the op.
+
+    Returns:
+      Tensor of type F and shape [N, OH, OW, D * D], where OH is
+      ceil((H + 2 * pad - 2 * max_displacement - (kernel_size - 1)) / stride_1), and
+      OW likewise.
+
+    Raises:
+      tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
+        the images are too small for the attributes.
+
+    Source: A. Dosovitskiy et al., "FlowNet: Learning Optical Flow with
+    Convolutional Networks", ICCV 2015, section 3.
+    """
+    return raw_ops.correlation_cost(
+        a, b, kernel_size, max_displacement, stride_1, stride_2, pad, name
+    )

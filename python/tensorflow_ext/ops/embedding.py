@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of the rows of a table."""
+
+import tensorflow as tf
+
+from tensorflow_ext import raw_ops
+from tensorflow_ext.ops._common import TensorLike, op
+
+__all__ = ["embedding_bag"]
+
+
+@op
+def embedding_bag(
+    indices: TensorLike,
+    params: TensorLike,
+    weights: TensorLike,
+    *,
+    combiner: str = "sum",
+    name: str | None = None,
+) -> tf.Tensor:
+    """Weighted sum of the rows of a table that each bag of indices names.
+
+    output[b] is the sum over l of weights[b, l] * params[indices[b, l]]; with
+    combiner 'mean' it is divided by L, the number of indices in a bag. A bag of no
+    indices gives 0. The rows are never gathered into memory: neither the op nor its
+    gradient needs any that grows with B * L * E.
+
+    Gradient: to params, as a tensor of its shape, and to weights. On a GPU its sum
+    over the positions that name a row has a fixed order only under
+    tf.config.experimental.enable_op_determinism().
+
+    Args:
+      indices: Rows of `params`, int32 or int64 [B, L]. One may occur repeatedly.
+      params: Table of type F and shape [V, E].
+      weights: Weight of each index, of the same type and shape [B, L].
+      combiner: 'sum', or 'mean' to divide by L.
+      name: Name for the op.
+
+    Returns:
+      Tensor of type F and shape [B, E].
+
+    Raises:
+      tf.errors.InvalidArgumentError: A rank or a shape is wrong, the combiner is
+        none of the two, or an index names no row (on the CPU; elsewhere it is left
+        out).
+    """
+    return raw_ops.embedding_bag(indices, params, weights, combiner, name)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CorrelationCost's launchers as plain C: correlation_cost_checks.py calls
+// them. They return a cudaError_t as an int.
+
+#include <cstdint>
+#include <cstring>
+
+#include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
+
+namespace tensorflow_ext {
+namespace {
+
+CorrelationCostDims CostDims(const int64_t* members) {
+  CorrelationCostDims dims;
+  std::memcpy(&dims, members, sizeof(dims));
+  return dims;
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// `dims` are the members of CorrelationCostDims, in order.
+
+int Kernel_CorrelationCost(int32_t type, const int64_t* dims, const void* a,
+                           const void* b, void* output, void* stream) {
+  return LaunchCorrelationCost(static_cast<NumericType>(type), CostDims(dims),
+                               a, b, output, stream);
+}
+
+// `argument` is a CorrelationArgument.
+int Kernel_CorrelationCostGrad(int32_t type, const int64_t* dims,
+                               int32_t argument, const void* gradients,
+                               const void* other, void* backprops,
+                               void* stream) {
+  return LaunchCorrelationCostGrad(static_cast<NumericType>(type),
+                                   CostDims(dims),
+                                   static_cast<CorrelationArgument>(argument),
+                                   gradients, other, backprops, stream);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+}  // namespace tensorflow_ext

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""EmbeddingBag's kernels against NumPy in float64."""
+
+import ctypes
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from checking import Check, assert_close, generator, random_values
+from device import Buffer, Device
+from kernels import address, array
+from numeric import FLOAT, FLOATING, INT32, INT64, NumericType
+from rows import Row, random_buffer
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """Shapes of one call: indices [bags, bag_size], params [rows, width]."""
+
+    bags: int
+    bag_size: int
+    rows: int
+    width: int
+    mean: bool = False
+
+    @property
+    def scale(self) -> float:
+        """What sums are multiplied by."""
+        return 1 / self.bag_size if self.mean and self.bag_size else 1
+
+
+class EmbeddingBag:
+    """The launchers for one problem and its types."""
+
+    def __init__(
+        self,
+        device: Device,
+        dtype: NumericType,
+        index_dtype: NumericType,
+        problem: Problem,
+    ) -> None:
+        self._device = device
+        self._dtype = dtype
+        self._index_dtype = index_dtype
+        self._problem = problem
+        self._dims = array(ctypes.c_int64, dataclasses.astuple(problem))
+
+    def forward(
+        self, indices: Buffer, params: Buffer, weights: Buffer, output: Buffer
+    ) -> None:
+        """Launches LaunchEmbeddingBag."""
+        buffers = map(address, (indices, params, weights, output))
+        self._call("Kernel_EmbeddingBag", *buffers)
+
+    def weights_grad(
+        self, gradients: Buffer, indices: Buffer, params: Buffer, backprops: Buffer
+    ) -> None:
+        """Launches LaunchEmbeddingBagWeightsGrad."""
+        buffers = map(address, (gradients, indices, params, backprops))
+        self._call("Kernel_EmbeddingBagWeightsGrad", *buffers)
+
+    def scratch(self) -> Buffer | None:
+        """What the gradient of params needs beside its output."""
+        if self._dtype.storage == self._dtype.compute:
+            return None
+        shape = self._problem.rows, self._problem.width
+        return self._device.empty(shape, np.float32)
+
+    def params_grad(
+        self,
+        deterministic: bool,
+        gradients: Buffer,
+        indices: Buffer,
+        weights: Buffer,
+        scratch: Buffer | None,
+        backprops: Buffer,
+    ) -> None:
+        """Launches LaunchEmbeddingBagParamsGrad."""
+        buffers = map(address, (gradients, indices, weights, scratch, backprops))
+        flag = ctypes.c_int32(deterministic)
+        self._call("Kernel_EmbeddingBagParamsGrad", flag, *buffers)
+
+    def _call(self, name: str, *arguments: object) -> None:
+        codes = (ctypes.c_int32(t.code) for t in (self._dtype, self._index_dtype))
+        self._device.call(name, *codes, self._dims, *arguments, self._device.stream)
+
+
+_PROBLEMS = (
+    Problem(1, 1, 1, 1),
+    Problem(5, 7, 9, 67, mean=True),
+    Problem(33, 4, 100, 64),
+    Problem(3, 300, 5, 8, mean=True),  # rows with many positions
+    Problem(17, 20, 4000, 33),  # more rows than blocks
+    Problem(40, 3, 11, 700),  # wider than a block
+    Problem(4, 0, 3, 5, mean=True),
+    Problem(0, 4, 3, 5),
+    Problem(4, 4, 0, 5),
+    Problem(4, 4, 3, 0),
+)
+_BAD = (-1, -(2**31), 2**31 - 1)
+
+
+def _indices(
+    random: np.random.Generator, problem: Problem, dtype: NumericType
+) -> np.ndarray:
+    """Rows, and some that are none: these cannot be refused, and are left out."""
+    shape = problem.bags, problem.bag_size
+    indices = random.integers(0, max(problem.rows, 1), shape)
+    bad = random.choice([*_BAD, problem.rows], shape)
+    is_bad = random.random(shape) < 0.1
+    return np.where(is_bad, bad, indices).astype(dtype.storage)
+
+
+def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
+    random = generator(problem, dtype.name)
+    index_dtype = INT64 if problem.width % 2 else INT32
+    indices = _indices(random, problem, index_dtype)
+    bag_shape, table_shape = indices.shape, (problem.rows, problem.width)
+    params = random_values(random, dtype, table_shape)
+    weights = random_values(random, dtype, bag_shape)
+    gradients = random_values(random, dtype, (problem.bags, problem.width))
+    p, w, g = (dtype.decode(x) for x in (params, weights, gradients))
+    # A row of zeros for what names none.
+    known = (indices >= 0) & (indices < problem.rows)
+    table = np.vstack([p, np.zeros((1, problem.width))])
+    where = np.where(known, indices, problem.rows).astype(np.int64)
+    rows = table[where]
+    terms = max(problem.bag_size, problem.width, 1)
+    slack = 32 * terms * np.finfo(dtype.compute).eps
+    with device.memory():
+        op = EmbeddingBag(device, dtype, index_dtype, problem)
+        on_device = device.upload(indices)
+        p_device, w_device, g_device = (
+            device.upload(x, 1) for x in (params, weights, gradients)
+        )
+        output = device.empty(g.shape, dtype.storage, 1)
+        op.forward(on_device, p_device, w_device, output)
+        expected = dtype.round(np.einsum("bl,ble->be", w, rows) * problem.scale)
+        assert_close("output", dtype, device.download(output), expected, 2, slack)
+
+        backprops = device.empty(bag_shape, dtype.storage, 1)
+        op.weights_grad(g_device, on_device, p_device, backprops)
+        expected = dtype.round(np.einsum("be,ble->bl", g, rows) * problem.scale)
+        result = device.download(backprops)
+        assert_close("gradient of weights", dtype, result, expected, 2, slack)
+
+        sums, sizes = np.zeros(table.shape), np.zeros(table.shape)
+        added = w[..., np.newaxis] * g[:, np.newaxis] * problem.scale
+        np.add.at(sums, where, added)
+        np.add.at(sizes, where, np.abs(added))
+        slack = np.maximum(np.sum(known), 4) * sizes[:-1] * np.finfo(dtype.compute).eps
+        for deterministic in (False, True):
+            backprops = device.empty(table_shape, dtype.storage, 1)
+            scratch = op.scratch()
+            op.params_grad(
+                deterministic, g_device, on_device, w_device, scratch, backprops
+            )
+            result = device.download(backprops)
+            name = f"gradient of params, deterministic: {deterministic}"
+            assert_close(name, dtype, result, dtype.round(sums[:-1]), 2, slack)
+
+
+def _repeatable(device: Device) -> None:
+    """The deterministic gradient gives the same bits ten times over."""
+    random = generator("embedding bag repeatable")
+    problem = Problem(500, 20, 50, 96)
+    with device.memory():
+        op = EmbeddingBag(device, FLOAT, INT32, problem)
+        shape = problem.bags, problem.bag_size
+        indices = device.upload(random.integers(0, 50, shape).astype(np.int32))
+        weights = device.upload(random.standard_normal(shape).astype(np.float32))
+        gradients = random.standard_normal((problem.bags, problem.width))
+        on_device = device.upload(gradients.astype(np.float32))
+        results = []
+        for _ in range(10):
+            backprops = device.empty((problem.rows, problem.width), np.float32)
+            op.params_grad(True, on_device, indices, weights, None, backprops)
+            results.append(device.download(backprops).tobytes())
+    assert len(set(results)) == 1, "differs from one call to the next"
+
+
+def _streams(device: Device) -> None:
+    """The launches go to the stream they are given."""
+    problem = Problem(5, 4, 6, 8)
+    for dtype in FLOATING:
+        with device.memory():
+            op = EmbeddingBag(device, dtype, INT32, problem)
+            indices = device.upload(np.zeros((5, 4), np.int32))
+            weights = device.upload(np.zeros((5, 4), dtype.storage))
+            params = device.upload(np.zeros((6, 8), dtype.storage))
+            bags = device.upload(np.zeros((5, 8), dtype.storage))
+            work = {
+                "EmbeddingBag": functools.partial(
+                    op.forward, indices, params, weights, bags
+                ),
+                "EmbeddingBagWeightsGrad": functools.partial(
+                    op.weights_grad, bags, indices, params, weights
+                ),
+            }
+            for deterministic in (False, True):
+                name = f"EmbeddingBagParamsGrad, deterministic: {deterministic}"
+                arguments = bags, indices, weights, op.scratch(), params
+                work[name] = functools.partial(
+                    op.params_grad, deterministic, *arguments
+                )
+            for name, launch in work.items():
+                assert device.recorded(launch) >= 1, f"{name}: not on its stream"
+
+
+def all_checks() -> Iterator[tuple[str, Check]]:
+    """(name, check) for EmbeddingBag and its gradients."""
+    yield "EmbeddingBag streams", _streams
+    for dtype in FLOATING:
+        for problem in _PROBLEMS:
+            name = f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}"
+            yield name, functools.partial(_check, problem=problem, dtype=dtype)
+    yield "EmbeddingBagParamsGrad repeatable", _repeatable
+
+
+def timing_rows(device: Device, size: int) -> Iterator[Row]:
+    """Bags of 32 from a table of `size` bytes, as many rows as it has; E = 128."""
+    random = generator("timing", "embedding bag")
+    width, bag_size = 128, 32
+    for dtype in FLOATING:
+        rows = max(1, size // (width * dtype.storage.itemsize))
+        problem = Problem(max(1, rows // bag_size), bag_size, rows, width)
+        shape = problem.bags, bag_size
+        with device.memory():
+            op = EmbeddingBag(device, dtype, INT32, problem)
+            indices = device.upload(random.integers(0, rows, shape).astype(np.int32))
+            params = random_buffer(device, dtype, rows * width)
+            weights = random_buffer(device, dtype, math.prod(shape))
+            bags = random_buffer(device, dtype, problem.bags * width)
+            total = indices.size + params.size + weights.size + bags.size
+            forward = functools.partial(op.forward, indices, params, weights, bags)
+            yield Row("EmbeddingBag", dtype.name, total, forward)
+            work = functools.partial(op.weights_grad, bags, indices, params, weights)
+            yield Row("EmbeddingBagWeightsGrad", dtype.name, total, work)
+            for deterministic in (False, True):
+                arguments = bags, indices, weights, op.scratch(), params
+                work = functools.partial(op.params_grad, deterministic, *arguments)
+                kind = ", deterministic" if deterministic else ""
+                yield Row(f"EmbeddingBagParamsGrad{kind}", dtype.name, total, work)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resampler's kernels against their reference."""
+
+import functools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from checking import Check, assert_close, generator, random_values
+from device import Buffer, Device
+from numeric import FLOAT, FLOATING, NumericType
+from resampler_kernel import Order, Resampler, weights
+from rows import Row, random_buffer
+
+Shape = tuple[int, int, int, int]
+
+# Shapes of the images, and points of each.
+_PROBLEMS: tuple[tuple[Shape, int], ...] = (
+    ((1, 1, 1, 1), 1),
+    ((2, 5, 6, 4), 9),
+    ((3, 24, 31, 9), 300),
+    ((2, 3, 4, 33), 12),
+    ((1, 17, 13, 1), 1000),
+    ((1, 8, 9, 72), 257),
+    ((1, 5, 4, 300), 20),  # more channels than threads
+    ((0, 4, 4, 2), 3),
+    ((2, 0, 4, 2), 3),
+    ((2, 4, 4, 0), 3),
+    ((2, 4, 4, 2), 0),
+)
+_ORDERS: tuple[Order, ...] = ((0, 0), (1, 0), (0, 1), (1, 1))
+_SPECIAL = (np.nan, np.inf, -np.inf, 1e30, -1.0, 0.0, 2.0)
+
+
+def _warp(
+    random: np.random.Generator, dtype: NumericType, shape: Shape, points: int
+) -> np.ndarray:
+    """Points inside, around and outside the images, on whole numbers and anything."""
+    images, height, width, _ = shape
+    reach = np.array([width, height])
+    warp = random.uniform(-0.2, 1.2, (images, points, 2)) * (reach + 1) - 1
+    quarters = np.round(4 * warp) / 4
+    warp = np.where(random.random(warp.shape) < 0.3, quarters, warp)
+    chosen = random.choice(np.array(_SPECIAL), warp.shape)
+    return dtype.encode(np.where(random.random(warp.shape) < 0.05, chosen, warp))
+
+
+def _check(device: Device, shape: Shape, points: int, dtype: NumericType) -> None:
+    random = generator("resampler", shape, points, dtype.name)
+    data = random_values(random, dtype, shape)
+    warp = _warp(random, dtype, shape, points)
+    with device.memory():
+        op = Resampler(device, dtype, shape, points)
+        warp_on_device = device.upload(warp, 1)
+        gradients = random_values(random, dtype, op.output_shape)
+        exact_data, upstream = dtype.decode(data), dtype.decode(gradients)
+        for order in _ORDERS:
+            pixels = weights(dtype.decode(warp), *shape[1:3], order)
+            _check_forward(device, op, dtype, order, pixels, data, warp_on_device)
+            for deterministic in (False, True):
+                backprops = device.empty(shape, dtype.storage, 1)
+                op.adjoint(
+                    order,
+                    deterministic,
+                    device.upload(gradients, 1),
+                    warp_on_device,
+                    op.sums(),
+                    backprops,
+                )
+                total = np.einsum("npyx,npc->nyxc", pixels, upstream)
+                size = np.einsum("npyx,npc->nyxc", np.abs(pixels), np.abs(upstream))
+                terms = np.einsum("npyx->nyx", pixels != 0)[..., np.newaxis]
+                assert_close(
+                    f"gradient of data, order {order}, deterministic: {deterministic}",
+                    dtype,
+                    device.download(backprops),
+                    dtype.round(total),
+                    2,
+                    (4 + terms) * size * np.finfo(dtype.compute).eps,
+                )
+
+        expected, size = np.empty(op.warp_shape), np.empty(op.warp_shape)
+        for k, order in enumerate(((1, 0), (0, 1))):
+            pixels = weights(dtype.decode(warp), *shape[1:3], order)
+            by = "npyx,npc,nyxc->np"
+            expected[..., k] = np.einsum(by, pixels, upstream, exact_data)
+            absolute = map(np.abs, (pixels, upstream, exact_data))
+            size[..., k] = np.einsum(by, *absolute)
+        backprops = device.empty(op.warp_shape, dtype.storage, 1)
+        op.warp_grad(
+            device.upload(gradients, 1),
+            device.upload(data, 1),
+            warp_on_device,
+            backprops,
+        )
+        slack = (8 + shape[-1]) * size * np.finfo(dtype.compute).eps
+        result = device.download(backprops)
+        assert_close("gradient of warp", dtype, result, dtype.round(expected), 2, slack)
+
+
+def _check_forward(
+    device: Device,
+    op: Resampler,
+    dtype: NumericType,
+    order: Order,
+    pixels: np.ndarray,
+    data: np.ndarray,
+    warp: Buffer,
+) -> None:
+    exact = dtype.decode(data)
+    expected = np.einsum("npyx,nyxc->npc", pixels, exact)
+    size = np.einsum("npyx,nyxc->npc", np.abs(pixels), np.abs(exact))
+    for offset in (0, 1):
+        output = device.empty(op.output_shape, dtype.storage, offset)
+        op.forward(order, device.upload(data, offset), warp, output)
+        assert_close(
+            f"order {order}",
+            dtype,
+            device.download(output),
+            dtype.round(expected),
+            2,
+            8 * size * np.finfo(dtype.compute).eps,
+        )
+
+
+def _repeatable(device: Device) -> None:
+    """The deterministic gradient gives the same bits ten times over."""
+    random = generator("repeatable", "resampler")
+    shape, points = (2, 8, 8, 16), 2000
+    with device.memory():
+        op = Resampler(device, FLOAT, shape, points)
+        warp = device.upload(_warp(random, FLOAT, shape, points))
+        gradients = random.standard_normal(op.output_shape).astype(np.float32)
+        upstream = device.upload(gradients)
+        results = []
+        for _ in range(10):
+            backprops = device.empty(shape, np.float32)
+            op.adjoint((0, 0), True, upstream, warp, None, backprops)
+            results.append(device.download(backprops).tobytes())
+    assert len(set(results)) == 1, "differs from one call to the next"
+
+
+def _streams(device: Device) -> None:
+    """Resampler's launches go to the stream they are given."""
+    for dtype in FLOATING:
+        with device.memory():
+            shape, points = (2, 5, 6, 4), 7
+            op = Resampler(device, dtype, shape, points)
+            data = device.upload(np.zeros(shape, dtype.storage))
+            warp = device.upload(np.zeros(op.warp_shape, dtype.storage))
+            output = device.upload(np.zeros(op.output_shape, dtype.storage))
+            sums = op.sums()
+            work = {
+                "Resampler": functools.partial(op.forward, (0, 0), data, warp, output),
+                "warp's gradient": functools.partial(
+                    op.warp_grad, output, data, warp, warp
+                ),
+            }
+            for deterministic in (False, True):
+                work[f"data's gradient, deterministic: {deterministic}"] = (
+                    functools.partial(
+                        op.adjoint, (0, 0), deterministic, output, warp, sums, data
+                    )
+                )
+            for name, launch in work.items():
+                assert device.recorded(launch) >= 1, f"{name}: not on its stream"
+
+
+def all_checks() -> Iterator[tuple[str, Check]]:
+    """(name, check) for Resampler and its gradients."""
+    yield "Resampler streams", _streams
+    for dtype in FLOATING:
+        for shape, points in _PROBLEMS:
+            name = f"Resampler {dtype.name} {shape}, {points} points"
+            yield (
+                name,
+                functools.partial(_check, shape=shape, points=points, dtype=dtype),
+            )
+    yield "ResamplerGrad repeatable", _repeatable
+
+
+def timing_rows(device: Device, size: int) -> Iterator[Row]:
+    """A smooth deformation of images of [4, 256, 256, C]."""
+    random = generator("timing", "resampler")
+    images, side = 4, 256
+    grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1)
+    warp = grid.reshape(1, -1, 2) + random.uniform(-2, 2, (images, side**2, 2))
+    for dtype in FLOATING:
+        pixel_bytes = images * side**2 * dtype.storage.itemsize
+        channels = min(512, max(8, size // pixel_bytes // 8 * 8))
+        with device.memory():
+            shape = (images, side, side, channels)
+            op = Resampler(device, dtype, shape, side**2)
+            data = random_buffer(device, dtype, math.prod(shape))
+            output = random_buffer(device, dtype, math.prod(op.output_shape))
+            points = device.upload(dtype.encode(warp))
+            by_warp = device.empty(op.warp_shape, dtype.storage)
+            sums = op.sums()
+            name = f"{dtype.name}, C = {channels}"
+            total = data.size + points.size + output.size
+            work = functools.partial(op.forward, (0, 0), data, points, output)
+            yield Row("Resampler", name, total, work)
+            work = functools.partial(op.warp_grad, output, data, points, by_warp)
+            yield Row("ResamplerGrad of warp", name, total + by_warp.size, work)
+            for deterministic in (False, True):
+                work = functools.partial(
+                    op.adjoint, (0, 0), deterministic, output, points, sums, data
+                )
+                kind = ", deterministic" if deterministic else ""
+                yield Row(f"ResamplerGrad of data{kind}", name, total, work)

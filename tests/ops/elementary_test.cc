@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The elementary functions of the kernels against the C library's in long
+// double, over sweeps of their range, through the vectorised loops; and those
+// loops against each other: every instruction set and every length give the
+// same bits, with subnormal floats flushed to zero and without.
+
+#include "tensorflow_ext/kernels/elementary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "tensorflow_ext/kernels/elementwise_cpu.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using Real = long double;
+
+int failures = 0;
+
+// What the functions are, and how far the results may be from it, in units in
+// the last place of T.
+
+Real TanhOf(Real x) { return std::tanh(x); }
+
+// x - tanh(x) without a difference: tanh(x) is the continued fraction
+// x / (1 + x^2 / (3 + x^2 / (5 + ...))) (DLMF 4.39.1).
+Real ShrunkOf(Real x) {
+  if (std::fabs(x) > 2) return x - std::tanh(x);
+  Real fraction = 0;
+  for (int k = 41; k >= 3; k -= 2) fraction = x * x / (k + fraction);
+  return x * fraction / (1 + fraction);
+}
+
+Real TanhSlopeOf(Real x) {
+  const Real cosh = std::cosh(x);
+  return 1 / cosh / cosh;
+}
+
+Real SigmoidOf(Real x) { return 1 / (1 + std::exp(-x)); }
+
+Real SigmoidSlopeOf(Real x) { return SigmoidOf(x) * SigmoidOf(-x); }
+
+Real CumulativeOf(Real x) { return std::erfc(-x * std::sqrt(0.5L)) / 2; }
+
+Real CentralOf(Real x) { return CumulativeOf(x); }
+
+Real DensityOf(Real x) {
+  return std::exp(-x * x / 2) * 0.398942280401432677939946059934381868L;
+}
+
+Real DecayOf(Real x) { return std::exp(-x); }
+
+// Name, expression of x, range, units.
+#define DEFINE_FUNCTION(Name, expression, low, high, units) \
+  struct Name##Function {                                   \
+    static constexpr int kArity = 1;                        \
+    template <typename T>                                   \
+    TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {    \
+      return expression;                                    \
+    }                                                       \
+    static constexpr const char* kName = #Name;             \
+    static constexpr double kLow = low, kHigh = high;       \
+    static constexpr double kUnits = units;                 \
+    static Real Expected(Real x) { return Name##Of(x); }    \
+  };
+DEFINE_FUNCTION(Decay, ExpOfMinus(x), 0, 720, 1.5)
+DEFINE_FUNCTION(Tanh, Tanh(x).value, -50, 50, 1.5)
+DEFINE_FUNCTION(Shrunk, Tanh(x).shrunk, -50, 50, 3.5)
+DEFINE_FUNCTION(TanhSlope, Tanh(x).slope, -360, 360, 3.5)
+DEFINE_FUNCTION(Sigmoid, Sigmoid(x).value, -720, 720, 2.5)
+DEFINE_FUNCTION(SigmoidSlope, Sigmoid(x).slope, -720, 720, 4)
+DEFINE_FUNCTION(Central, Normal(x).cumulative, -4, 4, 6.5)
+DEFINE_FUNCTION(Cumulative, Normal(x).cumulative, -40, 40, 10)
+DEFINE_FUNCTION(Density, Normal(x).density, -40, 40, 4)
+#undef DEFINE_FUNCTION
+
+template <typename T>
+constexpr NumericType kType =
+    std::is_same_v<T, float> ? NumericType::kFloat : NumericType::kDouble;
+
+// Evenly over the interval, and at all magnitudes.
+template <typename T>
+std::vector<T> Sweep(double low, double high) {
+  constexpr int kPoints = 200003;
+  std::vector<T> values;
+  const T smallest = std::numeric_limits<T>::min();
+  for (int i = 0; i <= kPoints; ++i) {
+    const double share = static_cast<double>(i) / kPoints;
+    values.push_back(static_cast<T>(low + (high - low) * share));
+    const T magnitude = static_cast<T>(std::pow(10.0, -30 * share));
+    for (const T value : {magnitude * T(8), -magnitude * T(8)}) {
+      if (value >= low && value <= high) values.push_back(value);
+    }
+  }
+  for (const T value : {T(0), smallest, smallest / 4}) {
+    values.push_back(value);
+    if (low < 0) values.push_back(-value);
+  }
+  return values;
+}
+
+template <typename Function, typename T>
+std::vector<T> Run(const std::vector<T>& values) {
+  std::vector<T> results(values.size());
+  const void* const inputs[] = {values.data()};
+  CpuElementwise<Function>::Run(Function{}, kType<T>, inputs, results.data(), 0,
+                                values.size());
+  return results;
+}
+
+// The distance from a number to the next one in T; below the normal numbers
+// that of the smallest of them, since those below may be 0.
+template <typename T>
+Real Unit(Real value) {
+  const Real smallest = std::numeric_limits<T>::min();
+  const Real magnitude = std::max(std::fabs(value), smallest);
+  return std::ldexp(Real{1}, std::ilogb(magnitude)) *
+         std::numeric_limits<T>::epsilon();
+}
+
+template <typename Function, typename T>
+void CheckAccuracy() {
+  const std::vector<T> values = Sweep<T>(Function::kLow, Function::kHigh);
+  const std::vector<T> results = Run<Function>(values);
+  const Real smallest = std::numeric_limits<T>::min();
+  Real worst = 0;
+  T where = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Real expected = Function::Expected(values[i]);
+    // A product with something that is below the smallest normal number.
+    const bool vanishes = std::fabs(expected) < 4 * smallest && results[i] == 0;
+    const Real apart =
+        vanishes ? 0 : std::fabs(results[i] - expected) / Unit<T>(expected);
+    if (!(apart <= worst)) {
+      worst = apart;
+      where = values[i];
+    }
+  }
+  std::printf("%s of %zu bytes: %.2f units at %.9g\n", Function::kName,
+              sizeof(T), static_cast<double>(worst),
+              static_cast<double>(where));
+  if (!(worst <= Function::kUnits)) ++failures;
+}
+
+template <typename Function, typename T>
+void CheckLimits() {
+  const T inf = std::numeric_limits<T>::infinity();
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const T largest = std::numeric_limits<T>::max();
+  std::vector<T> values = {nan};
+  // Normal takes a limited range, in which its limits are reached.
+  const T far = Function::kHigh <= 40 ? T(40) : inf;
+  for (const T value : {far, std::min(far, largest)}) {
+    values.push_back(value);
+    if (Function::kLow < 0) values.push_back(-value);
+  }
+  const std::vector<T> results = Run<Function>(values);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const T expected = static_cast<T>(Function::Expected(values[i]));
+    const bool both_nan = results[i] != results[i] && expected != expected;
+    if (both_nan || results[i] == expected) continue;
+    // Below the smallest normal number.
+    if (results[i] == 0 &&
+        std::fabs(expected) < std::numeric_limits<T>::min()) {
+      continue;
+    }
+    ++failures;
+    std::printf("%s of %g: got %g, expected %g\n", Function::kName,
+                static_cast<double>(values[i]), static_cast<double>(results[i]),
+                static_cast<double>(expected));
+  }
+}
+
+template <typename T>
+void CheckSame(const char* name, const char* what, const std::vector<T>& want,
+               const std::vector<T>& got) {
+  using Bits = BitsOf<T>;
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (want[i] != want[i] && got[i] != got[i]) continue;
+    if (internal::BitCast<Bits>(want[i]) == internal::BitCast<Bits>(got[i])) {
+      continue;
+    }
+    ++failures;
+    std::printf("%s, %s: %.17g and %.17g\n", name, what,
+                static_cast<double>(want[i]), static_cast<double>(got[i]));
+    return;
+  }
+}
+
+// All lengths below 70, one after the other, so that each value is once in a
+// vector and once in a tail.
+template <typename Function, typename T>
+std::vector<T> RunInPieces(const std::vector<T>& values) {
+  std::vector<T> results;
+  for (size_t begin = 0, size = 1; begin < values.size();
+       begin += size, size = size % 70 + 1) {
+    const size_t end = std::min(begin + size, values.size());
+    const std::vector<T> piece = Run<Function>(
+        std::vector<T>(values.begin() + begin, values.begin() + end));
+    results.insert(results.end(), piece.begin(), piece.end());
+  }
+  return results;
+}
+
+template <typename Function, typename T>
+void CheckBits() {
+  const std::vector<T> values = Sweep<T>(Function::kLow, Function::kHigh);
+  const std::vector<T> want = Run<Function>(values);
+  CheckSame(Function::kName, "other lengths", want,
+            RunInPieces<Function>(values));
+#if defined(__x86_64__)
+  using Loop = internal::ElementwiseLoop<Function, T>;
+  std::vector<T> got(values.size());
+  const void* const inputs[] = {values.data()};
+  void* const outputs[] = {got.data()};
+  const int64_t begin = 0, end = values.size();
+  Loop::template Run<Baseline>(Function{}, inputs, outputs, begin, end);
+  CheckSame(Function::kName, "baseline", want, got);
+  if (BestInstructionSet() != InstructionSet::kBaseline) {
+    const void* const* in = inputs;
+    void* const* out = outputs;
+    internal::RunAvx2<Loop>(Function{}, in, out, begin, end);
+    CheckSame(Function::kName, "AVX2", want, got);
+  }
+
+  // Subnormal numbers apart: those differ, if only as arguments.
+  std::vector<T> normal;
+  for (const T value : values) {
+    if (std::fabs(value) > std::numeric_limits<T>::min() * T(1e6)) {
+      normal.push_back(value);
+    }
+  }
+  std::vector<T> unflushed = Run<Function>(normal);
+  for (T& value : unflushed) {
+    if (std::fabs(value) < std::numeric_limits<T>::min()) value *= 0;
+  }
+  const unsigned int before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // Flush to zero, denormals are zero.
+  const std::vector<T> flushed = Run<Function>(normal);
+  _mm_setcsr(before);
+  CheckSame(Function::kName, "flushed", unflushed, flushed);
+#endif
+}
+
+template <typename Function>
+void CheckFunction() {
+  CheckAccuracy<Function, float>();
+  CheckAccuracy<Function, double>();
+  CheckLimits<Function, float>();
+  CheckLimits<Function, double>();
+  CheckBits<Function, float>();
+  CheckBits<Function, double>();
+}
+
+}  // namespace
+}  // namespace tensorflow_ext
+
+int main() {
+  using namespace tensorflow_ext;  // NOLINT
+  CheckFunction<DecayFunction>();
+  CheckFunction<TanhFunction>();
+  CheckFunction<ShrunkFunction>();
+  CheckFunction<TanhSlopeFunction>();
+  CheckFunction<SigmoidFunction>();
+  CheckFunction<SigmoidSlopeFunction>();
+  CheckFunction<CentralFunction>();
+  CheckFunction<CumulativeFunction>();
+  CheckFunction<DensityFunction>();
+  if (failures > 0) std::printf("%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Callable, Callable, int]] = {
 }
 
 
-def _parallel_copy(elements: int) -> Callable[[], object]:
+def parallel_copy(elements: int) -> Callable[[], object]:
     """Copies `elements` floats on all cores, between buffers that exist."""
     source = np.random.default_rng(0).random(elements, dtype=np.float32)
     target = np.empty_like(source)
@@ -74,7 +74,7 @@ def _parallel_copy(elements: int) -> Callable[[], object]:
 def run() -> list[measure.Result]:
     results = []
     rng = np.random.default_rng(1)
-    copy = _parallel_copy(ELEMENTS)
+    copy = parallel_copy(ELEMENTS)
     for name, (ours, stock, arity) in CASES.items():
         arguments = [
             tf.constant(rng.random(ELEMENTS, dtype=np.float32) + 0.25)

@@ -40,14 +40,18 @@ class Result:
 def with_gradient(
     function: Callable, arguments: Sequence[tf.Tensor]
 ) -> Callable[[], object]:
-    """Runs a function eagerly and takes the gradient by all its arguments."""
+    """Runs a function and takes the gradient by all its arguments.
+
+    What it returns has the function's value too: a tf.function would leave out
+    what is not returned.
+    """
 
     def run() -> object:
         with tf.GradientTape() as tape:
             for argument in arguments:
                 tape.watch(argument)
             result = function(*arguments)
-        return tape.gradient(result, arguments)
+        return result, tape.gradient(result, arguments)
 
     return run
 

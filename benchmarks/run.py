@@ -24,7 +24,20 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests" / "gradients")]
 
 import measure  # noqa: E402
 
-SUITES = ("eager", "chains", "networks", "kernels", "roi_pool")
+SUITES = (
+    "eager",
+    "chains",
+    "networks",
+    "kernels",
+    "activations",
+    "normalization",
+    "roi_pool",
+    "roi_align",
+    "resampler",
+    "correlation_cost",
+    "embedding_bag",
+    "clip_by_global_norm",
+)
 
 
 def print_table(console: Console, results: Sequence[measure.Result]) -> None:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resampler forward and backward against gathers of the four corners."""
+
+import functools
+
+import measure
+import numpy as np
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+# (images, size, channels): an image, features, and many features.
+SHAPES = ((4, 128, 3), (4, 64, 64), (2, 32, 256))
+
+
+def _gathered(data: tf.Tensor, warp: tf.Tensor) -> tf.Tensor:
+    """The best composition of stock ops: four gathers of pixels, clamped into the
+    image, times weights that are 0 outside."""
+    images, height, width, _ = data.shape
+    x, y = tf.unstack(warp, axis=-1)
+    left, top = tf.floor(x), tf.floor(y)
+    column, row = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
+    image = tf.range(images)[:, tf.newaxis] * tf.ones_like(row)
+    total = tf.zeros([], data.dtype)
+    for down in (0, 1):
+        for right in (0, 1):
+            w, h = column + right, row + down
+            inside = (w >= 0) & (w < width) & (h >= 0) & (h < height)
+            weight = (1 - tf.abs(x - left - right)) * (1 - tf.abs(y - top - down))
+            weight = tf.where(inside, weight, 0)
+            index = tf.stack(
+                [
+                    image,
+                    tf.clip_by_value(h, 0, height - 1),
+                    tf.clip_by_value(w, 0, width - 1),
+                ],
+                axis=-1,
+            )
+            total += weight[..., tf.newaxis] * tf.gather_nd(data, index)
+    return total
+
+
+def run() -> list[measure.Result]:
+    rng = np.random.default_rng(0)
+    return [result for shape in SHAPES for result in _run(rng, *shape)]
+
+
+def _run(
+    rng: np.random.Generator, images: int, size: int, channels: int
+) -> list[measure.Result]:
+    data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
+    # A grid that is shifted by up to two pixels.
+    grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), axis=-1)
+    shifts = rng.uniform(-2, 2, (images, size**2, 2))
+    warp = tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)
+
+    contenders = {
+        "ours": tf.function(tfe.resampler),
+        "rival": tf.function(_gathered),
+        "jit": tf.function(_gathered, jit_compile=True),
+    }
+
+    results = []
+    for case, make in (
+        ("forward", lambda f: functools.partial(f, data, warp)),
+        (
+            "forward + backward",
+            lambda f: tf.function(measure.with_gradient(f, [data, warp])),
+        ),
+    ):
+        times = measure.interleave({name: make(f) for name, f in contenders.items()})
+        for name, rival, bar in (
+            ("rival", "gather_nd of 4 corners", 1 / 3),
+            ("jit", "gather_nd of 4 corners, jit_compile", None),
+        ):
+            results.append(
+                measure.Result(
+                    "Resampler",
+                    f"{case}, {size**2} points on "
+                    f"{images} x {size} x {size} x {channels}",
+                    measure.median(times, "ours"),
+                    rival,
+                    measure.ratio(times, "ours", name),
+                    bar,
+                )
+            )
+    return results

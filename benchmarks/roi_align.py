@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RoiAlign forward and backward against crop_and_resize and average pooling."""
+
+import functools
+from collections.abc import Callable
+
+import measure
+import numpy as np
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+# (images, size, channels, rois, scale): as in benchmarks/roi_pool.py, and a map
+# of a feature pyramid with its proposals.
+SHAPES = ((2, 64, 64, 128, 1 / 16), (1, 100, 256, 256, 1 / 8))
+# Samples along a side of a bin. With 2, both sides take the same samples; with 0
+# RoiAlign takes one a pixel, here up to 14 x 14 of them, which its rival cannot.
+SAMPLING_RATIOS = (2, 0)
+BINS = 7
+
+
+def _make_rois(
+    rng: np.random.Generator, images: int, size: int, rois: int, scale: float
+) -> np.ndarray:
+    """Boxes of the image, at `1 / scale` pixels a cell: (batch, x1, y1, x2, y2)."""
+    corners = np.sort(rng.uniform(0, size / scale, size=(rois, 2, 2)), axis=1)
+    batch = rng.integers(0, images, size=(rois, 1))
+    return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
+
+
+def run() -> list[measure.Result]:
+    rng = np.random.default_rng(0)
+    return [result for shape in SHAPES for result in _run(rng, *shape)]
+
+
+def _run(
+    rng: np.random.Generator,
+    images: int,
+    size: int,
+    channels: int,
+    num_rois: int,
+    scale: float,
+) -> list[measure.Result]:
+    data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
+    rois = tf.constant(_make_rois(rng, images, size, num_rois, scale))
+    # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
+    boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1)
+    of_image = tf.cast(rois[:, 0], tf.int32)
+
+    def rival(x: tf.Tensor) -> tf.Tensor:
+        crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
+        return tf.nn.avg_pool2d(crops, 2, 2, "VALID")
+
+    def ours(sampling_ratio: int) -> Callable[[tf.Tensor], tf.Tensor]:
+        return lambda x: tfe.roi_align(
+            x,
+            rois,
+            pooled_height=BINS,
+            pooled_width=BINS,
+            spatial_scale=scale,
+            sampling_ratio=sampling_ratio,
+        )
+
+    functions = {f"{ratio}": ours(ratio) for ratio in SAMPLING_RATIOS}
+    functions["rival"] = rival
+    results = []
+    for case, make in (
+        ("forward", lambda f: functools.partial(tf.function(f), data)),
+        ("forward + backward", lambda f: tf.function(measure.with_gradient(f, [data]))),
+    ):
+        times = measure.interleave({name: make(f) for name, f in functions.items()})
+        for ratio in SAMPLING_RATIOS:
+            results.append(
+                measure.Result(
+                    "RoiAlign",
+                    f"{case}, sampling_ratio {ratio}, {num_rois} rois on "
+                    f"{images} x {size} x {size} x {channels}",
+                    measure.median(times, f"{ratio}"),
+                    "crop_and_resize + mean",
+                    measure.ratio(times, f"{ratio}", "rival"),
+                    1 / 2 if ratio else None,
+                )
+            )
+    return results

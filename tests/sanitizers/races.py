@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls every op of the table of cases from several threads at once, each call
+sharing its work out over threads of TensorFlow.
+
+    python3 races.py libkernels_thread.so
+
+ThreadSanitizer ends the program where two of them meet.
+"""
+
+import argparse
+import concurrent.futures
+
+import kernels
+import mutations
+import numpy as np
+import tensorflow as tf
+from cases import read
+
+_CALLERS = 3
+_TYPES = ("float", "half", "double", "int32")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library")
+    parser.add_argument("--only", default="", help="ops whose name contains this")
+    arguments = parser.parse_args()
+    tf.config.threading.set_intra_op_parallelism_threads(4)
+    functions = kernels.load(arguments.library)
+    if arguments.only.startswith("TfExtFaulty>"):
+        functions[arguments.only]({"x": np.ones(1 << 16, np.float32)}, {})
+        return
+    cases = [c for c in read(*kernels.CASES) if not c.error and arguments.only in c.op]
+    calls = [
+        mutations.make(case, dtype)
+        for case in cases
+        for dtype in case.types
+        if dtype in _TYPES
+    ]
+    with concurrent.futures.ThreadPoolExecutor(_CALLERS) as callers:
+        for call in calls:
+            function = functions[call.op]
+            results = [
+                callers.submit(function, call.inputs, call.attributes)
+                for _ in range(_CALLERS)
+            ]
+            first, *others = [result.result() for result in results]
+            for other in others:
+                for a, b in zip(first, other, strict=True):
+                    assert a.tobytes() == b.tobytes(), f"threads disagree: {call}"
+    print(f"{len(calls)} calls from {_CALLERS} threads each")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every op of ours has a kernel for every type it admits, on CPU and GPU."""
 
+import itertools
 import os
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -12,7 +14,15 @@ import tensorflow_ext
 
 _OPS = sorted(tensorflow_ext.raw_ops.OPS.values())
 # Inputs that a kernel reads on the host.
-_HOST_MEMORY = {"TfExt>RoiPoolGrad": ["data_shape"]}
+_HOST_MEMORY = {
+    "TfExt>ClipByGlobalNorm": ["clip_norm"],
+    "TfExt>ClipByGlobalNormGrad": ["clip_norm"],
+    "TfExt>PruneByMagnitude": ["threshold"],
+    "TfExt>PruneByMagnitudeGrad": ["threshold"],
+    "TfExt>ResamplerAdjoint": ["data_shape"],
+    "TfExt>RoiAlignGrad": ["data_shape"],
+    "TfExt>RoiPoolGrad": ["data_shape"],
+}
 # What a type attribute without a list admits on the GPU: whatever has gradients.
 _DIFFERENTIABLE = {
     tf.half,
@@ -29,25 +39,46 @@ def _kernels(op: str, device: str) -> list[kernel_def_pb2.KernelDef]:
     return [kernel for kernel in registered if kernel.device_type == device]
 
 
-def _admitted(op: str) -> set[tf.DType]:
-    """The types of attribute T."""
-    (attribute,) = (a for a in op_def_registry.get(op).attr if a.type == "type")
-    assert attribute.name == "T"
-    listed = attribute.allowed_values.list.type
-    return {tf.as_dtype(dtype) for dtype in listed} or _DIFFERENTIABLE
+def _admitted(op: str) -> dict[str, set]:
+    """The values of each attribute that a kernel may be registered for."""
+    admitted: dict[str, set] = {}
+    for attribute in op_def_registry.get(op).attr:
+        if attribute.type in ("type", "list(type)"):
+            listed = attribute.allowed_values.list.type
+            types = {tf.as_dtype(dtype) for dtype in listed}
+            admitted[attribute.name] = types or _DIFFERENTIABLE
+        elif attribute.type == "bool":
+            admitted[attribute.name] = {False, True}
+    return admitted
 
 
-def _covered(op: str, device: str) -> set[tf.DType]:
-    """The admitted types that some kernel takes."""
-    covered: set[tf.DType] = set()
-    for kernel in _kernels(op, device):
-        types = _admitted(op)
-        for constraint in kernel.constraint:
-            assert constraint.name == "T"
-            taken = constraint.allowed_values.list.type
-            types &= {tf.as_dtype(dtype) for dtype in taken}
-        covered |= types
-    return covered
+def _taken(kernel: kernel_def_pb2.KernelDef) -> dict[str, set]:
+    """The values that a kernel takes, of the attributes that it constrains."""
+    return {
+        constraint.name: {
+            *map(tf.as_dtype, constraint.allowed_values.list.type),
+            *constraint.allowed_values.list.b,
+        }
+        for constraint in kernel.constraint
+    }
+
+
+def _missing(op: str, device: str) -> list[dict[str, Any]]:
+    """The combinations of values that no kernel takes."""
+    admitted = _admitted(op)
+    taken = [_taken(kernel) for kernel in _kernels(op, device)]
+    combinations = [
+        dict(zip(admitted, values, strict=True))
+        for values in itertools.product(*admitted.values())
+    ]
+    return [
+        combination
+        for combination in combinations
+        if not any(
+            all(combination[name] in values for name, values in kernel.items())
+            for kernel in taken
+        )
+    ]
 
 
 def _skip_without(device: str) -> None:
@@ -59,7 +90,7 @@ def _skip_without(device: str) -> None:
 @pytest.mark.parametrize("device", ["CPU", "GPU"])
 def test_every_type_has_a_kernel(device: str, op: str) -> None:
     _skip_without(device)
-    missing = _admitted(op) - _covered(op, device)
+    missing = _missing(op, device)
     assert not missing, f"{op} admits these and has no {device} kernel for them"
 
 

@@ -27,7 +27,7 @@ def _hardshrink(x: tf.Tensor) -> tf.Tensor:
 CASES = [
     Case("gelu", tfx.gelu, _gelu, (_X,)),
     Case(
-        "gelu_exact",
+        "gelu, exact",
         lambda x: tfx.gelu(x, approximate=False),
         _gelu_exact,
         (_X,),

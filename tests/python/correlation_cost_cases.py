@@ -50,5 +50,6 @@ CASES: list[Case] = [
         _correlation_cost,
         _reference,
         (apart(_SHAPE, 21), np.flip(apart(_SHAPE, 22), 1).copy()),
+        any_shape=False,
     ),
 ]

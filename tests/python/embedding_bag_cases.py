@@ -20,7 +20,8 @@ def _mean(params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 
 
 def _sum_reference(params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    rows = tf.gather(params, _INDICES)
+    # By a product, so that the gradient is a tensor and not IndexedSlices.
+    rows = tf.tensordot(tf.one_hot(_INDICES, 6, dtype=params.dtype), params, 1)
     return tf.reduce_sum(rows * weights[..., tf.newaxis], axis=1)
 
 
@@ -31,6 +32,6 @@ def _mean_reference(params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 _INPUTS = (apart((6, 5), 23), apart(_INDICES.shape, 24))
 
 CASES: list[Case] = [
-    Case("embedding_bag", _sum, _sum_reference, _INPUTS),
-    Case("embedding_bag, mean", _mean, _mean_reference, _INPUTS),
+    Case("embedding_bag", _sum, _sum_reference, _INPUTS, any_shape=False),
+    Case("embedding_bag, mean", _mean, _mean_reference, _INPUTS, any_shape=False),
 ]

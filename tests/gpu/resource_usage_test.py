@@ -57,7 +57,7 @@ _REGISTERS = {
     "EmbeddingBagScatterKernel": 40,
     "EmbeddingBagOrderedKernel": 40,
 }
-# The same for functors of ElementwiseKernel that compute for longer.
+# The same for functors of ElementwiseKernel that compute for longer or hold more.
 _FUNCTOR_REGISTERS = {
     "GeluExact": 48,
     "GeluExactGrad": 48,
@@ -67,6 +67,7 @@ _FUNCTOR_REGISTERS = {
     "LishtGrad": 48,
     "Mish": 40,
     "MishGrad": 40,
+    "PruneByMagnitudeGrad": 40,
     "SwiGlu": 40,
     "SwiGluGrad": 56,
     "Tanhshrink": 48,

@@ -58,20 +58,23 @@ def load(library: str) -> dict[str, Function]:
     `inputs` maps the names of arguments to arrays, or to lists of them.
     """
     import tensorflow as tf  # not in the process that only starts others
-    from tensorflow.python.framework import op_def_registry
 
     module = tf.load_op_library(library)
-    wrappers = {
-        name.replace("_", ""): getattr(module, name)
-        for name in dir(module)
-        if name.startswith("tf_ext")
+    wrappers = {name.replace("_", ""): getattr(module, name) for name in dir(module)}
+    return {
+        op: _function(wrappers[op.replace(">", "").lower()]) for op in _registered()
     }
-    functions = {}
-    for op_def in module.OP_LIST.op:
-        wrapper = wrappers[op_def.name.replace(">", "").lower()]
-        assert op_def_registry.get(op_def.name) is not None
-        functions[op_def.name] = _function(wrapper)
-    return functions
+
+
+def _registered() -> list[str]:
+    """The ops of this project that the process knows."""
+    from tensorflow.core.framework import op_def_pb2
+    from tensorflow.python.client import pywrap_tf_session
+
+    buffer = pywrap_tf_session.TF_GetAllOpList()
+    ops = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(buffer))
+    pywrap_tf_session.TF_DeleteBuffer(buffer)
+    return [op.name for op in ops.op if op.name.startswith("TfExt")]
 
 
 def _function(wrapper: Function) -> Function:

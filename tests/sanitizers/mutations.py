@@ -51,7 +51,7 @@ def make(case: Case, dtype: str) -> Call:
             inputs.setdefault(declared.argument, []).append(array)
         else:
             inputs[declared.argument] = array
-    return Call(case.op, inputs, dict(case.attrs))
+    return Call(case.op, inputs, case.make_attrs(dtype))
 
 
 def mutate(call: Call, random: np.random.Generator) -> None:

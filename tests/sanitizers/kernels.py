@@ -85,6 +85,6 @@ def _function(wrapper: Function) -> Function:
         attributes: Mapping[str, Any],
     ) -> list[np.ndarray]:
         outputs = tf.nest.flatten(wrapper(**inputs, **attributes))
-        return [np.asarray(output) for output in outputs]
+        return [np.array(output) for output in outputs]
 
     return call

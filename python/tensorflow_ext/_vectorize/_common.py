@@ -36,10 +36,13 @@ def tensors(vectorized: Input) -> list[tf.Tensor]:
     return [t for t, _, _ in vectorized.inputs]
 
 
-def elementwise(vectorized: Input) -> Output:
-    """All inputs have one shape."""
+def elementwise(vectorized: Input) -> Output | list[Output]:
+    """All inputs have one shape, and so has each output."""
     vectorized.stack_inputs()
-    return pfor.wrap(call(vectorized, *tensors(vectorized)), True)
+    outputs = call(vectorized, *tensors(vectorized))
+    if len(vectorized.op.outputs) == 1:
+        return pfor.wrap(outputs, True)
+    return [pfor.wrap(output, True) for output in outputs]
 
 
 def broadcasting(vectorized: Input) -> Output:

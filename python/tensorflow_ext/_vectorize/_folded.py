@@ -2,9 +2,8 @@
 """Iterations as more images of a batch."""
 
 import tensorflow as tf
-from tensorflow.python.ops.parallel_for import pfor
 
-from tensorflow_ext._vectorize._common import HALF_TYPES, Input, Output
+from tensorflow_ext._vectorize._common import HALF_TYPES, Input, Output, fold, unfold
 
 
 class Folded:
@@ -32,21 +31,17 @@ class Folded:
 
     def fold(self, index: int) -> tf.Tensor:
         """[B, n, ...] as [B * n, ...]."""
-        tensor = self._widen(self.tensor(index))
-        shape = tf.shape(tensor)
-        folded = tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)
-        result = tf.reshape(tensor, folded)
-        result.set_shape(tf.TensorShape([None]).concatenate(tensor.shape[2:]))
-        return result
+        return fold(self.whole(index))
 
     def whole(self, index: int) -> tf.Tensor:
-        """An input that no iteration changes."""
-        return self._widen(self.tensor(index))
+        """An input as it is, in the type that the op runs in."""
+        tensor = self.tensor(index)
+        return tf.cast(tensor, tf.float32) if tensor.dtype in HALF_TYPES else tensor
 
     def fold_rois(self, index: int, images: tf.Tensor) -> tf.Tensor:
         """Regions [B, R, 5] as [B * R, 5], iteration b counting its images from
         b * `images`. An index that named no image names none afterwards."""
-        rois = self._widen(self.tensor(index))
+        rois = self.whole(index)
         images = tf.cast(images, rois.dtype)
         batch = rois[..., 0]
         # As the op reads it: the fraction is dropped.
@@ -73,14 +68,6 @@ class Folded:
 
     def unfold(self, tensor: tf.Tensor) -> Output:
         """[B * n, ...] as [B, n, ...]."""
-        shape = tf.shape(tensor)
-        # Not -1, which an empty tensor leaves open.
-        count = shape[0] // tf.maximum(self.length, 1)
-        unfolded = tf.concat([[self.length, count], shape[1:]], axis=0)
-        result = tf.reshape(tensor, unfolded)
         if tensor.dtype == tf.float32:
-            result = tf.cast(result, self.dtype)
-        return pfor.wrap(result, True)
-
-    def _widen(self, tensor: tf.Tensor) -> tf.Tensor:
-        return tf.cast(tensor, tf.float32) if tensor.dtype in HALF_TYPES else tensor
+            tensor = tf.cast(tensor, self.dtype)
+        return unfold(self.vectorized, tensor)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activation functions and their gradients against stock compositions, XLA and a
-memory copy."""
+"""Activation functions and their gradients against stock compositions, XLA, PyTorch
+and a memory copy."""
 
+import functools
 from collections.abc import Callable
 
 import kernels
 import measure
 import numpy as np
+import pytorch
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -41,6 +43,41 @@ _GRADIENTS: dict[str, tuple[Function, Function]] = {
 }
 
 
+def _torch_lisht_grad(dy: pytorch.Tensor, x: pytorch.Tensor) -> pytorch.Tensor:
+    y = pytorch.torch.tanh(x)
+    return dy * y + pytorch.aten.tanh_backward(dy * x, y)
+
+
+# The same in PyTorch: by its gradient op, or by its formula where it has none.
+_TORCH_GRADIENTS: dict[str, tuple[str, pytorch.Function]] = {
+    "GeluGrad": (
+        "gelu_backward",
+        lambda dy, x: pytorch.aten.gelu_backward(dy, x, approximate="tanh"),
+    ),
+    "GeluGrad, exact": (
+        "gelu_backward",
+        lambda dy, x: pytorch.aten.gelu_backward(dy, x),
+    ),
+    "MishGrad": (
+        "mish_backward",
+        lambda dy, x: pytorch.aten.mish_backward(dy, x),
+    ),
+    "LishtGrad": ("dy (tanh + x tanh')", _torch_lisht_grad),
+    "TanhshrinkGrad": (
+        "dy tanh(x)^2",
+        lambda dy, x: dy * pytorch.torch.tanh(x).square(),
+    ),
+    "HardshrinkGrad": (
+        "hardshrink_backward",
+        lambda dy, x: pytorch.aten.hardshrink_backward(dy, x, 0.5),
+    ),
+    "SoftshrinkGrad": (
+        "softshrink_backward",
+        lambda dy, x: pytorch.aten.softshrink_backward(dy, x, 0.5),
+    ),
+}
+
+
 def _differentiate(function: Function) -> Function:
     """The gradient alone: the compiler leaves out what it does not need."""
 
@@ -53,76 +90,66 @@ def _differentiate(function: Function) -> Function:
     return run
 
 
-def _step(function: Function, jit_compile: bool = False) -> Callable[..., object]:
-    """Forward and backward, in a tf.function."""
-
-    @tf.function(jit_compile=jit_compile)
-    def run(dy: tf.Tensor, *inputs: tf.Tensor) -> object:
-        with tf.GradientTape() as tape:
-            tape.watch(inputs)
-            y = function(*inputs)
-        return y, tape.gradient(y, inputs, output_gradients=dy)
-
-    return run
-
-
 def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
     """Ours against the gradient compiled by XLA, beside the bandwidth of a copy."""
     results = []
-    copy = kernels.parallel_copy(kernels.ELEMENTS)
+    moved = 3 * kernels.ELEMENTS * 4
     for name, (ours, function) in _GRADIENTS.items():
-        compiled = tf.function(_differentiate(function), jit_compile=True)
-        contenders: dict[str, Callable[[], object]] = {
-            "ours": lambda f=ours: f(*arguments),
-            "XLA": lambda f=compiled: f(*arguments),
-            "copy": copy,
+        side = measure.contender(ours, arguments, mode="eager")
+        rivals = {
+            "stock, jit_compile": measure.contender(
+                _differentiate(function), arguments, (), 1.0, mode="jit_compile"
+            ),
+            "a copy of as many bytes": kernels.copy_contender(moved),
         }
-        times = measure.interleave(contenders, rounds=11)
-        seconds = measure.median(times, "ours")
-        # Two tensors are read and one is written, where the copy moves two.
-        share = 1.5 / measure.ratio(times, "ours", "copy")
-        for rival, ratio, bar in (
-            ("stock, jit_compile", measure.ratio(times, "ours", "XLA"), 1.0),
-            ("a copy of as many bytes", 1 / share, 1 / 0.9),
-        ):
-            results.append(
-                measure.Result(
-                    f"activation, {kernels.MEGABYTES} MB float",
-                    name,
-                    seconds,
-                    rival,
-                    ratio,
-                    bar,
-                    f"{share:.2f} of a copy's bandwidth",
-                )
-            )
+        torch_name, torch_gradient = _TORCH_GRADIENTS[name]
+        rivals |= pytorch.contenders(
+            torch_name, torch_gradient, arguments, (), side.work
+        )
+        results += measure.compare(
+            f"activations, {kernels.MEGABYTES} MB float",
+            name,
+            side,
+            rivals,
+            rounds=11,
+            note=measure.bandwidth(moved),
+        )
     return results
 
 
-def _swiglu(dy: tf.Tensor, gate: tf.Tensor, value: tf.Tensor) -> list[measure.Result]:
-    def stock(gate: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
-        return tf.nn.silu(gate) * value
+def _stock_swiglu(gate: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
+    return tf.nn.silu(gate) * value
 
-    steps = {
-        "ours": _step(tfe.swiglu),
-        "tf.function": _step(stock),
-        "jit_compile": _step(stock, jit_compile=True),
+
+def _torch_swiglu(gate: pytorch.Tensor, value: pytorch.Tensor) -> pytorch.Tensor:
+    return pytorch.functional.silu(gate) * value
+
+
+def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result]:
+    contender = functools.partial(
+        measure.contender, inputs=inputs, by=(0, 1), upstream=upstream
+    )
+    side = contender(tfe.swiglu)
+    rivals = {
+        "silu(gate) * value, tf.function": contender(_stock_swiglu, bar=1 / 1.5),
+        "silu(gate) * value, jit_compile": contender(
+            _stock_swiglu, bar=1.0, mode="jit_compile"
+        ),
     }
-    contenders: dict[str, Callable[[], object]] = {
-        name: lambda f=step: f(dy, gate, value) for name, step in steps.items()
-    }
-    times = measure.interleave(contenders, rounds=11)
-    return [
-        measure.Result(
-            "SwiGlu",
-            f"forward + backward, {kernels.MEGABYTES} MB float",
-            measure.median(times, "ours"),
-            f"silu(gate) * value, {rival}",
-            measure.ratio(times, "ours", rival),
-            bar,
+    for how, function in (
+        ("eager", _torch_swiglu),
+        ("torch.compile", pytorch.compiled(_torch_swiglu)),
+    ):
+        rivals |= pytorch.contenders(
+            f"silu(gate) * value, {how}", function, inputs, (0, 1), side.work, upstream
         )
-        for rival, bar in (("tf.function", 1 / 1.5), ("jit_compile", 1.0))
-    ]
+    return measure.compare(
+        f"activations, {kernels.MEGABYTES} MB float",
+        "SwiGlu, forward + backward",
+        side,
+        rivals,
+        rounds=11,
+    )
 
 
 def run() -> list[measure.Result]:
@@ -131,4 +158,4 @@ def run() -> list[measure.Result]:
         tf.constant(rng.standard_normal(kernels.ELEMENTS, dtype=np.float32))
         for _ in range(3)
     ]
-    return _gradients(arguments[:2]) + _swiglu(*arguments)
+    return _gradients(arguments[:2]) + _swiglu(arguments[2], arguments[:2])

@@ -62,7 +62,7 @@ def run() -> list[measure.Result]:
                     f"stock {stock}",
                     measure.ratio(times, ours, stock),
                     BAR,
-                    f"{a_node * 1e6:.1f} us a node",
+                    note=f"{a_node * 1e6:.1f} us a node",
                 )
             )
     return results

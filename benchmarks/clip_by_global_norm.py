@@ -4,6 +4,7 @@
 from collections.abc import Callable
 
 import measure
+import pytorch
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -21,7 +22,7 @@ SHAPES = {
 CLIP_NORMS = {"clipped": lambda call: 100.0 * 0.8**call, "not clipped": lambda _: 1e6}
 # Calls in a row, by the way to run them: to hand 200 tensors to a tf.function
 # takes longer than the work.
-CALLS = {"eager": 1, "tf.function": 16, "jit_compile": 4}
+CALLS: dict[measure.Mode, int] = {"eager": 1, "tf.function": 16, "jit_compile": 4}
 
 Clip = Callable[[list[tf.Tensor], float], tuple[list[tf.Tensor], tf.Tensor]]
 Step = Callable[..., object]
@@ -39,59 +40,74 @@ def _step(clip: Clip, clip_norm: Callable[[int], float], calls: int) -> Step:
     return step
 
 
-def _with_gradient(step: Step) -> Step:
-    def run(*values: tf.Tensor) -> object:
-        with tf.GradientTape() as tape:
-            tape.watch(values)
-            outputs = step(*values)
-        return tape.gradient(outputs, values)
+def _torch_step(
+    values: list[tf.Tensor], clip_norm: Callable[[int], float], calls: int
+) -> Callable[[], list[pytorch.Tensor]]:
+    """In place, so that later steps find nothing to clip; it multiplies all the
+    same."""
+    parameters = []
+    for value in values:
+        parameter = pytorch.torch.empty(value.shape.as_list())
+        parameter.grad = pytorch.torch.from_numpy(value.numpy().copy())
+        parameters.append(parameter)
+    clip = pytorch.torch.nn.utils.clip_grad_norm_
+
+    def run() -> list[pytorch.Tensor]:
+        for call in range(calls):
+            norm = clip(parameters, clip_norm(call), foreach=True)
+        return [*(parameter.grad for parameter in parameters), norm]
 
     return run
 
 
-def _compare(size: str, label: str, backward: bool, mode: str) -> measure.Result:
+def _compare(
+    size: str, label: str, backward: bool, mode: measure.Mode
+) -> list[measure.Result]:
     random = tf.random.Generator.from_seed(0)
     values = [random.normal(shape) for shape in SHAPES[size][:TENSORS]]
     calls = min(CALLS[mode], 4) if backward else CALLS[mode]
+    by = range(TENSORS) if backward else ()
 
-    def contender(clip: Clip, jit_compile: bool) -> Callable[[], object]:
+    def contender(
+        clip: Clip, bar: float | None, mode: measure.Mode
+    ) -> measure.Contender:
         step = _step(clip, CLIP_NORMS[label], calls)
-        if backward:
-            step = _with_gradient(step)
-        if mode != "eager":
-            step = tf.function(step, jit_compile=jit_compile)
-        return lambda: step(*values)
+        return measure.contender(step, values, by, bar, mode=mode)
 
     # Against XLA too our side is an ordinary tf.function.
-    times = measure.interleave(
-        {
-            "ours": contender(tfe.clip_by_global_norm, False),
-            "rival": contender(tf.clip_by_global_norm, mode == "jit_compile"),
-        }
-    )
-    seconds = measure.median(times, "ours") / calls
+    our_mode: measure.Mode = "eager" if mode == "eager" else "tf.function"
+    side = contender(tfe.clip_by_global_norm, None, our_mode)
+    rivals = {
+        f"tf.clip_by_global_norm, {mode}": contender(tf.clip_by_global_norm, BAR, mode)
+    }
+    if pytorch.torch is not None and not backward and mode != "jit_compile":
+        rivals |= pytorch.checked(
+            "clip_grad_norm_, in place",
+            _torch_step(values, CLIP_NORMS[label], calls),
+            side.work,
+        )
     megabytes = sum(4 * value.shape.num_elements() for value in values) / 1e6
     passes = 1 if label == "not clipped" else 3  # over all values
-    note = "" if backward else f"{passes * megabytes / seconds / 1e3:.1f} GB/s"
-    direction = "forward + backward" if backward else "forward"
-    return measure.Result(
-        "ClipByGlobalNorm",
-        f"{direction}, {label}, {TENSORS} tensors of {megabytes:.1f} MB",
-        seconds,
-        f"tf.clip_by_global_norm, {mode}",
-        measure.ratio(times, "ours", "rival"),
-        BAR,
-        note,
+    moved = int(passes * megabytes * 1e6)
+    return measure.compare(
+        f"ClipByGlobalNorm of {TENSORS} tensors",
+        f"{'forward + backward' if backward else 'forward'}, {label}, "
+        f"{megabytes:.1f} MB, {our_mode}",
+        side,
+        rivals,
+        calls=calls,
+        note=(lambda seconds: "") if backward else measure.bandwidth(moved),
     )
 
 
 def run() -> list[measure.Result]:
     return [
-        _compare(size, label, backward, mode)
+        result
         for size in SHAPES
         for label in CLIP_NORMS
         for backward in (False, True)
-        for mode in ("eager", "tf.function", "jit_compile")
+        for mode in CALLS
         # XLA takes a minute to compile 200 gradients.
         if not (backward and mode == "jit_compile")
+        for result in _compare(size, label, backward, mode)
     ]

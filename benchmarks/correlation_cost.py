@@ -2,17 +2,12 @@
 """CorrelationCost forward and backward against compositions of stock ops."""
 
 import dataclasses
-import functools
-from collections.abc import Callable
 
 import measure
-import memory
 import numpy as np
 import tensorflow as tf
 
 import tensorflow_ext as tfe
-
-Function = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,45 +70,27 @@ LAYERS = (
 def _run(layer: Layer) -> list[measure.Result]:
     rng = np.random.default_rng(0)
     a, b = (tf.constant(rng.random(layer.shape, dtype=np.float32)) for _ in range(2))
-    contenders: dict[str, Function] = {
-        "ours": tf.function(layer.ours),
-        "slices, products, means": tf.function(layer.shifted),
-        "matmul of rows, diagonals": tf.function(layer.multiplied),
-    }
-    if layer.compiles:
-        jit = tf.function(layer.shifted, jit_compile=True)
-        contenders["slices, products, means, jit_compile"] = jit
     results = []
-    for case, make in (
-        ("forward", lambda f: functools.partial(f, a, b)),
-        (
-            "forward + backward",
-            lambda f: tf.function(measure.with_gradient(f, [a, b])),
-        ),
-    ):
-        work = {name: make(function) for name, function in contenders.items()}
-        times = measure.interleave(work, rounds=9)
-        differentiated = (0, 1) if case != "forward" else ()
-        notes = {
-            "slices, products, means": memory.beside(
-                layer.ours, layer.shifted, [a, b], differentiated
+    for case, by in measure.forward_and_backward(0, 1):
+        rivals = {
+            "slices, products, means": measure.contender(
+                layer.shifted, [a, b], by, 1 / 3
             ),
-            "matmul of rows, diagonals": memory.beside(
-                layer.ours, layer.multiplied, [a, b], differentiated
+            "matmul of rows, diagonals": measure.contender(
+                layer.multiplied, [a, b], by, 1 / 3
             ),
         }
-        for rival in list(contenders)[1:]:
-            results.append(
-                measure.Result(
-                    "CorrelationCost",
-                    f"{case}, {layer.name} on {' x '.join(map(str, layer.shape))}",
-                    measure.median(times, "ours"),
-                    rival,
-                    measure.ratio(times, "ours", rival),
-                    None if rival.endswith("jit_compile") else 1 / 3,
-                    notes.get(rival, ""),
-                )
+        if layer.compiles:
+            rivals["slices, products, means, jit_compile"] = measure.contender(
+                layer.shifted, [a, b], by, mode="jit_compile"
             )
+        results += measure.compare(
+            "CorrelationCost",
+            f"{case}, {layer.name} on {' x '.join(map(str, layer.shape))}",
+            measure.contender(layer.ours, [a, b], by),
+            rivals,
+            rounds=9,
+        )
     return results
 
 

@@ -63,7 +63,7 @@ def forward_and_gradient() -> list[measure.Result]:
     rng = np.random.default_rng(0)
     for op, (function, gradient, arity) in CASES.items():
         arguments = [tf.constant(rng.random(8) + 0.5) for _ in range(arity)]
-        step = measure.with_gradient(function, arguments)
+        step = measure.step(function, arguments, by=range(arity))
         times = measure.interleave(
             {"replay": step, "by hand": _by_hand(op, gradient, step)}, rounds=31
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import measure
 import numpy as np
+import pytorch
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
@@ -71,40 +72,43 @@ def parallel_copy(elements: int) -> Callable[[], object]:
     return run
 
 
+def copy_contender(bytes_moved: int) -> measure.Contender:
+    """A copy that reads and writes so many bytes; 0.9 of its speed is the bar."""
+    return measure.Contender(parallel_copy(bytes_moved // 8), 1 / 0.9)
+
+
+def _torch_relu_grad(dy: pytorch.Tensor, x: pytorch.Tensor) -> pytorch.Tensor:
+    return pytorch.aten.threshold_backward(dy, x, 0)
+
+
 def run() -> list[measure.Result]:
     results = []
     rng = np.random.default_rng(1)
-    copy = parallel_copy(ELEMENTS)
     for name, (ours, stock, arity) in CASES.items():
         arguments = [
             tf.constant(rng.random(ELEMENTS, dtype=np.float32) + 0.25)
             for _ in range(arity)
         ]
-        compiled = tf.function(stock, jit_compile=True)
-        contenders: dict[str, Callable[[], object]] = {
-            "ours": lambda f=ours, a=arguments: f(*a),
-            "stock": lambda f=stock, a=arguments: f(*a),
-            "XLA": lambda f=compiled, a=arguments: f(*a),
-            "copy": copy,
-        }
-        times = measure.interleave(contenders, rounds=11)
-        seconds = measure.median(times, "ours")
+        side = measure.contender(ours, arguments, mode="eager")
         # ZeroOut reads one element.
-        read = 0 if name == "ZeroOut" else arity
-        bytes_moved = (read + 1) * ELEMENTS * 4
-        copy_bandwidth = 2 * ELEMENTS * 4 / measure.median(times, "copy")
-        share = bytes_moved / seconds / copy_bandwidth
-        note = f"{bytes_moved / seconds / 1e9:.1f} GB/s, {share:.2f} of the copy's"
-        for rival in ("stock", "XLA"):
-            results.append(
-                measure.Result(
-                    f"kernel, {MEGABYTES} MB float",
-                    name,
-                    seconds,
-                    "stock, eager" if rival == "stock" else "stock, jit_compile",
-                    measure.ratio(times, "ours", rival),
-                    1.0,
-                    note,
-                )
+        moved = ((0 if name == "ZeroOut" else arity) + 1) * ELEMENTS * 4
+        rivals = {
+            "stock, eager": measure.contender(stock, arguments, (), 1.0, mode="eager"),
+            "stock, jit_compile": measure.contender(
+                stock, arguments, (), 1.0, mode="jit_compile"
+            ),
+            "a copy of as many bytes": copy_contender(moved),
+        }
+        if name == "ReluGrad":
+            rivals |= pytorch.contenders(
+                "threshold_backward", _torch_relu_grad, arguments, (), side.work
             )
+        results += measure.compare(
+            f"elementwise, {MEGABYTES} MB float",
+            name,
+            side,
+            rivals,
+            rounds=11,
+            note=measure.bandwidth(moved),
+        )
     return results

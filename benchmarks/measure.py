@@ -2,11 +2,21 @@
 """Side by side: contenders take turns in one process, and medians are compared."""
 
 import dataclasses
+import functools
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
+import memory
 import tensorflow as tf
+
+Function = Callable[..., Any]
+Work = Callable[[], object]
+Mode = Literal["eager", "tf.function", "jit_compile"]
+
+# In seconds; idle threads of OpenMP spin for about 10 ms before they sleep.
+_PAUSE = 0.03
 
 
 @dataclasses.dataclass
@@ -16,19 +26,22 @@ class Result:
     Attributes:
       group: What was measured, e.g. "eager replay".
       case: On what.
-      seconds: The median time of our side.
+      seconds: The median time of our side, where the ratio is one of times.
       rival: Whom it is compared with.
       ratio: Our time over the rival's: the median of the rounds' ratios.
       bar: The ratio that is to be reached, if there is one.
+      memory: The bytes at the peak of a step of ours and of the rival's; None
+        where it was not measured.
       note: Anything to know beside it, e.g. a bandwidth.
     """
 
     group: str
     case: str
-    seconds: float
+    seconds: float | None
     rival: str
     ratio: float
     bar: float | None = None
+    memory: tuple[int | None, int | None] = (None, None)
     note: str = ""
 
     @property
@@ -37,35 +50,139 @@ class Result:
         return self.bar is None or self.ratio <= self.bar
 
 
-def with_gradient(
-    function: Callable, arguments: Sequence[tf.Tensor]
-) -> Callable[[], object]:
-    """Runs a function and takes the gradient by all its arguments.
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """What is measured, and what is known of it.
 
-    What it returns has the function's value too: a tf.function would leave out
-    what is not returned.
+    Attributes:
+      work: One step of it.
+      bar: Our time over its time that is to be reached, if there is one.
+      memory: Bytes at the peak of a step, if measured.
+      own_threads: Whether it runs on threads of its own, which may still spin when
+        the next contender has its turn.
     """
 
-    def run() -> object:
-        with tf.GradientTape() as tape:
-            for argument in arguments:
-                tape.watch(argument)
-            result = function(*arguments)
-        return result, tape.gradient(result, arguments)
+    work: Work
+    bar: float | None = None
+    memory: int | None = None
+    own_threads: bool = False
 
-    return run
+
+def step(
+    function: Function,
+    inputs: Sequence[tf.Tensor],
+    by: Sequence[int] = (),
+    upstream: tf.Tensor | None = None,
+    mode: Mode = "eager",
+) -> Work:
+    """Runs a function of tensors and takes its gradients.
+
+    What the step returns has the function's value too: a tf.function would leave
+    out what is not returned.
+
+    Args:
+      function: What is run.
+      inputs: What it is given.
+      by: The inputs whose gradients are taken, as dense tensors; none: the
+        function alone.
+      upstream: The gradient of its result; ones if not given.
+      mode: Eagerly, or as a graph, or compiled by XLA.
+    """
+
+    def run(*inputs: tf.Tensor) -> object:
+        if not by:
+            return function(*inputs)
+        sources = [inputs[i] for i in by]
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            result = function(*inputs)
+        gradients = tape.gradient(result, sources, upstream)
+        return result, [tf.convert_to_tensor(dx) for dx in gradients]
+
+    if mode != "eager":
+        run = tf.function(run, jit_compile=mode == "jit_compile", autograph=False)
+    return functools.partial(run, *inputs)
+
+
+def contender(
+    function: Function,
+    inputs: Sequence[tf.Tensor],
+    by: Sequence[int] = (),
+    bar: float | None = None,
+    upstream: tf.Tensor | None = None,
+    mode: Mode = "tf.function",
+) -> Contender:
+    """A step as a contender, its memory measured if it is a tf.function.
+
+    For the arguments see `step` and `Contender`.
+    """
+    work = step(function, inputs, by, upstream, mode)
+    is_graph = mode == "tf.function"
+    bytes_used = memory.peak(function, inputs, by, upstream) if is_graph else None
+    return Contender(work, bar, bytes_used)
+
+
+def forward_and_backward(*by: int) -> Sequence[tuple[str, Sequence[int]]]:
+    """The two cases of most ops: the name, and the inputs that have gradients."""
+    return ("forward", ()), ("forward + backward", by)
+
+
+def bandwidth(moved: int) -> Callable[[float], str]:
+    """Makes the note of a call that moves so many bytes."""
+    return lambda seconds: f"{moved / seconds / 1e9:.1f} GB/s"
+
+
+def compare(
+    group: str,
+    case: str,
+    ours: Contender,
+    rivals: Mapping[str, Contender],
+    rounds: int = 15,
+    calls: int = 1,
+    note: Callable[[float], str] = lambda seconds: "",
+) -> list[Result]:
+    """Measures ours and its rivals in turns: a row for each rival.
+
+    Args:
+      group: As in the rows.
+      case: As in the rows.
+      ours: Our side.
+      rivals: Whom it is compared with, by name.
+      rounds: Turns of each.
+      calls: Calls in one step of every contender.
+      note: Makes the note from our time, in seconds a call.
+    """
+    work = {"": ours.work, **{name: rival.work for name, rival in rivals.items()}}
+    pause = _PAUSE if any(rival.own_threads for rival in rivals.values()) else 0.0
+    times = interleave(work, rounds, pause=pause)
+    seconds = median(times, "") / calls
+    return [
+        Result(
+            group,
+            case,
+            seconds,
+            name,
+            ratio(times, "", name),
+            rival.bar,
+            (ours.memory, rival.memory),
+            note(seconds),
+        )
+        for name, rival in rivals.items()
+    ]
 
 
 def interleave(
-    contenders: Mapping[str, Callable[[], object]],
+    contenders: Mapping[str, Work],
     rounds: int = 15,
     seconds_a_round: float = 0.05,
+    pause: float = 0.0,
 ) -> dict[str, list[float]]:
     """Seconds a call of each contender, round by round.
 
     In each round every contender runs for about `seconds_a_round`, in turn; the
     order is reversed every other round, so that a drifting machine favours none.
-    One warm-up before.
+    One warm-up before. With a pause, in seconds, each turn begins with it and with
+    a call that is not timed, which wakes the contender's threads.
     """
     repeats = {}
     for name, contender in contenders.items():
@@ -76,9 +193,12 @@ def interleave(
         repeats[name] = max(1, int(seconds_a_round / once))
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):
-        order = list(contenders) if number % 2 else list(reversed(contenders))
+        order = list(contenders)[:: 1 if number % 2 else -1]
         for name in order:
             contender = contenders[name]
+            if pause:
+                time.sleep(pause)
+                contender()
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 contender()

@@ -2,30 +2,41 @@
 """How much memory a step takes, as TensorFlow's allocators record it."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
 
 def peak(
-    function: Callable[..., tf.Tensor],
+    function: Callable[..., Any],
     inputs: Sequence[tf.Tensor],
-    backward: Sequence[int] = (),
+    by: Sequence[int] = (),
+    upstream: tf.Tensor | None = None,
 ) -> int:
-    """Bytes allocated at the peak of a step, inputs aside.
+    """Bytes allocated at the peak of a step, inputs and upstream gradient aside.
 
     Args:
       function: Runs as a graph on the CPU, not compiled.
       inputs: What it is given.
-      backward: The inputs by which its result is differentiated in the step, each
+      by: The inputs by which its result is differentiated in the step, each
         gradient a dense tensor.
+      upstream: The gradient of its result; ones if not given.
     """
+    feeds = {}
+
+    def placeholder(value: tf.Tensor) -> tf.Tensor:
+        made = tf.compat.v1.placeholder(value.dtype, value.shape)
+        feeds[made] = value.numpy()
+        return made
+
     with tf.Graph().as_default() as graph:
-        placeholders = [tf.compat.v1.placeholder(x.dtype, x.shape) for x in inputs]
-        result = function(*placeholders)
-        sources = [placeholders[i] for i in backward]
-        gradients = tf.gradients(result, sources) if sources else []
-        fetches = [tf.convert_to_tensor(x).op for x in (result, *gradients)]
-    feeds = {p: x.numpy() for p, x in zip(placeholders, inputs, strict=True)}
+        arguments = [placeholder(value) for value in inputs]
+        result = function(*arguments)
+        fetches = tf.nest.flatten(result)
+        if by:
+            dy = None if upstream is None else placeholder(upstream)
+            fetches += tf.gradients(result, [arguments[i] for i in by], dy)
+        fetches = [tf.convert_to_tensor(fetch).op for fetch in fetches]
     options = tf.compat.v1.RunOptions(
         trace_level=tf.compat.v1.RunOptions.FULL_TRACE  # with every allocation
     )
@@ -44,14 +55,3 @@ def peak(
         now += change
         most = max(most, now)
     return most
-
-
-def beside(
-    ours: Callable[..., tf.Tensor],
-    rival: Callable[..., tf.Tensor],
-    inputs: Sequence[tf.Tensor],
-    backward: Sequence[int] = (),
-) -> str:
-    """A note: both peaks."""
-    peaks = (peak(function, inputs, backward) / 1e6 for function in (ours, rival))
-    return "peak memory {:.1f} MB, rival {:.1f} MB".format(*peaks)

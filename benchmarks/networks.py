@@ -2,9 +2,12 @@
 """TF_AddGradients on whole networks against Python's tf.gradients.
 
 The graph is built once, in Python; then each side adds the gradients by all
-weights to a graph of its own. Compared are the time and the nodes added.
+weights to a graph of its own. Compared are the time that takes, the nodes added,
+the nodes that are left of the whole graph when TensorFlow has optimized it to run,
+and the time of a step.
 """
 
+import dataclasses
 import time
 from collections.abc import Callable
 
@@ -12,11 +15,16 @@ import measure
 import numpy as np
 import tensorflow as tf
 from c_client import Client, tensorflow_dir
+from tensorflow.python.grappler import tf_optimizer
 
 from tensorflow_ext import sysconfig
 
 NODES_BAR = 1.3
 TIME_BAR = 1.0
+STEP_BAR = 1.1
+GROUP = "TF_AddGradients on networks"
+BATCH = 8
+RIVAL = "tf.gradients"
 v1 = tf.compat.v1
 
 
@@ -41,10 +49,10 @@ def _convolution(
     return normalized
 
 
-def resnet_18(weights: _Weights) -> tf.Tensor:
+def resnet_18(weights: _Weights, batch: int | None) -> tf.Tensor:
     """A residual network of 18 layers (He et al., arXiv:1512.03385); its loss."""
-    images = v1.placeholder(tf.float32, [8, 64, 64, 3], name="images")
-    labels = v1.placeholder(tf.int32, [8], name="labels")
+    images = v1.placeholder(tf.float32, [batch, 64, 64, 3], name="images")
+    labels = v1.placeholder(tf.int32, [batch], name="labels")
     x = tf.nn.relu(_convolution(images, weights, 64, 7, 2))
     x = tf.nn.max_pool2d(x, 3, 2, "SAME")
     for stage, channels in enumerate((64, 128, 256, 512)):
@@ -61,10 +69,12 @@ def resnet_18(weights: _Weights) -> tf.Tensor:
     )
 
 
-def lstm_ctc(weights: _Weights, steps: int = 40, units: int = 64) -> tf.Tensor:
-    """An LSTM over `steps` with a CTC loss (Graves et al., 2006); its loss."""
-    batch, features, classes = 4, 26, 29
+def lstm_ctc(weights: _Weights, batch: int | None) -> tf.Tensor:
+    """An LSTM over 40 steps with a CTC loss (Graves et al., 2006); its loss."""
+    steps, units, features, classes = 40, 64, 26, 29
     inputs = v1.placeholder(tf.float32, [steps, batch, features], name="inputs")
+    if batch is None:
+        batch = tf.shape(inputs)[1]
     kernel, bias = weights(features + units, 4 * units), weights(4 * units)
     state = output = tf.zeros([batch, units])
     outputs = []
@@ -75,8 +85,8 @@ def lstm_ctc(weights: _Weights, steps: int = 40, units: int = 64) -> tf.Tensor:
         output = tf.sigmoid(o) * tf.tanh(state)
         outputs.append(output)
     logits = tf.tensordot(tf.stack(outputs), weights(units, classes), 1)
-    indices = tf.constant([[b, t] for b in range(batch) for t in range(5)], tf.int64)
-    values = tf.constant(np.arange(5 * batch, dtype=np.int32) % (classes - 1))
+    indices = tf.constant([[b, t] for b in range(BATCH) for t in range(5)], tf.int64)
+    values = tf.constant(np.arange(5 * BATCH, dtype=np.int32) % (classes - 1))
     loss, _ = tf.raw_ops.CTCLoss(
         inputs=logits,
         labels_indices=indices,
@@ -86,60 +96,134 @@ def lstm_ctc(weights: _Weights, steps: int = 40, units: int = 64) -> tf.Tensor:
     return tf.reduce_mean(loss)
 
 
-NETWORKS: dict[str, Callable[[_Weights], tf.Tensor]] = {
+NETWORKS: dict[str, Callable[[_Weights, int | None], tf.Tensor]] = {
     "ResNet-18": resnet_18,
     "LSTM with CTC": lstm_ctc,
 }
 
 
-def _build(network: Callable) -> tuple[tf.Graph, tf.Tensor, list[tf.Tensor]]:
-    graph = tf.Graph()
-    with graph.as_default():
+@dataclasses.dataclass
+class _Side:
+    """A graph of a network and its gradients.
+
+    Attributes:
+      graph: The whole.
+      fetches: The tensors of a step: the loss and the gradients.
+      seconds: The time it took to add the gradients.
+      nodes: The nodes they have.
+    """
+
+    graph: tf.Graph
+    fetches: list[str]
+    seconds: float
+    nodes: int
+
+    def optimized_nodes(self) -> int:
+        """The nodes of what TensorFlow runs in place of this graph."""
+        with self.graph.as_default():
+            meta_graph = v1.train.export_meta_graph()
+        meta_graph.collection_def["train_op"].node_list.value.extend(self.fetches)
+        optimized = tf_optimizer.OptimizeGraph(v1.ConfigProto(), meta_graph)
+        return len(optimized.node)
+
+    def step(self) -> measure.Work:
+        """Computes the loss and all gradients."""
+        rng = np.random.default_rng(0)
+        feeds = {}
+        for operation in self.graph.get_operations():
+            if operation.type == "Placeholder":
+                (fed,) = operation.outputs
+                shape = [BATCH if size is None else size for size in fed.shape]
+                values = np.abs(rng.normal(scale=0.1, size=shape))  # a label is 0
+                feeds[fed] = values.astype(fed.dtype.as_numpy_dtype)
+        # Of an operation nothing is copied to where the client is.
+        operations = [self.graph.get_tensor_by_name(name).op for name in self.fetches]
+        session = v1.Session(graph=self.graph)
+        return lambda: session.run(operations, feeds)
+
+
+def _differentiate(
+    client: Client, network: Callable, batch: int | None
+) -> tuple[_Side, _Side]:
+    """Ours, and Python's."""
+    with tf.Graph().as_default() as graph:
         weights = _Weights()
-        loss = network(weights)
-    return graph, loss, weights.all
+        loss = network(weights, batch)
+        c_graph = client.import_graph(graph.as_graph_def().SerializeToString())
+        before = len(graph.get_operations())
+        start = time.perf_counter()
+        gradients = tf.gradients(loss, weights.all)
+        seconds = time.perf_counter() - start
+    fetches = [loss.name, *(dx.name for dx in gradients)]
+    nodes = len(graph.get_operations()) - before
+    python = _Side(graph, fetches, seconds, nodes)
+
+    before = c_graph.nodes()
+    start = time.perf_counter()
+    names = c_graph.gradients([loss.name], [w.name for w in weights.all], [])
+    seconds = time.perf_counter() - start
+    nodes = c_graph.nodes() - before
+    with tf.Graph().as_default() as graph:
+        graph_def = v1.GraphDef.FromString(c_graph.graph_def())
+        tf.graph_util.import_graph_def(graph_def, name="")
+    fetches = [loss.name, *(name for name in names if name)]
+    assert len(fetches) == len(python.fetches), "a weight has no gradient"
+    return _Side(graph, fetches, seconds, nodes), python
+
+
+def _compare(
+    client: Client, name: str, network: Callable, batch: int | None
+) -> list[measure.Result]:
+    sides = [_differentiate(client, network, batch) for _ in range(7)]
+    times = {
+        "ours": [ours.seconds for ours, _ in sides],
+        "python": [python.seconds for _, python in sides],
+    }
+    ours, python = sides[-1]
+    optimized, its_optimized = ours.optimized_nodes(), python.optimized_nodes()
+    case = f"{name}, batch {batch or 'unknown'}"
+    results = [
+        measure.Result(
+            GROUP,
+            f"{case}: time to add gradients",
+            measure.median(times, "ours"),
+            RIVAL,
+            measure.ratio(times, "ours", "python"),
+            TIME_BAR,
+        ),
+        measure.Result(
+            GROUP,
+            f"{case}: nodes added",
+            None,
+            RIVAL,
+            ours.nodes / python.nodes,
+            NODES_BAR,
+            note=f"{ours.nodes} : {python.nodes}",
+        ),
+        measure.Result(
+            GROUP,
+            f"{case}: nodes that run",
+            None,
+            RIVAL,
+            optimized / its_optimized,
+            NODES_BAR,
+            note=f"{optimized} : {its_optimized}",
+        ),
+    ]
+    return results + measure.compare(
+        GROUP,
+        f"{case}: a step",
+        measure.Contender(ours.step()),
+        {RIVAL: measure.Contender(python.step(), STEP_BAR)},
+        rounds=11,
+    )
 
 
 def run() -> list[measure.Result]:
     client = Client(tensorflow_dir(), f"{sysconfig.get_lib()}/libtensorflow_ext.so")
-    results = []
-    for name, network in NETWORKS.items():
-        times: dict[str, list[float]] = {"C": [], "Python": []}
-        nodes = {}
-        for _ in range(7):
-            graph, loss, weights = _build(network)
-            serialized = graph.as_graph_def().SerializeToString()
-            before = len(graph.get_operations())
-            start = time.perf_counter()
-            with graph.as_default():
-                tf.gradients(loss, weights)
-            times["Python"].append(time.perf_counter() - start)
-            nodes["Python"] = len(graph.get_operations()) - before
-
-            c_graph = client.import_graph(serialized)
-            before = c_graph.nodes()
-            start = time.perf_counter()
-            c_graph.gradients([loss.name], [w.name for w in weights], [])
-            times["C"].append(time.perf_counter() - start)
-            nodes["C"] = c_graph.nodes() - before
-        seconds = measure.median(times, "C")
-        results += [
-            measure.Result(
-                "TF_AddGradients, time",
-                name,
-                seconds,
-                "tf.gradients",
-                measure.ratio(times, "C", "Python"),
-                TIME_BAR,
-            ),
-            measure.Result(
-                "TF_AddGradients, nodes",
-                name,
-                seconds,
-                "tf.gradients",
-                nodes["C"] / nodes["Python"],
-                NODES_BAR,
-                f"{nodes['C']} nodes, Python {nodes['Python']}",
-            ),
-        ]
-    return results
+    return [
+        result
+        for name, network in NETWORKS.items()
+        for batch in (BATCH, None)
+        for result in _compare(client, name, network, batch)
+    ]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import keras
 import measure
 import numpy as np
+import pytorch
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -36,21 +37,22 @@ def _keras_rms_norm(x: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
     return keras.ops.rms_normalization(x, scale, axis=-1, epsilon=EPSILON)
 
 
-def _with_gradient(function: Function) -> Function:
-    """The gradients of all arguments but the last, the upstream gradient."""
+def _torch_layer_norm(
+    x: pytorch.Tensor, scale: pytorch.Tensor, offset: pytorch.Tensor
+) -> pytorch.Tensor:
+    return pytorch.functional.layer_norm(x, scale.shape, scale, offset, EPSILON)
 
-    def step(*arguments: tf.Tensor) -> list[tf.Tensor]:
-        *inputs, upstream = arguments
-        with tf.GradientTape() as tape:
-            tape.watch(inputs)
-            output = function(*inputs)
-        return [output, *tape.gradient(output, inputs, upstream)]
 
-    return step
+def _torch_rms_norm(x: pytorch.Tensor, scale: pytorch.Tensor) -> pytorch.Tensor:
+    return pytorch.functional.rms_norm(x, scale.shape, scale, EPSILON)
 
 
 def _measure(
-    group: str, ours: Function, rival: Function, parameters: int
+    group: str,
+    ours: Function,
+    keras_function: Function,
+    torch: pytorch.Function,
+    parameters: int,
 ) -> list[measure.Result]:
     results = []
     rng = np.random.default_rng(0)
@@ -62,47 +64,51 @@ def _measure(
             tf.constant(rng.normal(size=shape[-1:]).astype(np.float32))
             for _ in range(parameters)
         ]
-        for case, make, arguments in (
-            ("forward", lambda f: f, inputs),
-            ("forward + backward", _with_gradient, [*inputs, upstream]),
-        ):
-            contenders = {
-                "ours": tf.function(make(ours)),
-                "Keras in a tf.function": tf.function(make(rival)),
-                "Keras, jit_compile=True": tf.function(make(rival), jit_compile=True),
-                "ours, eager": make(ours),
-                "Keras, eager": make(rival),
-            }
-            times = measure.interleave(
-                {
-                    name: functools.partial(function, *arguments)
-                    for name, function in contenders.items()
-                }
+        for case, by in measure.forward_and_backward(*range(len(inputs))):
+            contender = functools.partial(
+                measure.contender, inputs=inputs, by=by, upstream=upstream
             )
-            is_step = make is _with_gradient
+            side = contender(ours)
+            rivals = {
+                "Keras, tf.function": contender(
+                    keras_function, bar=STOCK_BAR if by else None
+                ),
+                "Keras, jit_compile": contender(
+                    keras_function, bar=XLA_BAR if by else None, mode="jit_compile"
+                ),
+            }
+            rivals |= pytorch.contenders(
+                torch.__name__.removeprefix("_torch_"),
+                torch,
+                inputs,
+                by,
+                side.work,
+                upstream,
+            )
             # Forward x and y; backward x, dy and dx.
-            moved = (5 if is_step else 2) * 4 * x.shape.num_elements()
-            for side, name, bar in (
-                ("ours", "Keras in a tf.function", STOCK_BAR if is_step else None),
-                ("ours", "Keras, jit_compile=True", XLA_BAR if is_step else None),
-                ("ours, eager", "Keras, eager", None),
+            moved = (5 if by else 2) * 4 * x.shape.num_elements()
+            for mode, contender_of_ours, against in (
+                ("tf.function", side, rivals),
+                (
+                    "eager",
+                    contender(ours, mode="eager"),
+                    {"Keras, eager": contender(keras_function, mode="eager")},
+                ),
             ):
-                results.append(
-                    measure.Result(
-                        group,
-                        f"{case}, {shape[0]} x {shape[1]}",
-                        measure.median(times, side),
-                        name,
-                        measure.ratio(times, side, name),
-                        bar,
-                        f"{moved / measure.median(times, side) / 1e9:.1f} GB/s",
-                    )
+                results += measure.compare(
+                    group,
+                    f"{case}, {shape[0]} x {shape[1]}, {mode}",
+                    contender_of_ours,
+                    against,
+                    note=measure.bandwidth(moved),
                 )
     return results
 
 
 def run() -> list[measure.Result]:
     return [
-        *_measure("LayerNorm", _layer_norm, _keras_layer_norm, parameters=2),
-        *_measure("RmsNorm", _rms_norm, _keras_rms_norm, parameters=1),
+        *_measure(
+            "LayerNorm", _layer_norm, _keras_layer_norm, _torch_layer_norm, parameters=2
+        ),
+        *_measure("RmsNorm", _rms_norm, _keras_rms_norm, _torch_rms_norm, parameters=1),
     ]

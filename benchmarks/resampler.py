@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resampler forward and backward against gathers of the four corners."""
 
-import functools
-
 import measure
 import numpy as np
+import pytorch
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -40,6 +39,19 @@ def _gathered(data: tf.Tensor, warp: tf.Tensor) -> tf.Tensor:
     return total
 
 
+def _torch(data: pytorch.Tensor, warp: pytorch.Tensor) -> pytorch.Tensor:
+    """Its coordinates reach from -1 to 1, the centres of the outermost pixels."""
+    size = data.shape[1]
+    sampled = pytorch.functional.grid_sample(
+        data.movedim(-1, 1),
+        (warp * (2 / (size - 1)) - 1).unsqueeze(1),
+        mode="bilinear",
+        padding_mode="zeros",
+        align_corners=True,
+    )
+    return sampled.squeeze(2).movedim(1, -1)
+
+
 def run() -> list[measure.Result]:
     rng = np.random.default_rng(0)
     return [result for shape in SHAPES for result in _run(rng, *shape)]
@@ -54,34 +66,30 @@ def _run(
     shifts = rng.uniform(-2, 2, (images, size**2, 2))
     warp = tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)
 
-    contenders = {
-        "ours": tf.function(tfe.resampler),
-        "rival": tf.function(_gathered),
-        "jit": tf.function(_gathered, jit_compile=True),
-    }
-
     results = []
-    for case, make in (
-        ("forward", lambda f: functools.partial(f, data, warp)),
-        (
-            "forward + backward",
-            lambda f: tf.function(measure.with_gradient(f, [data, warp])),
-        ),
-    ):
-        times = measure.interleave({name: make(f) for name, f in contenders.items()})
-        for name, rival, bar in (
-            ("rival", "gather_nd of 4 corners", 1 / 3),
-            ("jit", "gather_nd of 4 corners, jit_compile", None),
-        ):
-            results.append(
-                measure.Result(
-                    "Resampler",
-                    f"{case}, {size**2} points on "
-                    f"{images} x {size} x {size} x {channels}",
-                    measure.median(times, "ours"),
-                    rival,
-                    measure.ratio(times, "ours", name),
-                    bar,
-                )
+    for case, by in measure.forward_and_backward(0, 1):
+        side = measure.contender(tfe.resampler, [data, warp], by)
+        rivals = {
+            "gather_nd of 4 corners": measure.contender(
+                _gathered, [data, warp], by, 1 / 3
+            ),
+            "gather_nd of 4 corners, jit_compile": measure.contender(
+                _gathered, [data, warp], by, mode="jit_compile"
+            ),
+        }
+        for layout in ("NCHW", "NHWC"):
+            rivals |= pytorch.contenders(
+                f"grid_sample, {layout}",
+                _torch,
+                [data, warp],
+                by,
+                side.work,
+                layout=layout,
             )
+        results += measure.compare(
+            "Resampler",
+            f"{case}, {size**2} points on {images} x {size} x {size} x {channels}",
+            side,
+            rivals,
+        )
     return results

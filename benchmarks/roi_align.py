@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """RoiAlign forward and backward against crop_and_resize and average pooling."""
 
-import functools
-from collections.abc import Callable
-
 import measure
 import numpy as np
+import pytorch
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -47,38 +45,46 @@ def _run(
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1)
     of_image = tf.cast(rois[:, 0], tf.int32)
 
-    def rival(x: tf.Tensor) -> tf.Tensor:
+    def rival(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
         crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
         return tf.nn.avg_pool2d(crops, 2, 2, "VALID")
 
-    def ours(sampling_ratio: int) -> Callable[[tf.Tensor], tf.Tensor]:
-        return lambda x: tfe.roi_align(
-            x,
-            rois,
-            pooled_height=BINS,
-            pooled_width=BINS,
-            spatial_scale=scale,
-            sampling_ratio=sampling_ratio,
-        )
-
-    functions = {f"{ratio}": ours(ratio) for ratio in SAMPLING_RATIOS}
-    functions["rival"] = rival
     results = []
-    for case, make in (
-        ("forward", lambda f: functools.partial(tf.function(f), data)),
-        ("forward + backward", lambda f: tf.function(measure.with_gradient(f, [data]))),
-    ):
-        times = measure.interleave({name: make(f) for name, f in functions.items()})
+    for case, by in measure.forward_and_backward(0):
         for ratio in SAMPLING_RATIOS:
-            results.append(
-                measure.Result(
-                    "RoiAlign",
-                    f"{case}, sampling_ratio {ratio}, {num_rois} rois on "
-                    f"{images} x {size} x {size} x {channels}",
-                    measure.median(times, f"{ratio}"),
-                    "crop_and_resize + mean",
-                    measure.ratio(times, f"{ratio}", "rival"),
-                    1 / 2 if ratio else None,
+
+            def ours(x: tf.Tensor, rois: tf.Tensor, ratio: int = ratio) -> tf.Tensor:
+                return tfe.roi_align(
+                    x,
+                    rois,
+                    pooled_height=BINS,
+                    pooled_width=BINS,
+                    spatial_scale=scale,
+                    sampling_ratio=ratio,
                 )
+
+            def torch(
+                x: pytorch.Tensor, rois: pytorch.Tensor, ratio: int = ratio
+            ) -> pytorch.Tensor:
+                return pytorch.ops.roi_align(
+                    x.movedim(-1, 1), rois, BINS, scale, ratio, aligned=True
+                ).movedim(1, -1)
+
+            bar = 1 / 2 if ratio else None
+            side = measure.contender(ours, [data, rois], by)
+            rivals = {
+                "crop_and_resize + mean": measure.contender(
+                    rival, [data, boxes, of_image], by, bar
+                )
+            }
+            rivals |= pytorch.contenders(
+                "roi_align", torch, [data, rois], by, side.work, layout="NCHW"
+            )
+            results += measure.compare(
+                "RoiAlign",
+                f"{case}, sampling_ratio {ratio}, {num_rois} rois on "
+                f"{images} x {size} x {size} x {channels}",
+                side,
+                rivals,
             )
     return results

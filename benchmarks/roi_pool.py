@@ -3,6 +3,7 @@
 
 import measure
 import numpy as np
+import pytorch
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -18,6 +19,11 @@ def _make_rois(rng: np.random.Generator) -> np.ndarray:
     return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
 
 
+def _torch(x: pytorch.Tensor, rois: pytorch.Tensor) -> pytorch.Tensor:
+    x = x.movedim(-1, 1)
+    return pytorch.ops.roi_pool(x, rois, BINS, SCALE).movedim(1, -1)
+
+
 def run() -> list[measure.Result]:
     rng = np.random.default_rng(0)
     shape = (IMAGES, SIZE, SIZE, CHANNELS)
@@ -25,31 +31,38 @@ def run() -> list[measure.Result]:
     rois = tf.constant(_make_rois(rng))
     # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * SCALE / (SIZE - 1)
-    images = tf.cast(rois[:, 0], tf.int32)
+    of_image = tf.cast(rois[:, 0], tf.int32)
 
-    def ours(x: tf.Tensor) -> tf.Tensor:
+    def ours(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
         return tfe.roi_pool(
             x, rois, pooled_height=BINS, pooled_width=BINS, spatial_scale=SCALE
         ).pooled
 
-    def rival(x: tf.Tensor) -> tf.Tensor:
-        crops = tf.image.crop_and_resize(x, boxes, images, (2 * BINS, 2 * BINS))
+    def rival(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
+        crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
         return tf.nn.max_pool2d(crops, 2, 2, "VALID")
 
     results = []
-    for case, make in (
-        ("forward", lambda f: lambda: f(data)),
-        ("forward + backward", lambda f: measure.with_gradient(f, [data])),
-    ):
-        times = measure.interleave({"ours": make(ours), "rival": make(rival)})
-        results.append(
-            measure.Result(
-                "RoiPool",
-                f"{case}, {ROIS} rois on {IMAGES} x {SIZE} x {SIZE} x {CHANNELS}",
-                measure.median(times, "ours"),
-                "crop_and_resize + max",
-                measure.ratio(times, "ours", "rival"),
-                1.0,
+    for case, by in measure.forward_and_backward(0):
+        side = measure.contender(ours, [data, rois], by)
+        rivals = {
+            "crop_and_resize + max": measure.contender(
+                rival, [data, boxes, of_image], by, 1.0
             )
+        }
+        rivals |= pytorch.contenders(
+            "roi_pool",
+            _torch,
+            [data, rois],
+            by,
+            side.work,
+            layout="NCHW",
+            tolerance=0.05,  # it rounds where bins begin and end: some have a row more
+        )
+        results += measure.compare(
+            "RoiPool",
+            f"{case}, {ROIS} rois on {IMAGES} x {SIZE} x {SIZE} x {CHANNELS}",
+            side,
+            rivals,
         )
     return results

@@ -19,6 +19,9 @@ _OPTIONS = {
     ":max_allocation_size_mb=512",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:halt_on_error=1",
+    # With oneDNN, TensorFlow keeps tensors in regions of its own, which hide from
+    # a sanitizer where one ends and that another takes its place.
+    "TF_ENABLE_ONEDNN_OPTS": "0",
 }
 
 Function = Callable[..., Any]

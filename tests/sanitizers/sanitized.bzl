@@ -11,10 +11,13 @@ def _flags_impl(settings, attr):
             "-g1",
             "-O1",
             "-Wno-maybe-uninitialized",  # Instrumented code misleads it.
-            # Abseil's containers would change their layout, which is not that
-            # of TensorFlow's libraries then.
+            # Abseil's containers and Protobuf's messages would change their
+            # layout, which is not that of TensorFlow's libraries then.
             "-DNDEBUG_SANITIZER",
-        ],
+            "-U__SANITIZE_THREAD__",
+        ] + (
+            ["-DTENSORFLOW_EXT_THREAD_SANITIZER=1"] if attr.sanitizers == "thread" else []
+        ),
         "//command_line_option:linkopt": settings["//command_line_option:linkopt"] + [
             sanitize,
         ],

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tensorflow_ext/kernels/lane_sums.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 
@@ -51,49 +52,124 @@ TENSORFLOW_EXT_INLINE void AddScaled(C weight, const C* values,
   for (int64_t c = 0; c < channels; ++c) sums[c] += weight * values[c];
 }
 
-// Up to four pixels, `channels` <= kChannelBlock of each, on their way to sums.
+// Sums over `channels` <= kChannelBlock channels of weighted pixels, in memory.
 template <typename Isa, typename T>
-class PixelSums {
+class ChannelSums {
  public:
   using C = ComputeType<T>;
+  using Pixel = const T*;
 
-  TENSORFLOW_EXT_INLINE PixelSums(int64_t channels, C* sums)
-      : channels_(channels), sums_(sums) {
-    for (int64_t c = 0; c < channels; ++c) sums[c] = 0;
+  TENSORFLOW_EXT_INLINE explicit ChannelSums(int64_t channels)
+      : channels_(channels) {
+    for (int64_t c = 0; c < channels; ++c) sums_[c] = 0;
   }
 
-  // sums[c] += weight * pixel[c], in time.
-  TENSORFLOW_EXT_INLINE void Add(const T* pixel, C weight) {
-    pixels_[waiting_] = pixel;
-    weights_[waiting_] = weight;
-    if (++waiting_ < 4) return;
+  TENSORFLOW_EXT_INLINE void AddFour(const Pixel* pixels, const C* weights) {
     C wide[4][kChannelBlock];
-    const C* a = Values<Isa>(pixels_[0], channels_, wide[0]);
-    const C* b = Values<Isa>(pixels_[1], channels_, wide[1]);
-    const C* c = Values<Isa>(pixels_[2], channels_, wide[2]);
-    const C* d = Values<Isa>(pixels_[3], channels_, wide[3]);
+    const C* a = Values<Isa>(pixels[0], channels_, wide[0]);
+    const C* b = Values<Isa>(pixels[1], channels_, wide[1]);
+    const C* c = Values<Isa>(pixels[2], channels_, wide[2]);
+    const C* d = Values<Isa>(pixels[3], channels_, wide[3]);
     for (int64_t k = 0; k < channels_; ++k) {
-      sums_[k] += (weights_[0] * a[k] + weights_[1] * b[k]) +
-                  (weights_[2] * c[k] + weights_[3] * d[k]);
+      sums_[k] += (weights[0] * a[k] + weights[1] * b[k]) +
+                  (weights[2] * c[k] + weights[3] * d[k]);
     }
-    waiting_ = 0;
   }
 
-  // Adds those that are left.
-  TENSORFLOW_EXT_INLINE void Finish() {
-    for (int k = 0; k < waiting_; ++k) {
-      C wide[kChannelBlock];
-      AddScaled(weights_[k], Values<Isa>(pixels_[k], channels_, wide),
-                channels_, sums_);
-    }
+  TENSORFLOW_EXT_INLINE void AddOne(Pixel pixel, C weight) {
+    C wide[kChannelBlock];
+    AddScaled(weight, Values<Isa>(pixel, channels_, wide), channels_, sums_);
+  }
+
+  TENSORFLOW_EXT_INLINE void Store(T* output) const {
+    StoreSums<Isa>(sums_, channels_, output);
   }
 
  private:
   const int64_t channels_;
-  C* const sums_;
+  C sums_[kChannelBlock];
+};
+
+// The same over kChannelBlock channels, in registers.
+template <typename Isa, typename T>
+class BlockSums {
+ public:
+  using C = ComputeType<T>;
+  using Pixel = const T*;
+
+  TENSORFLOW_EXT_INLINE void AddFour(const Pixel* pixels, const C* weights) {
+    C wide[4][kChannelBlock];
+    const C* a = Values<Isa>(pixels[0], kChannelBlock, wide[0]);
+    const C* b = Values<Isa>(pixels[1], kChannelBlock, wide[1]);
+    const C* c = Values<Isa>(pixels[2], kChannelBlock, wide[2]);
+    const C* d = Values<Isa>(pixels[3], kChannelBlock, wide[3]);
+#pragma GCC unroll 32
+    for (int v = 0; v < kVectors; ++v) {
+      Vector p, q, r, s;
+      Load(a + v * kWidth, &p);
+      Load(b + v * kWidth, &q);
+      Load(c + v * kWidth, &r);
+      Load(d + v * kWidth, &s);
+      sums_[v] +=
+          (weights[0] * p + weights[1] * q) + (weights[2] * r + weights[3] * s);
+    }
+  }
+
+  TENSORFLOW_EXT_INLINE void AddOne(Pixel pixel, C weight) {
+    C wide[kChannelBlock];
+    const C* values = Values<Isa>(pixel, kChannelBlock, wide);
+#pragma GCC unroll 32
+    for (int v = 0; v < kVectors; ++v) {
+      Vector value;
+      Load(values + v * kWidth, &value);
+      sums_[v] += weight * value;
+    }
+  }
+
+  TENSORFLOW_EXT_INLINE void Store(T* output) const {
+    C sums[kChannelBlock];
+    std::memcpy(sums, sums_, sizeof(sums));
+    StoreSums<Isa>(sums, kChannelBlock, output);
+  }
+
+ private:
+  static constexpr int kWidth = kVectorBytes<Isa> / sizeof(C);
+  static constexpr int kVectors = kChannelBlock / kWidth;
+  typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));
+
+  Vector sums_[kVectors] = {};
+};
+
+// Up to four pixels on their way to Sums.
+template <typename Sums>
+class PixelSums {
+ public:
+  template <typename... Channels>
+  TENSORFLOW_EXT_INLINE explicit PixelSums(Channels... channels)
+      : sums_(channels...) {}
+
+  // sums[c] += weight * pixel[c], in time.
+  TENSORFLOW_EXT_INLINE void Add(typename Sums::Pixel pixel,
+                                 typename Sums::C weight) {
+    pixels_[waiting_] = pixel;
+    weights_[waiting_] = weight;
+    if (++waiting_ < 4) return;
+    sums_.AddFour(pixels_, weights_);
+    waiting_ = 0;
+  }
+
+  // Adds those that are left, and writes the sums.
+  template <typename T>
+  TENSORFLOW_EXT_INLINE void Finish(T* output) {
+    for (int k = 0; k < waiting_; ++k) sums_.AddOne(pixels_[k], weights_[k]);
+    sums_.Store(output);
+  }
+
+ private:
+  Sums sums_;
   int waiting_ = 0;
-  const T* pixels_[4];
-  C weights_[4];
+  typename Sums::Pixel pixels_[4];
+  typename Sums::C weights_[4];
 };
 
 }  // namespace tensorflow_ext

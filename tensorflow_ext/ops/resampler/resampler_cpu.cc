@@ -64,15 +64,15 @@ TENSORFLOW_EXT_INLINE int FindTaps(const ResamplerDims& dims,
   return count;
 }
 
-template <typename Isa, typename T>
+// Writes the channels that Sums has, from `first` on.
+template <typename Sums, typename T>
 TENSORFLOW_EXT_INLINE void SampleBlock(const Tap<T>* taps, int count,
-                                       int64_t first, int64_t channels,
-                                       ComputeType<T>* sums) {
-  PixelSums<Isa, T> pixels(channels, sums);
+                                       int64_t first, PixelSums<Sums>* sums,
+                                       T* output) {
   for (int k = 0; k < count; ++k) {
-    pixels.Add(taps[k].pixel + first, taps[k].weight);
+    sums->Add(taps[k].pixel + first, taps[k].weight);
   }
-  pixels.Finish();
+  sums->Finish(output + first);
 }
 
 // The weighted sum of four pixels, straight to where it belongs.
@@ -107,14 +107,14 @@ struct SamplePoints {
         }
       }
       for (int64_t c = 0; c < dims.channels; c += kChannelBlock) {
-        ComputeType<T> sums[kChannelBlock];
         const int64_t channels = std::min(kChannelBlock, dims.channels - c);
         if (channels == kChannelBlock) {
-          SampleBlock<Isa>(taps, count, c, kChannelBlock, sums);
+          PixelSums<BlockSums<Isa, T>> sums;
+          SampleBlock(taps, count, c, &sums, point);
         } else {
-          SampleBlock<Isa>(taps, count, c, channels, sums);
+          PixelSums<ChannelSums<Isa, T>> sums(channels);
+          SampleBlock(taps, count, c, &sums, point);
         }
-        StoreSums<Isa>(sums, channels, point + c);
       }
     }
   }

@@ -32,22 +32,21 @@ struct MakeWeights {
   }
 };
 
-// The weighted sum over one bin of `channels` channels, at most kChannelBlock;
-// a full block has a constant trip count. `data` is the image from there on.
-template <typename Isa, typename T>
+// Writes the weighted sum over one bin, of the channels that Sums has. `data`
+// is the image from there on.
+template <typename Sums, typename T>
 TENSORFLOW_EXT_INLINE void PoolBlock(const RegionDims& dims, const T* data,
                                      const PixelWeight<ComputeType<T>>* weights,
                                      WeightRange rows, WeightRange columns,
-                                     int64_t channels, ComputeType<T>* sums) {
-  PixelSums<Isa, T> pixels(channels, sums);
+                                     PixelSums<Sums>* sums, T* output) {
   for (int64_t h = rows.begin; h < rows.end; ++h) {
     const T* row = data + weights[h].pixel * dims.width * dims.channels;
     for (int64_t w = columns.begin; w < columns.end; ++w) {
-      pixels.Add(row + weights[w].pixel * dims.channels,
-                 weights[h].weight * weights[w].weight);
+      sums->Add(row + weights[w].pixel * dims.channels,
+                weights[h].weight * weights[w].weight);
     }
   }
-  pixels.Finish();
+  sums->Finish(output);
 }
 
 template <typename T>
@@ -70,16 +69,16 @@ struct PoolRows {
       for (int64_t j = 0; j < dims.pooled_width; ++j) {
         const WeightRange columns = all.columns(dims, roi, j);
         for (int64_t c = 0; c < dims.channels; c += kChannelBlock) {
-          ComputeType<T> sums[kChannelBlock];
           const int64_t channels = std::min(kChannelBlock, dims.channels - c);
           if (channels == kChannelBlock) {
-            PoolBlock<Isa>(dims, image + c, weights, rows, columns,
-                           kChannelBlock, sums);
+            PixelSums<BlockSums<Isa, T>> sums;
+            PoolBlock(dims, image + c, weights, rows, columns, &sums,
+                      output + c);
           } else {
-            PoolBlock<Isa>(dims, image + c, weights, rows, columns, channels,
-                           sums);
+            PixelSums<ChannelSums<Isa, T>> sums(channels);
+            PoolBlock(dims, image + c, weights, rows, columns, &sums,
+                      output + c);
           }
-          StoreSums<Isa>(sums, channels, output + c);
         }
         output += dims.channels;
       }

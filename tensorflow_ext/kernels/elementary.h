@@ -9,7 +9,7 @@
 // Accurate to two units in the last place, slopes and what is said beside them
 // to four. Infinity gives the limit, NaN gives NaN. T is float, double or, in
 // XLA lowerings, XlaNumber (functor_xla.h), which brings its own Where, Abs,
-// CopySign, ExpOfMinus and SquareRoundoff.
+// CopySign, ExpOfMinus, Exp2OfMinus and SquareRoundoff.
 //
 // Polynomials are minimax in their relative error (found with Remez' exchange
 // algorithm), to less than half a unit.
@@ -69,11 +69,18 @@ TENSORFLOW_EXT_HOST_DEVICE T CopySign(T magnitude, T sign) {
   }
 }
 
-// x * gate for gate >= 0, and 0 where the gate is 0: in the limit, where a gate
-// vanishes with x, infinity times 0 is 0. NaN stays NaN.
+// x * gate, where the gate vanishes with x and is 0 below -limit: there the
+// product is 0 too, of minus infinity as well. NaN stays NaN.
 template <typename T>
-TENSORFLOW_EXT_HOST_DEVICE T Gated(T x, T gate) {
-  return Where(gate <= T(0), T(0), x * gate);
+TENSORFLOW_EXT_HOST_DEVICE T Gated(T x, T gate, double limit) {
+  return Where(x < T(-limit), T(0), x * gate);
+}
+
+// x * slope, where the slope is 0 for |x| > limit: so is the product there, of
+// infinity as well. NaN stays NaN.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Sloped(T x, T slope, double limit) {
+  return Where(Abs(x) > T(limit), T(0), x * slope);
 }
 
 // The nearest number in [-limit, limit]; NaN stays NaN.
@@ -83,59 +90,126 @@ TENSORFLOW_EXT_HOST_DEVICE T Clamp(T x, T limit) {
   return Where(x < -limit, -limit, at_most);
 }
 
-// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+namespace internal {
+
+// c[0] + c[2] x + c[4] x^2 + ..., by Horner's rule.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T /*x*/, double c) {
+  return T(c);
+}
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T /*x*/, double c, double /*next*/) {
+  return T(c);
+}
 template <typename T, typename... Rest>
-TENSORFLOW_EXT_HOST_DEVICE T Polynomial(T x, double c, Rest... rest) {
-  if constexpr (sizeof...(rest) == 0) {
-    return T(c);
-  } else {
-    return T(c) + x * Polynomial(x, rest...);
-  }
+TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T x, double c, double /*next*/,
+                                         Rest... rest) {
+  return T(c) + x * EverySecond(x, rest...);
 }
 
-// e^-x for x >= 0. Below the smallest normal number it is 0: TensorFlow's
+}  // namespace internal
+
+// c[0] + c[1] x + c[2] x^2 + .... The even terms and the odd ones are found
+// side by side: a processor would wait for every step of one long Horner's
+// rule.
+template <typename T, typename... Rest>
+TENSORFLOW_EXT_HOST_DEVICE T Polynomial(T x, double c, Rest... rest) {
+  const T square = x * x;
+  return internal::EverySecond(square, c, rest...) +
+         x * internal::EverySecond(square, rest...);
+}
+
+// Beyond it e^-x is below the smallest normal number, and 0 here: TensorFlow's
 // threads flush subnormal numbers, others do not, and both are to agree.
+template <typename T>
+constexpr double kExpLimit = kIsFloat<T> ? 87.33654022 : 708.39641853226408;
+
+namespace internal {
+
+// Adding it rounds to a whole number n, of which n + bias then stands in the
+// lowest bits, bias being that of the exponents.
+template <typename T>
+constexpr double kRounding =
+    kIsFloat<T> ? 12582912. + 127 : 6755399441055744. + 1023;
+
+// 2^n for n + kRounding.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T PowerOfTwo(T rounded) {
+  return BitCast<T>(BitCast<BitsOf<T>>(rounded) << (kIsFloat<T> ? 23 : 52));
+}
+
+// e^-x = power (1 - drop) with the power of two nearest to it, for x from 0 to
+// kExpLimit.
 //
 // The argument is reduced as by W. J. Cody and W. Waite, "Software Manual for
-// the Elementary Functions", 1980, chapter 6: e^-x = 2^n e^r with |r| at most
+// the Elementary Functions", 1980, chapter 6: x = r - n ln(2) with |r| at most
 // ln(2) / 2, where ln(2) has two parts, n times the first of which is exact.
+template <typename T>
+struct SplitPower {
+  T drop;
+  T power;
+};
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitExpOfMinus(T x) {
+  constexpr double kLn2High =
+      kIsFloat<T> ? 0.693359375 : 6.93147180369123816490e-01;
+  constexpr double kLn2Low =
+      kIsFloat<T> ? -2.12194440e-4 : 1.90821492927058770002e-10;
+  const T rounded = T(kRounding<T>) - x * T(1.44269504088896340736);
+  const T n = rounded - T(kRounding<T>);
+  const T r = (x + n * T(kLn2High)) + n * T(kLn2Low);
+  T second;  // (e^-r - 1 + r) / r^2
+  if constexpr (kIsFloat<T>) {
+    second = Polynomial(r, 0.49999994, -0.166665211, 0.041668389,
+                        -0.00836871658, 0.00138146023);
+  } else {
+    second = Polynomial(r, 0.50000000000000111, -0.1666666666666641,
+                        0.041666666666530412, -0.0083333333334959063,
+                        0.0013888888943579751, -0.00019841269503692127,
+                        2.4801493139029281e-05, -2.7557588733325724e-06,
+                        2.7630237233518124e-07, -2.4999378087399238e-08);
+  }
+  return {r - second * (r * r), PowerOfTwo<T>(rounded)};
+}
+
+}  // namespace internal
+
+// e^-x for x >= 0.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinus(T x) {
 #if defined(__CUDA_ARCH__)
   return exp(-x);
 #else
-  using Bits = BitsOf<T>;
-  constexpr int kFractionBits = kIsFloat<T> ? 23 : 52;
-  constexpr Bits kBias = kIsFloat<T> ? 127 : 1023;
-  constexpr T kLn2High =
-      kIsFloat<T> ? T(0.693359375) : T(6.93147180369123816490e-01);
-  constexpr T kLn2Low =
-      kIsFloat<T> ? T(-2.12194440e-4) : T(1.90821492927058770002e-10);
-  // -ln of the smallest normal number.
-  constexpr T kLimit = kIsFloat<T> ? T(87.33654022) : T(708.39641853226408);
-  // Adding 1.5 * 2^kFractionBits rounds to an integer, which then stands in
-  // the lowest bits.
-  constexpr T kRounding = T(Bits{3} << (kFractionBits - 1));
+  const auto [drop, power] = internal::SplitExpOfMinus(x);
+  return Where(x > T(kExpLimit<T>), T(0), (T(1) - drop) * power);
+#endif
+}
 
-  const T rounded = kRounding - x * T(1.44269504088896340736);
-  const T n = rounded - kRounding;
-  const T r = (-x - n * kLn2High) - n * kLn2Low;
-  const Bits bits =
-      internal::BitCast<Bits>(rounded) - internal::BitCast<Bits>(kRounding);
-  const T scale = internal::BitCast<T>((bits + kBias) << kFractionBits);
-  T second;  // (e^r - 1 - r) / r^2
+// 2^-x for x >= 0, 0 for x > kExp2Limit as above. Where the base is free, it
+// takes less than e^-x: the remainder of x is exact at once.
+template <typename T>
+constexpr double kExp2Limit = kIsFloat<T> ? 126 : 1022;
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Exp2OfMinus(T x) {
+#if defined(__CUDA_ARCH__)
+  return exp2(-x);
+#else
+  const T rounded = T(internal::kRounding<T>) - x;
+  const T r = x + (rounded - T(internal::kRounding<T>));
+  T slope;  // (2^-r - 1) / r
   if constexpr (kIsFloat<T>) {
-    second = Polynomial(r, 0.49999994, 0.166665211, 0.041668389, 0.00836871658,
-                        0.00138146023);
+    slope = Polynomial(r, -0.69314718246, 0.24022644758, -0.055503584445,
+                       0.0096188290045, -0.0013391471002, 0.00015243380039);
   } else {
-    second = Polynomial(r, 0.50000000000000111, 0.1666666666666641,
-                        0.041666666666530412, 0.0083333333334959063,
-                        0.0013888888943579751, 0.00019841269503692127,
-                        2.4801493139029281e-05, 2.7557588733325724e-06,
-                        2.7630237233518124e-07, 2.4999378087399238e-08);
+    slope = Polynomial(r, -0.69314718055994529, 0.24022650695910136,
+                       -0.055504108664822332, 0.009618129107592580,
+                       -0.0013333558146358679, 0.00015403530458769801,
+                       -1.5252733828825492e-05, 1.3215434552963929e-06,
+                       -1.0178076629450276e-07, 7.0738963069213405e-09,
+                       -4.4515136097622788e-10);
   }
-  const T power = ((second * (r * r) + r) + T(1)) * scale;
-  return Where(x > kLimit, T(0), power);
+  const T power = internal::PowerOfTwo<T>(rounded);
+  return Where(x > T(kExp2Limit<T>), T(0), (T(1) + r * slope) * power);
 #endif
 }
 
@@ -192,7 +266,8 @@ template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE Logistic<T> Sigmoid(T x) {
   const T decay = ExpOfMinus(Abs(x));
   const T inverse = T(1) / (T(1) + decay);
-  return {Where(x < T(0), decay, T(1)) * inverse, decay * inverse * inverse};
+  const T rest = decay * inverse;
+  return {Where(x < T(0), rest, inverse), rest * inverse};
 }
 
 // x * x - square, where `square` is x * x rounded. The host, which has no fused

@@ -112,6 +112,11 @@ XlaNumber<C> ExpOfMinus(const XlaNumber<C>& x) {
   return XlaNumber<C>(xla::Exp(xla::Neg(x.op())));
 }
 
+template <typename C>
+XlaNumber<C> Exp2OfMinus(const XlaNumber<C>& x) {
+  return ExpOfMinus(x * XlaNumber<C>(0.69314718055994530942));
+}
+
 // Left out: XLA may rearrange what finds it.
 template <typename C>
 XlaNumber<C> SquareRoundoff(const XlaNumber<C>& /*x*/,

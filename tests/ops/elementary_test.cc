@@ -57,6 +57,8 @@ Real DensityOf(Real x) {
 
 Real DecayOf(Real x) { return std::exp(-x); }
 
+Real PowerOf(Real x) { return std::exp2(-x); }
+
 // Name, expression of x, range, units.
 #define DEFINE_FUNCTION(Name, expression, low, high, units) \
   struct Name##Function {                                   \
@@ -71,6 +73,7 @@ Real DecayOf(Real x) { return std::exp(-x); }
     static Real Expected(Real x) { return Name##Of(x); }    \
   };
 DEFINE_FUNCTION(Decay, ExpOfMinus(x), 0, 720, 1.5)
+DEFINE_FUNCTION(Power, Exp2OfMinus(x), 0, 1040, 1.5)
 DEFINE_FUNCTION(Tanh, Tanh(x).value, -50, 50, 1.5)
 DEFINE_FUNCTION(Shrunk, Tanh(x).shrunk, -50, 50, 3.5)
 DEFINE_FUNCTION(TanhSlope, Tanh(x).slope, -360, 360, 3.5)
@@ -265,6 +268,7 @@ void CheckFunction() {
 int main() {
   using namespace tensorflow_ext;  // NOLINT
   CheckFunction<DecayFunction>();
+  CheckFunction<PowerFunction>();
   CheckFunction<TanhFunction>();
   CheckFunction<ShrunkFunction>();
   CheckFunction<TanhSlopeFunction>();

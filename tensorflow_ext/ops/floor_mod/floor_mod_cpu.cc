@@ -3,12 +3,15 @@
 // fmod is a call that takes a bit of the quotient at a time, and an integer
 // division does not vectorise. A quotient below 2^28 of two floats, and every
 // quotient of two int32, is found exactly in double: the distance of x / y from
-// the whole numbers is then either 0 or more than double's rounding.
+// the whole numbers is then either 0 or more than double's rounding. Where only
+// the quotient is asked for, its rounded value and the sign of an exact
+// remainder do, without double.
 
 #include <algorithm>
 #include <cmath>
 
 #include "tensorflow_ext/kernels/broadcast_cpu.h"
+#include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 
 namespace tensorflow_ext {
@@ -68,6 +71,90 @@ TENSORFLOW_EXT_INLINE float FlooredByBits(float remainder, float y) {
   // Adding -0 changes nothing, not even the sign of a zero.
   const uint32_t shift = (y_bits & below) | (kSign & ~below);
   return internal::BitCast<float>(base) + internal::BitCast<float>(shift);
+}
+
+// For floor(x / y) with |x / y| < kLargest and |y| between kLow and kHigh: a
+// divisor in two halves, of which a smaller quotient is an exact multiple. No
+// product or difference below is subnormal there.
+template <typename C>
+struct Halves {
+  using Bits = BitsOf<C>;
+  static constexpr int kBits = std::is_same_v<C, float> ? 12 : 26;
+  static constexpr Bits kHighMask = ~Bits{0}
+                                    << (std::is_same_v<C, float> ? 12 : 27);
+  static constexpr C kLargest = static_cast<C>(Bits{1} << kBits);
+  static constexpr C kLow = static_cast<C>(0x1p-90);
+  static constexpr C kHigh = static_cast<C>(0x1p90);
+  // Adding 1.5 * 2^(fraction bits) rounds to the nearest whole number.
+  static constexpr C kRounding =
+      static_cast<C>(Bits{3} << (std::is_same_v<C, float> ? 22 : 51));
+};
+
+template <typename C>
+TENSORFLOW_EXT_INLINE bool IsInReach(C x, C y) {
+  using H = Halves<C>;
+  const C divisor = Abs(y);
+  return (Abs(x / y) < H::kLargest) & (divisor >= H::kLow) &
+         (divisor <= H::kHigh);
+}
+
+// floor(x / y) where that is in reach: the whole number n nearest to x / y, or
+// n - 1 where x - n y is negative (both for y > 0). The difference of n times
+// the upper half is exact where the sign is in doubt, for there x and n y are
+// close to each other: P. H. Sterbenz, "Floating-Point Computation", 1974,
+// theorem 4.3.1. Returns whether all are in reach.
+template <int kX, int kY, typename C>
+TENSORFLOW_EXT_INLINE bool DivideFlooring(const C* x, const C* y, int64_t size,
+                                          C* quotients) {
+  using H = Halves<C>;
+  using Bits = BitsOf<C>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(C) - 1);
+  Bits beyond = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const Bits y_bits = internal::BitCast<Bits>(y[i * kY]);
+    const C divisor = internal::BitCast<C>(y_bits & ~kSign);
+    const C dividend = internal::BitCast<C>(internal::BitCast<Bits>(x[i * kX]) ^
+                                            (y_bits & kSign));
+    const C upper = internal::BitCast<C>(y_bits & ~kSign & H::kHighMask);
+    const C lower = divisor - upper;
+    const C nearest = (dividend / divisor + H::kRounding) - H::kRounding;
+    const bool over = dividend - nearest * upper < nearest * lower;
+    quotients[i] = nearest - Where(over, C(1), C(0));
+    beyond |= IsInReach(x[i * kX], y[i * kY]) ? 0 : 1;
+  }
+  return beyond == 0;
+}
+
+// The same for a block with quotients that are not in reach.
+template <int kX, int kY>
+TENSORFLOW_EXT_INLINE void DivideBeyond(const float* x, const float* y,
+                                        int64_t size, float* quotients) {
+  int32_t truncated[kBlock];
+  float remainders[kBlock];
+  DivideInDouble<kX, kY>(x, y, size, truncated, remainders);
+  for (int64_t i = 0; i < size; ++i) {
+    const uint32_t below =
+        RoundsDown(internal::BitCast<uint32_t>(remainders[i]),
+                   internal::BitCast<uint32_t>(y[i * kY]));
+    // All ones are -1.
+    quotients[i] =
+        static_cast<float>(truncated[i] + static_cast<int32_t>(below));
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    if (!IsRight(remainders[i], y[i * kY])) {
+      quotients[i] = FlooredQuotient(x[i * kX], y[i * kY]);
+    }
+  }
+}
+
+template <int kX, int kY>
+TENSORFLOW_EXT_INLINE void DivideBeyond(const double* x, const double* y,
+                                        int64_t size, double* quotients) {
+  for (int64_t i = 0; i < size; ++i) {
+    if (!IsInReach(x[i * kX], y[i * kY])) {
+      quotients[i] = FlooredQuotient(x[i * kX], y[i * kY]);
+    }
+  }
 }
 
 }  // namespace
@@ -135,40 +222,16 @@ struct BroadcastRun<FloorModGrad> {
   template <int kX, int kY, typename C>
   TENSORFLOW_EXT_INLINE static void Run(const C* gradient, const C* x,
                                         const C* y, C* output, int64_t size) {
-    constexpr FloorModGrad functor{};
-    const C x0 = x[0], y0 = y[0];
-    for (int64_t i = 0; i < size; ++i) {
-      output[i] = functor(gradient[i], kX ? x[i] : x0, kY ? y[i] : y0);
-    }
-  }
-
-  template <int kX, int kY>
-  TENSORFLOW_EXT_INLINE static void Run(const float* gradient, const float* x,
-                                        const float* y, float* output,
-                                        int64_t size) {
-    int32_t quotients[kBlock];
-    float remainders[kBlock], result[kBlock];
+    C quotients[kBlock];
     for (int64_t begin = 0; begin < size; begin += kBlock) {
       const int64_t n = std::min(kBlock, size - begin);
-      const float* x_block = x + begin * kX;
-      const float* y_block = y + begin * kY;
-      DivideInDouble<kX, kY>(x_block, y_block, n, quotients, remainders);
-      for (int64_t i = 0; i < n; ++i) {
-        const uint32_t below =
-            RoundsDown(internal::BitCast<uint32_t>(remainders[i]),
-                       internal::BitCast<uint32_t>(y_block[i * kY]));
-        // All ones are -1.
-        result[i] =
-            static_cast<float>(quotients[i] + static_cast<int32_t>(below));
-      }
-      const bool all_right = AllRight<kY>(remainders, y_block, n);
-      for (int64_t i = 0; !all_right && i < n; ++i) {
-        if (!IsRight(remainders[i], y_block[i * kY])) {
-          result[i] = FlooredQuotient(x_block[i * kX], y_block[i * kY]);
-        }
+      const C* x_block = x + begin * kX;
+      const C* y_block = y + begin * kY;
+      if (!DivideFlooring<kX, kY>(x_block, y_block, n, quotients)) {
+        DivideBeyond<kX, kY>(x_block, y_block, n, quotients);
       }
       for (int64_t i = 0; i < n; ++i) {
-        output[begin + i] = -result[i] * gradient[begin + i];
+        output[begin + i] = -quotients[i] * gradient[begin + i];
       }
     }
   }

@@ -22,7 +22,7 @@ struct GeluExact {
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
     const T near = Clamp(x, T(kGeluLimit));
-    return Gated(x, Normal(near).cumulative);
+    return Gated(x, Normal(near).cumulative, kGeluLimit);
   }
 };
 
@@ -39,10 +39,11 @@ struct GeluExactGrad {
   }
 };
 
-// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), with the logistic function s and
-// 2u = kGeluScale (x + kGeluCubic x^3).
-constexpr double kGeluScale = 1.59576912160573071176;  // 2 sqrt(2 / pi)
-constexpr double kGeluCubic = 0.044715;
+// Phi(x) is about (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3),
+// which for x > 0 is 1 / (1 + 2^-v) with v = kGeluScale x + kGeluCubic x^3.
+constexpr double kGeluScale = 2.3022081981443248891;  // 2 sqrt(2 / pi) log2(e)
+constexpr double kGeluCubic = 0.044715 * kGeluScale;
+constexpr double kLn2 = 0.69314718055994530942;
 
 struct GeluTanh {
   static constexpr int kArity = 1;
@@ -50,10 +51,11 @@ struct GeluTanh {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    const T near = Clamp(x, T(kGeluLimit));
-    const T cubic = T(kGeluScale * kGeluCubic) * (near * near);
-    const T argument = near * (T(kGeluScale) + cubic);
-    return Gated(x, Sigmoid(argument).value);
+    const T y = Abs(x);
+    const T cubic = T(kGeluCubic) * (y * y);
+    const T decay = Exp2OfMinus(y * (T(kGeluScale) + cubic));
+    const T gate = Where(x < T(0), decay, T(1)) / (T(1) + decay);
+    return Gated(x, gate, kGeluLimit);
   }
 };
 
@@ -63,12 +65,17 @@ struct GeluTanhGrad {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
-    const T near = Clamp(x, T(kGeluLimit));
-    const T cubic = T(kGeluScale * kGeluCubic) * (near * near);
-    const T argument = near * (T(kGeluScale) + cubic);
-    const T argument_slope = T(kGeluScale) + T(3) * cubic;
-    const Logistic<T> logistic = Sigmoid(argument);
-    return gradient * (logistic.value + near * argument_slope * logistic.slope);
+    const T y = Abs(x);
+    const T cubic = T(kGeluCubic) * (y * y);
+    const T argument = y * (T(kGeluScale) + cubic);
+    const T slope = T(kGeluScale * kLn2) + T(3 * kLn2) * cubic;
+    const T decay = Exp2OfMinus(argument);
+    const T inverse = T(1) / (T(1) + decay);
+    const T rest = decay * inverse;
+    // The slope is 0 where the power is; infinity times 0 is to be 0.
+    const T rise = Where(argument > T(kExp2Limit<T>), T(0),
+                         (x * slope) * (rest * inverse));
+    return gradient * (Where(x < T(0), rest, inverse) + rise);
   }
 };
 

@@ -30,7 +30,7 @@ struct LishtGrad {
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
     const HyperbolicTangent<T> tangent = Tanh(x);
-    return gradient * (tangent.value + Gated(x, tangent.slope));
+    return gradient * (tangent.value + Sloped(x, tangent.slope, kExpLimit<T>));
   }
 };
 

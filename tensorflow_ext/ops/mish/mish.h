@@ -10,7 +10,8 @@
 
 namespace tensorflow_ext {
 
-// tanh(softplus(x)) and its derivative. No logarithm: with e = e^x they are
+// tanh(softplus(x)) = above / below and its derivative rise / below^2. No
+// logarithm: with e = e^x they are
 //
 //   (e^2 + 2e) / (e^2 + 2e + 2)   and   4e (e + 1) / (e^2 + 2e + 2)^2,
 //
@@ -18,19 +19,15 @@ namespace tensorflow_ext {
 // and below by w^2 and w^4.
 template <typename T>
 struct TanhOfSoftplus {
-  T value;
-  T slope;
+  T above, rise, below;
 };
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE TanhOfSoftplus<T> MishGate(T x) {
   const T w = ExpOfMinus(Abs(x));
-  const T square = w * w;
-  const T twice = w + w;
-  const T above = Where(x < T(0), square + twice, T(1) + twice);
-  const T below = above + Where(x < T(0), T(2), square + square);
-  const T rise = Where(x < T(0), w, square) * (w + T(1));
-  const T inverse = T(1) / below;
-  return {above * inverse, T(4) * rise * (inverse * inverse)};
+  const T twice = w + w, square = w * w, squares = square + square;
+  const T above = Where(x < T(0), square, T(1)) + twice;
+  const T rise = Where(x < T(0), twice, squares) * (twice + T(2));
+  return {above, rise, above + Where(x < T(0), T(2), squares)};
 }
 
 // x tanh(softplus(x)).
@@ -40,7 +37,8 @@ struct Mish {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    return Gated(x, MishGate(x).value);
+    const TanhOfSoftplus<T> gate = MishGate(x);
+    return Gated(x, gate.above / gate.below, kExpLimit<T>);
   }
 };
 
@@ -51,7 +49,9 @@ struct MishGrad {
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
     const TanhOfSoftplus<T> gate = MishGate(x);
-    return gradient * (gate.value + Gated(x, gate.slope));
+    const T inverse = T(1) / gate.below;
+    const T rise = Sloped(x, gate.rise, kExpLimit<T>);
+    return gradient * ((gate.above + rise * inverse) * inverse);
   }
 };
 

@@ -17,7 +17,7 @@ struct SwiGlu {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gate, T value) const {
-    return Gated(gate, Sigmoid(gate).value) * value;
+    return Gated(gate, Sigmoid(gate).value, kExpLimit<T>) * value;
   }
 };
 
@@ -30,8 +30,8 @@ struct SwiGluGrad {
   TENSORFLOW_EXT_HOST_DEVICE Pair<T> operator()(T gradient, T gate,
                                                 T value) const {
     const Logistic<T> logistic = Sigmoid(gate);
-    const T silu = Gated(gate, logistic.value);
-    const T slope = logistic.value + Gated(gate, logistic.slope);
+    const T silu = Gated(gate, logistic.value, kExpLimit<T>);
+    const T slope = logistic.value + Sloped(gate, logistic.slope, kExpLimit<T>);
     return {gradient * value * slope, gradient * silu};
   }
 };

@@ -69,6 +69,20 @@ inline absl::Status InferRois(
   return absl::OkStatus();
 }
 
+// In the shape function of an op that gives images: *data is the value of input
+// `index`, a data_shape, with the channels that `gradients` has.
+inline absl::Status InferDataShape(
+    tensorflow::shape_inference::InferenceContext* c, int index,
+    tensorflow::shape_inference::ShapeHandle gradients,
+    tensorflow::shape_inference::ShapeHandle* data) {
+  tensorflow::shape_inference::DimensionHandle channels;
+  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(index, data));
+  TF_RETURN_IF_ERROR(c->WithRank(*data, 4, data));
+  TF_RETURN_IF_ERROR(
+      c->Merge(c->Dim(*data, 3), c->Dim(gradients, 3), &channels));
+  return c->ReplaceDim(*data, 3, channels, data);
+}
+
 // The shape of pooled; an error if it has too many elements.
 inline absl::Status PooledShape(const RegionDims& dims,
                                 tensorflow::TensorShape* shape) {

@@ -131,9 +131,7 @@ template <typename Norm>
 absl::Status WidenParameter(tensorflow::OpKernelContext* context,
                             NumericType type, int64_t size,
                             tensorflow::Tensor* wide, const void** parameter) {
-  if (type != NumericType::kHalf && type != NumericType::kBfloat16) {
-    return absl::OkStatus();
-  }
+  if (!IsHalfType(type)) return absl::OkStatus();
   const absl::Status status =
       context->allocate_temp(tensorflow::DT_FLOAT, {size}, wide);
   if (!status.ok()) return status;

@@ -29,6 +29,11 @@ inline NumericType NumericTypeOf(tensorflow::DataType type) {
   }
 }
 
+// Whether kernels compute this type in float: their sums lie beside the output.
+inline bool IsHalfType(NumericType type) {
+  return type == NumericType::kHalf || type == NumericType::kBfloat16;
+}
+
 // The buffer of a dense tensor, null if it is empty.
 inline const void* Data(const tensorflow::Tensor& tensor) {
   return tensor.tensor_data().data();

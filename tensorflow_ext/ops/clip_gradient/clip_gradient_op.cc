@@ -9,6 +9,17 @@ namespace tensorflow_ext {
 
 using tensorflow::shape_inference::InferenceContext;
 
+namespace {
+
+// Of an op with limits, all of whose inputs have one shape.
+absl::Status ClippedShape(const char* op, InferenceContext* c) {
+  float min, max;
+  if (absl::Status s = GetRangeAttrs(c, op, &min, &max); !s.ok()) return s;
+  return SameShape(op, c, c->num_inputs());
+}
+
+}  // namespace
+
 REGISTER_OP("TfExt>ClipGradient")
     .Input("input: T")
     .Output("output: T")
@@ -16,9 +27,7 @@ REGISTER_OP("TfExt>ClipGradient")
     .Attr("min: float")
     .Attr("max: float")
     .SetShapeFn([](InferenceContext* c) {
-      float min, max;
-      c->set_output(0, c->input(0));
-      return GetRangeAttrs(c, "TfExt>ClipGradient", &min, &max);
+      return ClippedShape("TfExt>ClipGradient", c);
     })
     .Doc(R"doc(
 Identity whose gradient is clipped, element by element. The output shares the
@@ -39,9 +48,7 @@ REGISTER_OP("TfExt>Clip")
     .Attr("min: float")
     .Attr("max: float")
     .SetShapeFn([](InferenceContext* c) {
-      float min, max;
-      c->set_output(0, c->input(0));
-      return GetRangeAttrs(c, "TfExt>Clip", &min, &max);
+      return ClippedShape("TfExt>Clip", c);
     })
     .Doc(R"doc(
 Clips to [min, max], element by element. NaN stays NaN.
@@ -62,12 +69,7 @@ REGISTER_OP("TfExt>ClipGrad")
     .Attr("min: float")
     .Attr("max: float")
     .SetShapeFn([](InferenceContext* c) {
-      constexpr char kOp[] = "TfExt>ClipGrad";
-      float min, max;
-      if (absl::Status s = GetRangeAttrs(c, kOp, &min, &max); !s.ok()) {
-        return s;
-      }
-      return SameShape(kOp, c);
+      return ClippedShape("TfExt>ClipGrad", c);
     })
     .Doc(R"doc(
 Gradient of Clip: gradients where min <= x <= max, else 0, also where x is NaN.

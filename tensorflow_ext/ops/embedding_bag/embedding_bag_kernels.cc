@@ -37,7 +37,15 @@ class BagOp : public OpKernel {
   }
 
  protected:
+  absl::Status ReadDims(const Tensor& indices, const Tensor& params,
+                        EmbeddingBagDims* dims) const {
+    dims->mean = mean_;
+    return ReadTable(type_string(), indices.shape(), params.shape(), dims);
+  }
+
   const NumericType type_, index_type_;
+
+ private:
   bool mean_ = false;
 };
 
@@ -51,9 +59,7 @@ class EmbeddingBagOp : public BagOp {
     const Tensor& params = context->input(1);
     const Tensor& weights = context->input(2);
     EmbeddingBagDims dims{};
-    dims.mean = mean_;
-    OP_REQUIRES_OK(context, ReadTable(type_string(), indices.shape(),
-                                      params.shape(), &dims));
+    OP_REQUIRES_OK(context, ReadDims(indices, params, &dims));
     OP_REQUIRES_OK(
         context, CheckWeights(type_string(), weights.shape(), indices.shape()));
     TensorShape shape;
@@ -81,9 +87,7 @@ class EmbeddingBagParamsGradOp : public BagOp {
     const Tensor& params = context->input(2);
     const Tensor& weights = context->input(3);
     EmbeddingBagDims dims{};
-    dims.mean = mean_;
-    OP_REQUIRES_OK(context, ReadTable(type_string(), indices.shape(),
-                                      params.shape(), &dims));
+    OP_REQUIRES_OK(context, ReadDims(indices, params, &dims));
     OP_REQUIRES_OK(
         context, CheckWeights(type_string(), weights.shape(), indices.shape()));
     OP_REQUIRES_OK(context,
@@ -111,9 +115,7 @@ class EmbeddingBagWeightsGradOp : public BagOp {
     const Tensor& indices = context->input(1);
     const Tensor& params = context->input(2);
     EmbeddingBagDims dims{};
-    dims.mean = mean_;
-    OP_REQUIRES_OK(context, ReadTable(type_string(), indices.shape(),
-                                      params.shape(), &dims));
+    OP_REQUIRES_OK(context, ReadDims(indices, params, &dims));
     OP_REQUIRES_OK(context,
                    CheckBagGradients(type_string(), gradients.shape(), dims));
     Tensor* backprops = nullptr;
@@ -162,19 +164,23 @@ absl::Status ForBags(OpKernelContext* context, const OpKernel& op,
              : absl::OkStatus();
 }
 
+// Of a bag that is summed, or whose rows are multiplied, in cycles.
+int64_t BagCost(const EmbeddingBagDims& dims) {
+  return (dims.bag_size + 1) * (dims.width / 4 + 16);
+}
+
 class EmbeddingBagCpuOp final : public EmbeddingBagOp {
   using EmbeddingBagOp::EmbeddingBagOp;
 
   void Launch(OpKernelContext* context, const EmbeddingBagDims& dims,
               const void* indices, const void* params, const void* weights,
               void* output) override {
-    const int64_t cost = (dims.bag_size + 1) * (dims.width / 4 + 16);
-    OP_REQUIRES_OK(context, ForBags(context, *this, index_type_, dims, indices,
-                                    cost, [&](int64_t begin, int64_t end) {
-                                      EmbeddingBagCpu(type_, index_type_, dims,
-                                                      indices, params, weights,
-                                                      output, begin, end);
-                                    }));
+    OP_REQUIRES_OK(
+        context, ForBags(context, *this, index_type_, dims, indices,
+                         BagCost(dims), [&](int64_t begin, int64_t end) {
+                           EmbeddingBagCpu(type_, index_type_, dims, indices,
+                                           params, weights, output, begin, end);
+                         }));
   }
 };
 
@@ -184,14 +190,13 @@ class EmbeddingBagWeightsGradCpuOp final : public EmbeddingBagWeightsGradOp {
   void Launch(OpKernelContext* context, const EmbeddingBagDims& dims,
               const void* gradients, const void* indices, const void* params,
               void* backprops) override {
-    const int64_t cost = (dims.bag_size + 1) * (dims.width / 4 + 16);
-    OP_REQUIRES_OK(context, ForBags(context, *this, index_type_, dims, indices,
-                                    cost, [&](int64_t begin, int64_t end) {
-                                      EmbeddingBagWeightsGradCpu(
-                                          type_, index_type_, dims, gradients,
-                                          indices, params, backprops, begin,
-                                          end);
-                                    }));
+    OP_REQUIRES_OK(context,
+                   ForBags(context, *this, index_type_, dims, indices,
+                           BagCost(dims), [&](int64_t begin, int64_t end) {
+                             EmbeddingBagWeightsGradCpu(
+                                 type_, index_type_, dims, gradients, indices,
+                                 params, backprops, begin, end);
+                           }));
   }
 };
 
@@ -270,14 +275,13 @@ class EmbeddingBagParamsGradGpuOp final : public EmbeddingBagParamsGradOp {
   void Launch(OpKernelContext* context, const EmbeddingBagDims& dims,
               const void* gradients, const void* indices, const void* weights,
               void* backprops) override {
-    const bool apart =
-        type_ == NumericType::kHalf || type_ == NumericType::kBfloat16;
     Tensor sums;
-    OP_REQUIRES_OK(context, context->allocate_temp(
-                                tensorflow::DT_FLOAT,
-                                apart ? TensorShape({dims.rows, dims.width})
-                                      : TensorShape({0}),
-                                &sums));
+    OP_REQUIRES_OK(context,
+                   context->allocate_temp(
+                       tensorflow::DT_FLOAT,
+                       IsHalfType(type_) ? TensorShape({dims.rows, dims.width})
+                                         : TensorShape({0}),
+                       &sums));
     const int error = LaunchEmbeddingBagParamsGrad(
         type_, index_type_, dims, tensorflow::OpDeterminismRequired(),
         gradients, indices, weights, static_cast<float*>(Data(&sums)),

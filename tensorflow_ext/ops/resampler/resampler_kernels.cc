@@ -46,10 +46,8 @@ struct CpuDevice {
 // Float sums beside an output whose type needs them.
 absl::Status AllocateSums(OpKernelContext* context, NumericType type,
                           const Tensor& output, Tensor* sums) {
-  const bool apart =
-      type == NumericType::kHalf || type == NumericType::kBfloat16;
-  return context->allocate_temp(tensorflow::DT_FLOAT,
-                                TensorShape({apart ? output.NumElements() : 0}),
+  const int64_t size = IsHalfType(type) ? output.NumElements() : 0;
+  return context->allocate_temp(tensorflow::DT_FLOAT, TensorShape({size}),
                                 sums);
 }
 

@@ -53,11 +53,6 @@ class RoiAlignBase : public OpKernel {
                                   scratch);
   }
 
-  // Whether sums are made beside the output, in float.
-  bool SumsApart() const {
-    return type_ == NumericType::kHalf || type_ == NumericType::kBfloat16;
-  }
-
   // Reads `rois` and lays down the weights, on the CPU.
   absl::Status Prepare(OpKernelContext* context, const RegionDims& dims,
                        const void* rois, Tensor* scratch) const {
@@ -159,7 +154,8 @@ class RoiAlignGradOp : public RoiAlignBase {
   absl::Status AllocateSums(OpKernelContext* context, int64_t size,
                             Tensor* sums) const {
     return context->allocate_temp(tensorflow::DT_FLOAT,
-                                  TensorShape({SumsApart() ? size : 0}), sums);
+                                  TensorShape({IsHalfType(type_) ? size : 0}),
+                                  sums);
   }
 };
 

@@ -34,18 +34,14 @@ absl::Status RoiAlignGradShape(InferenceContext* c) {
   RoiAlignAttributes attributes;
   TF_RETURN_IF_ERROR(attributes.Read(c, kOp));
   ShapeHandle gradients, data;
-  DimensionHandle num_rois, channels;
+  DimensionHandle num_rois;
   TF_RETURN_IF_ERROR(InferRois(c, kOp, 1, &num_rois));
   TF_RETURN_IF_ERROR(InferShapeOf(
       c, kOp, "gradients", 0, "RoiAlign's pooled",
       c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
                     c->MakeDim(attributes.pooled_width), c->UnknownDim()}),
       &gradients));
-  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(2, &data));
-  TF_RETURN_IF_ERROR(c->WithRank(data, 4, &data));
-  TF_RETURN_IF_ERROR(
-      c->Merge(c->Dim(data, 3), c->Dim(gradients, 3), &channels));
-  TF_RETURN_IF_ERROR(c->ReplaceDim(data, 3, channels, &data));
+  TF_RETURN_IF_ERROR(InferDataShape(c, 2, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }

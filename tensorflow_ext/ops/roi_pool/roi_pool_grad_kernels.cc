@@ -89,8 +89,7 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
     // parts than the threads need cost time.
     const int64_t parts = PartsOfAnImage(context, dims);
     const int64_t cost = (dims.image_size() + 4 * dims.pooled_size()) / parts;
-    const bool apart =
-        type_ == NumericType::kHalf || type_ == NumericType::kBfloat16;
+    const bool apart = IsHalfType(type_);
     Parallel(
         context, dims.images * parts, cost, [&](int64_t first, int64_t last) {
           std::unique_ptr<float[]> sums;
@@ -209,8 +208,7 @@ class RoiPoolGradGpuOp final : public RoiPoolGradOp {
               const void* gradients, const void* rois, const int32_t* argmax,
               void* backprops) override {
     const bool ordered = tensorflow::OpDeterminismRequired();
-    const bool apart =
-        type_ == NumericType::kHalf || type_ == NumericType::kBfloat16;
+    const bool apart = IsHalfType(type_);
     static_assert(sizeof(ElementRange) == 2 * sizeof(int32_t));
     const int64_t ranges = dims.rois * (1 + dims.pooled_height);
     const int64_t sums = dims.images * dims.image_size();

@@ -31,16 +31,12 @@ absl::Status RoiPoolShape(InferenceContext* c) {
 
 absl::Status RoiPoolGradShape(InferenceContext* c) {
   ShapeHandle gradients, data;
-  DimensionHandle num_rois, channels;
+  DimensionHandle num_rois;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &gradients));
   TF_RETURN_IF_ERROR(c->Merge(gradients, c->input(2), &gradients));
   TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPoolGrad", 1, &num_rois));
   TF_RETURN_IF_ERROR(c->Merge(c->Dim(gradients, 0), num_rois, &num_rois));
-  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(3, &data));
-  TF_RETURN_IF_ERROR(c->WithRank(data, 4, &data));
-  TF_RETURN_IF_ERROR(
-      c->Merge(c->Dim(data, 3), c->Dim(gradients, 3), &channels));
-  TF_RETURN_IF_ERROR(c->ReplaceDim(data, 3, channels, &data));
+  TF_RETURN_IF_ERROR(InferDataShape(c, 3, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }

@@ -10,6 +10,17 @@ namespace tensorflow_ext {
 
 using tensorflow::shape_inference::InferenceContext;
 
+namespace {
+
+// Of an op with bounds, all of whose inputs have one shape.
+absl::Status BoundedShape(const char* op, InferenceContext* c) {
+  float lower, upper;
+  if (absl::Status s = GetBounds(c, op, &lower, &upper); !s.ok()) return s;
+  return SameShape(op, c, c->num_inputs());
+}
+
+}  // namespace
+
 REGISTER_OP("TfExt>Tanhshrink")
     .Input("x: T")
     .Output("y: T")
@@ -54,9 +65,7 @@ REGISTER_OP("TfExt>Hardshrink")
     .Attr("lower: float = -0.5")
     .Attr("upper: float = 0.5")
     .SetShapeFn([](InferenceContext* c) {
-      float lower, upper;
-      c->set_output(0, c->input(0));
-      return GetBounds(c, "TfExt>Hardshrink", &lower, &upper);
+      return BoundedShape("TfExt>Hardshrink", c);
     })
     .Doc(R"doc(
 Hard shrinkage: x where x < lower or x > upper, else 0, element by element. NaN
@@ -83,12 +92,7 @@ REGISTER_OP("TfExt>HardshrinkGrad")
     .Attr("lower: float = -0.5")
     .Attr("upper: float = 0.5")
     .SetShapeFn([](InferenceContext* c) {
-      constexpr char kOp[] = "TfExt>HardshrinkGrad";
-      float lower, upper;
-      if (absl::Status s = GetBounds(c, kOp, &lower, &upper); !s.ok()) {
-        return s;
-      }
-      return SameShape(kOp, c);
+      return BoundedShape("TfExt>HardshrinkGrad", c);
     })
     .Doc(R"doc(
 Gradient of Hardshrink: gradients where x is outside [lower, upper] or NaN, else 0.
@@ -110,9 +114,7 @@ REGISTER_OP("TfExt>Softshrink")
     .Attr("lower: float = -0.5")
     .Attr("upper: float = 0.5")
     .SetShapeFn([](InferenceContext* c) {
-      float lower, upper;
-      c->set_output(0, c->input(0));
-      return GetBounds(c, "TfExt>Softshrink", &lower, &upper);
+      return BoundedShape("TfExt>Softshrink", c);
     })
     .Doc(R"doc(
 Soft shrinkage: x - lower where x < lower, x - upper where x > upper, else 0,
@@ -140,12 +142,7 @@ REGISTER_OP("TfExt>SoftshrinkGrad")
     .Attr("lower: float = -0.5")
     .Attr("upper: float = 0.5")
     .SetShapeFn([](InferenceContext* c) {
-      constexpr char kOp[] = "TfExt>SoftshrinkGrad";
-      float lower, upper;
-      if (absl::Status s = GetBounds(c, kOp, &lower, &upper); !s.ok()) {
-        return s;
-      }
-      return SameShape(kOp, c);
+      return BoundedShape("TfExt>SoftshrinkGrad", c);
     })
     .Doc(R"doc(
 Gradient of Softshrink: gradients where x is outside [lower, upper] or NaN, else 0.

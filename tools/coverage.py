@@ -21,6 +21,10 @@ from rich.table import Table
 from tensorflow.python.framework import ops as python_ops
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests" / "gradients"))
+
+from covered_ops import ONLY_IN_PYTHON  # noqa: E402
+
 PROBE = ROOT / "tools" / "coverage_probe.py"
 COLUMNS = {
     "python": "Python",
@@ -51,6 +55,11 @@ class Row:
     def is_missing(self) -> bool:
         """Python has a gradient, and C and C++ have neither one nor "none"."""
         return self.python and not self.extended and not self.declared_none
+
+    @property
+    def reason(self) -> str:
+        """Why it is missing."""
+        return ONLY_IN_PYTHON.get(self.op, "") if self.is_missing else ""
 
 
 def python_gradients() -> set[str]:
@@ -140,11 +149,13 @@ def print_totals(console: Console, rows: Sequence[Row]) -> None:
     for name, heading in COLUMNS.items():
         table.add_row(heading, str(stock_totals[name]), str(own_totals[name]))
     console.print(table)
-    missing = [row.op for row in stock if row.is_missing]
-    console.print(
-        f"{len(missing)} ops have a gradient in Python and none in C and C++"
-        + (": " + ", ".join(missing) if missing else "")
-    )
+    missing = [row for row in stock if row.is_missing]
+    table = Table(title=f"{len(missing)} with a gradient in Python, none in C and C++")
+    table.add_column("op")
+    table.add_column("why")
+    for row in missing:
+        table.add_row(row.op, row.reason)
+    console.print(table)
 
 
 PAGE = string.Template("""<!doctype html>
@@ -158,6 +169,7 @@ PAGE = string.Template("""<!doctype html>
   th:first-child, td:first-child { text-align: left; font-family: monospace;
                                    overflow-wrap: anywhere; }
   thead th { position: sticky; top: 0; background: #f6f6f6; }
+  .why { font-size: .85em; text-align: left; }
   .yes { color: #0a7d32; } .no { color: #bbb; }
   input { font: inherit; padding: .4rem .6rem; width: 20rem; margin: 1rem 1rem 1rem 0; }
 </style></head><body>
@@ -167,8 +179,8 @@ graph once more.</p>
 <input id="search" type="search" placeholder="Search an op" autofocus>
 <label><input id="gaps" type="checkbox" style="width:auto"> only those that Python has
 and C and C++ have not</label>
-<table><thead><tr><th>op</th>$headings</tr>
-<tr><th>total of $count</th>$totals</tr></thead>
+<table><thead><tr><th>op</th>$headings<th>why not</th></tr>
+<tr><th>total of $count</th>$totals<th></th></tr></thead>
 <tbody>
 $rows
 </tbody></table>
@@ -202,7 +214,8 @@ def page(rows: Sequence[Row]) -> str:
 
     lines = [
         f"<tr{' data-gap=1' if row.is_missing else ''}>"
-        f"<td>{html.escape(row.op)}</td>{cells(row)}</tr>"
+        f"<td>{html.escape(row.op)}</td>{cells(row)}"
+        f'<td class="why">{html.escape(row.reason)}</td></tr>'
         for row in rows
     ]
     return PAGE.substitute(

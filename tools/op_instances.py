@@ -67,6 +67,7 @@ _OF_KIND = {
     "list(float)": [1.0],
     "list(func)": [attr_value_pb2.NameAttrList(name=_FORMULA)] * 2,
     "list(int)": [1, 1],
+    "list(shape)": [tensor_shape_pb2.TensorShapeProto(unknown_rank=True)] * 2,
     "shape": tensor_shape_pb2.TensorShapeProto(unknown_rank=True),
     "string": b"x",
 }
@@ -120,7 +121,7 @@ def _choices(op: str, attribute: op_def_pb2.OpDef.AttrDef) -> list:
 def _set(node: node_def_pb2.NodeDef, name: str, kind: str, value: object) -> None:
     target = node.attr[name]
     fields = {"type": "type", "int": "i", "float": "f", "string": "s", "bool": "b"}
-    fields["func"] = "func"
+    fields |= {"func": "func", "shape": "shape"}
     if kind.startswith("list("):
         getattr(target.list, fields[kind[5:-1]]).extend(value)
     elif kind in ("shape", "func"):

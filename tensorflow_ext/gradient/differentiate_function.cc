@@ -179,7 +179,7 @@ DataTypeVector UpstreamTypes(const Operation& op,
                              const std::vector<Output>& upstream) {
   DataTypeVector types(upstream.size(), DT_INVALID);
   for (size_t i = 0; i < upstream.size(); ++i) {
-    if (IsDifferentiable(op.output_type(i)) &&
+    if (IsDifferentiable(tensorflow::BaseType(op.output_type(i))) &&
         !IsMissing(upstream[i], op.output(i))) {
       types[i] = upstream[i].type();
     }

@@ -94,10 +94,11 @@ struct OfOp {
 };
 // A shape of unknown rank.
 struct AnyShape {};
-using AttrVariant = std::variant<bool, int64_t, float, std::string, DataType,
-                                 std::vector<int64_t>, std::vector<float>,
-                                 std::vector<std::string>,
-                                 std::vector<DataType>, OfOp, AnyShape>;
+using AttrVariant =
+    std::variant<bool, int64_t, float, std::string, DataType,
+                 std::vector<int64_t>, std::vector<float>,
+                 std::vector<std::string>, std::vector<DataType>, OfOp,
+                 AnyShape, std::vector<AnyShape>>;
 struct Attribute {
   Attribute(const char* attr_name, bool v) : name(attr_name), value(v) {}
   Attribute(const char* attr_name, int v)

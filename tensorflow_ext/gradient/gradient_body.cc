@@ -10,6 +10,7 @@
 #include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow_ext/gradient/loops.h"
 #include "tensorflow_ext/gradient/plan.h"
 #include "tensorflow_ext/gradient/rerun.h"
 
@@ -181,6 +182,7 @@ absl::Status GradientBody::Call(const std::string& gradient) {
 absl::Status GradientBody::Differentiate() {
   std::vector<Node*> ends;
   for (const Output& y : ys_) ends.push_back(y.node());
+  TF_RETURN_IF_ERROR(CheckNoLoops(graph_, {ends.begin(), ends.end()}));
   const NodeSet reached = LeadingTo(ends, /*follow_controls=*/false);
   std::vector<Output> xs;
   std::vector<int> indices;

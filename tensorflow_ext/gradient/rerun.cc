@@ -50,21 +50,28 @@ std::vector<std::string> CalledFunctions(
   return names;
 }
 
-// Finds what has a state that another run would change or see changed.
+// A node with a state that another run would change or see changed.
+struct Found {
+  NodeDef node;
+  std::string function;  // that it is in, or empty for the graph itself
+};
+
+// Finds them.
 class StateFinder {
  public:
   explicit StateFinder(const FunctionLibraryDefinition& library)
       : library_(library) {}
 
-  // The node that has it: `node` or one of a function that it calls.
-  std::optional<NodeDef> In(const NodeDef& node) {
+  // `node`, which `function` holds, or one of a function that it calls.
+  std::optional<Found> In(const NodeDef& node,
+                          const std::string& function = "") {
     const std::vector<std::string> functions = CalledFunctions(node, library_);
-    for (const std::string& function : functions) {
-      if (!seen_.insert(function).second) continue;
-      const auto record = library_.FindRecord(function);
+    for (const std::string& called : functions) {
+      if (!seen_.insert(called).second) continue;
+      const auto record = library_.FindRecord(called);
       if (!record) continue;
       for (const NodeDef& inner : record->fdef().node_def()) {
-        if (auto found = In(inner)) return found;
+        if (auto found = In(inner, called)) return found;
       }
     }
     if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op())) {
@@ -75,7 +82,7 @@ class StateFinder {
         !op_def->is_stateful()) {
       return std::nullopt;
     }
-    return node;
+    return Found{node, function};
   }
 
  private:
@@ -104,10 +111,14 @@ std::set<std::string> Resources(const Node& node) {
   return names;
 }
 
-absl::Status Refuse(const NodeDef& node, absl::string_view why) {
-  return absl::UnimplementedError(
-      absl::StrCat("The gradient runs the function again, but node '",
-                   node.name(), "' of op ", node.op(), " ", why));
+absl::Status Refuse(const Found& found, absl::string_view why) {
+  const std::string where =
+      found.function.empty()
+          ? ""
+          : absl::StrCat(" in function '", found.function, "'");
+  return absl::UnimplementedError(absl::StrCat(
+      "The gradient runs the function again, but node '", found.node.name(),
+      "' of op ", found.node.op(), where, " ", why));
 }
 
 }  // namespace
@@ -122,7 +133,8 @@ absl::Status CheckRunsAgain(const Graph& graph,
     if (auto found = StateFinder(graph.flib_def()).In(node->def())) {
       return Refuse(*found,
                     "need not give the same value twice; take a stateless op, "
-                    "or hand its value in as an argument");
+                    "such as StatelessRandomNormalV2 for RandomStandardNormal, "
+                    "or make its value outside and hand it in as an argument");
     }
     read.merge(Resources(*node));
   }

@@ -45,20 +45,6 @@ void CheckNumericsV2Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsV2Grad);
 
-// Identities with a side effect on the value that is not one on the gradient.
-void WatchedIdentityGrad(Gradient& g) { g.Return({g.Upstream()}); }
-REGISTER_GRADIENT("DebugGradientIdentity", WatchedIdentityGrad);
-REGISTER_GRADIENT("DebugIdentityV2", WatchedIdentityGrad);
-
-// The gradient is sharded as the value is. XLA reads the private attribute.
-void XlaShardingGrad(Gradient& g) {
-  g.Return({Call("XlaSharding", {g.Upstream()},
-                 {{"sharding", OfOp{"sharding"}},
-                  {"unspecified_dims", OfOp{"unspecified_dims"}},
-                  {"_XlaSharding", g.Attr<std::string>("sharding")}})});
-}
-REGISTER_GRADIENT("XlaSharding", XlaShardingGrad);
-
 // The op is there to make this an error.
 void PreventGradientGrad(Gradient& g) {
   g.Unimplemented(absl::StrCat("the graph forbids to differentiate here: ",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that select or pool elements along the last axis by their order.
+// Ops that select or pool elements along an axis by their order.
 
 #include "tensorflow_ext/gradient/formula.h"
 #include "tensorflow_ext/gradient/formula_ops.h"
@@ -31,6 +31,30 @@ void TopKGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TopK", TopKGrad);
 REGISTER_GRADIENT("TopKV2", TopKGrad);
+
+// Alike, along any axis: the tensor as a cube whose middle axis that one is.
+// Places outside, with which XLA fills up, are for ScatterNd to drop.
+void ApproxTopKGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream(0);
+  const Value zero = g.Int(0), one = g.Int(1);
+  const int64_t axis = g.Attr<int64_t>("reduction_dimension");
+  const auto cube = [&](Value shape) {
+    const Value inner =
+        axis == -1 ? one : Prod(SliceVector(shape, axis + 1, kToTheEnd), zero);
+    return Pack(
+        {Prod(SliceVector(shape, 0, axis), zero), Element(shape, axis), inner});
+  };
+  const Value shape = Shape(x), taken = cube(Shape(dy));
+  const Value outer = Range(zero, Element(taken, 0), one);
+  const Value inner = Range(zero, Element(taken, 2), one);
+  const Value places =
+      Pack({BroadcastTo(Reshape(outer, g.Ints({-1, 1, 1})), taken),
+            Reshape(g.Output(1), taken), BroadcastTo(inner, taken)},
+           -1);
+  const Value dx = ScatterNd(places, Reshape(dy, taken), cube(shape));
+  g.Return({Reshape(dx, shape)});
+}
+REGISTER_GRADIENT("ApproxTopK", ApproxTopKGrad);
 
 // Equal elements share the gradient, as Python's _NthElementGrad.
 void NthElementGrad(Gradient& g) {

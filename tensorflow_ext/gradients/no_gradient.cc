@@ -57,11 +57,18 @@ constexpr const char* kOps[] = {
     "LookupTableFindV2",
     "LookupTableSize",
     "LookupTableSizeV2",
-    // Handles and shapes.
+    // Handles, shapes, conditions.
+    "LoopCond",
     "SparseMatrixZeros",
+    "TensorArray",
+    "TensorArrayGrad",
+    "TensorArrayGradV2",
     "TensorArrayGradV3",
     "TensorArrayGradWithShape",
+    "TensorArraySize",
+    "TensorArraySizeV2",
     "TensorArraySizeV3",
+    "TensorArrayV2",
     "TensorArrayV3",
     "Timestamp",
 };

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of tensors behind a resource handle. The gradient of an array is
-// another one, which TensorArrayGradV3 makes or, under the same `source`,
-// finds: reading an element adds to it, and writing an element reads what was
-// added. As in TensorFlow's Python gradients (tensor_array_grad.py) the flow, a
-// number that means nothing, keeps these in order.
+// Arrays of tensors behind a handle, a resource or, before version 3, a string.
+// The gradient of an array is another one, which TensorArrayGrad makes or,
+// under the same `source`, finds: reading an element adds to it, and writing an
+// element reads what was added. As in TensorFlow's Python gradients
+// (tensor_array_grad.py) the flow, a number that means nothing, keeps these in
+// order.
 //
 // So `source` is the call of AddSymbolicGradients: all its gradients share one
-// array, and no two calls do. Its scope's name tells.
+// array, and no two calls do. Its scope's name tells. TensorArrayGrad refuses
+// arrays that it made itself; so the gradient of a gradient is one more
+// gradient of the first array, and its source says of which.
+//
+// The kernels set limits to the second order, and to the first within a graph
+// that grows. An element of a gradient's array can be read once, so one of the
+// first array may be, too. An element that nothing was added to is zeros of the
+// shape that the first array had there when its gradient was made, or of its
+// attribute element_shape. The kernels say so. And they abort the process where
+// a gradient's array is concatenated unless TensorArraySplit wrote the first.
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -35,7 +46,7 @@ using tensorflow::Operation;
 using tensorflow::Output;
 using tensorflow::Scope;
 
-constexpr char kGradOp[] = "TensorArrayGradV3";
+constexpr char kSplit[] = "TensorArraySplit";
 
 // What an op does, and which of its inputs and outputs take part.
 struct Access {
@@ -47,16 +58,24 @@ struct Access {
   int lengths_output;  // output that says which elements, or -1
 };
 
-const Access& AccessOf(const std::string& op) {
-  static const auto* accesses = new std::map<std::string, Access>{
-      {"TensorArrayConcatV3", {"TensorArraySplitV3", 1, -1, -1, 1}},
-      {"TensorArrayGatherV3", {"TensorArrayScatterV3", 2, -1, 1, -1}},
-      {"TensorArrayReadV3", {"TensorArrayWriteV3", 2, -1, 1, -1}},
-      {"TensorArrayScatterV3", {"TensorArrayGatherV3", 3, 2, 1, -1}},
-      {"TensorArraySplitV3", {"TensorArrayConcatV3", 3, 1, -1, -1}},
-      {"TensorArrayWriteV3", {"TensorArrayReadV3", 3, 2, 1, -1}},
+// Without the suffix of the version, which all ops on one array share.
+const Access& AccessOf(absl::string_view op) {
+  static const auto* accesses = new std::map<absl::string_view, Access>{
+      {"TensorArrayConcat", {"TensorArraySplit", 1, -1, -1, 1}},
+      {"TensorArrayGather", {"TensorArrayScatter", 2, -1, 1, -1}},
+      {"TensorArrayRead", {"TensorArrayWrite", 2, -1, 1, -1}},
+      {"TensorArrayScatter", {"TensorArrayGather", 3, 2, 1, -1}},
+      {"TensorArraySplit", {"TensorArrayConcat", 3, 1, -1, -1}},
+      {"TensorArrayWrite", {"TensorArrayRead", 3, 2, 1, -1}},
   };
   return accesses->at(op);
+}
+
+absl::string_view Version(absl::string_view op) {
+  for (absl::string_view version : {"V2", "V3"}) {
+    if (absl::EndsWith(op, version)) return version;
+  }
+  return "";
 }
 
 NodeBuilder& AddInput(NodeBuilder& builder, const Output& tensor) {
@@ -68,7 +87,10 @@ class AccessGradient {
  public:
   AccessGradient(const Scope& scope, const Operation& op)
       : op_(op),
-        access_(AccessOf(op.node()->type_string())),
+        version_(Version(op.node()->type_string())),
+        access_(
+            AccessOf(absl::StripSuffix(op.node()->type_string(), version_))),
+        grad_op_(absl::StrCat("TensorArrayGrad", version_)),
         nodes_(scope, op) {}
 
   absl::Status Run(const Output& upstream, std::vector<Output>* gradients) {
@@ -82,7 +104,8 @@ class AccessGradient {
     }
     TF_ASSIGN_OR_RETURN(Node * array, GradientArray(flow));
     TF_ASSIGN_OR_RETURN(flow, After(flow, array));
-    NodeBuilder builder = nodes_.New(access_.adjoint, access_.adjoint);
+    const std::string adjoint = absl::StrCat(access_.adjoint, version_);
+    NodeBuilder builder = nodes_.New(adjoint, adjoint);
     builder.Input(array, 0);
     const bool value_first = access_.place < 0;
     if (!writes && value_first) AddInput(builder, upstream);
@@ -109,32 +132,62 @@ class AccessGradient {
     return Output(identity, 0);
   }
 
+  // The handle that `node` takes, where it is made.
+  static absl::StatusOr<const Edge*> Handle(const Node* node) {
+    const Edge* edge = nullptr;
+    do {
+      TF_RETURN_IF_ERROR(node->input_edge(0, &edge));
+      node = edge->src();
+    } while (node->type_string() == "Identity");
+    return edge;
+  }
+
+  // Whether TensorArraySplit writes to the array.
+  bool WasSplit(const Edge* handle) const {
+    const std::string split = absl::StrCat(kSplit, version_);
+    std::vector<const Node*> holders = {handle->src()};
+    while (!holders.empty()) {
+      const Node* holder = holders.back();
+      holders.pop_back();
+      for (const Edge* edge : holder->out_edges()) {
+        if (edge->dst()->type_string() == split) return true;
+        if (edge->dst()->type_string() == "Identity") {
+          holders.push_back(edge->dst());
+        }
+      }
+    }
+    return false;
+  }
+
   // The handle of the gradient's array.
   absl::StatusOr<Node*> GradientArray(const Output& flow) {
-    const Output handle = op_.input(0);
-    const Node* origin = handle.node();
-    while (origin->type_string() == "Identity") {
-      const Edge* edge = nullptr;
-      TF_RETURN_IF_ERROR(origin->input_edge(0, &edge));
-      origin = edge->src();
+    TF_ASSIGN_OR_RETURN(const Edge* handle, Handle(op_.node()));
+    std::string of;  // the sources of the gradients that this is one of
+    while (handle->src()->type_string() == grad_op_) {
+      absl::StrAppend(&of, " of ", handle->src()->attrs().Find("source")->s());
+      TF_ASSIGN_OR_RETURN(handle, Handle(handle->src()));
     }
-    if (origin->IsArg()) {
+    if (!of.empty() && absl::StartsWith(op_.node()->type_string(), kSplit) &&
+        !WasSplit(handle)) {
+      return absl::UnimplementedError(
+          "TensorFlow's kernel can concatenate the gradient's gradient of an "
+          "array only if TensorArraySplit wrote it; use TensorArrayGather for "
+          "TensorArrayConcat, or TensorList ops, which tf.TensorArray of "
+          "TensorFlow 2 does");
+    }
+    if (handle->src()->IsArg()) {
       return absl::UnimplementedError(
           "the handle is an argument of a function, so other gradients of its "
           "array are made elsewhere; make the array in the function, or use "
           "TensorList ops, which tf.TensorArray of TensorFlow 2 does");
     }
-    if (origin->type_string() == kGradOp) {
-      return absl::UnimplementedError(
-          "TensorFlow has no array for the gradient of a gradient's array; use "
-          "TensorList ops, which tf.TensorArray of TensorFlow 2 does");
-    }
-    NodeBuilder builder = nodes_.New(kGradOp, kGradOp);
-    AddInput(AddInput(builder, handle), flow);
+    NodeBuilder builder = nodes_.New(grad_op_, grad_op_);
+    builder.Input(handle->src(), handle->src_output());
+    AddInput(builder, flow);
     // Unique in the scope, so this is the scope's name unless the op has had a
     // gradient in it before.
     absl::string_view scope_name = builder.node_name();
-    if (!absl::ConsumeSuffix(&scope_name, kGradOp)) {
+    if (!absl::ConsumeSuffix(&scope_name, grad_op_)) {
       return absl::InvalidArgumentError(
           "it has a gradient in this scope already, and both would add to one "
           "array; give every call of AddSymbolicGradients a scope of its own, "
@@ -142,12 +195,14 @@ class AccessGradient {
     }
     absl::ConsumeSuffix(&scope_name, "_grad/");
     absl::ConsumeSuffix(&scope_name, op_.node()->name());
-    builder.Attr("source", absl::StrCat("gradient:", scope_name));
+    builder.Attr("source", absl::StrCat("gradient:", scope_name, of));
     return nodes_.Add(builder);
   }
 
   const Operation& op_;
+  const absl::string_view version_;
   const Access& access_;
+  const std::string grad_op_;
   GradientNodes nodes_;
 };
 
@@ -160,14 +215,16 @@ absl::Status AccessGrad(const Scope& scope, const Operation& op,
   return gradient.nodes().Explain(status);
 }
 
-[[maybe_unused]] const bool registered[] = {
-    RegisterClientGradient("TensorArrayConcatV3", AccessGrad),
-    RegisterClientGradient("TensorArrayGatherV3", AccessGrad),
-    RegisterClientGradient("TensorArrayReadV3", AccessGrad),
-    RegisterClientGradient("TensorArrayScatterV3", AccessGrad),
-    RegisterClientGradient("TensorArraySplitV3", AccessGrad),
-    RegisterClientGradient("TensorArrayWriteV3", AccessGrad),
-};
+[[maybe_unused]] const bool registered = [] {
+  for (const char* version : {"", "V2", "V3"}) {
+    for (const char* access :
+         {"Concat", "Gather", "Read", "Scatter", "Split", "Write"}) {
+      RegisterClientGradient(
+          absl::StrCat("TensorArray", access, version).c_str(), AccessGrad);
+    }
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace tensorflow_ext

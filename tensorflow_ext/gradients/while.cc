@@ -8,7 +8,6 @@
 // chapter 3, with the lists for a tape. Both are loops of the same kind, so
 // they have a gradient in turn.
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +28,7 @@
 #include "tensorflow_ext/gradient/differentiate_function.h"
 #include "tensorflow_ext/gradient/function_builder.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
+#include "tensorflow_ext/gradient/loop_bound.h"
 #include "tensorflow_ext/gradient/rerun.h"
 
 namespace tensorflow_ext {
@@ -50,24 +50,6 @@ using tensorflow::Operation;
 using tensorflow::Output;
 using tensorflow::Scope;
 using tensorflow::Tensor;
-
-// Whether result `i` of the function is its argument `i` unchanged.
-bool HandsOn(const FunctionDef& function, int i) {
-  const std::string& argument = function.signature().input_arg(i).name();
-  std::string value =
-      function.ret().at(function.signature().output_arg(i).name());
-  while (value != argument) {
-    const std::string node_name = value.substr(0, value.find(':'));
-    const auto& nodes = function.node_def();
-    const auto node =
-        std::find_if(nodes.begin(), nodes.end(), [&](const auto& candidate) {
-          return candidate.name() == node_name && candidate.op() == "Identity";
-        });
-    if (node == nodes.end()) return false;
-    value = node->input(0);
-  }
-  return true;
-}
 
 // Whether the function does anything with its argument `i`.
 bool Uses(const FunctionDef& function, int i) {
@@ -162,6 +144,17 @@ class WhileGradient {
     return Output(node, 0);
   }
 
+  // How many iterations there are at most, or -1 where nothing says so. XLA
+  // wants to know it of a list.
+  absl::StatusOr<Output> MostIterations() {
+    const auto& library = graph_->flib_def();
+    const auto bound =
+        FindLoopBound(*op_.node(), library.FindRecord(cond_.name())->fdef(),
+                      library.FindRecord(body_.name())->fdef());
+    if (bound && bound->input >= 0) return op_.input(bound->input);
+    return Const("most", ScalarInt(bound ? bound->constant : -1));
+  }
+
   // Adds a loop that runs as the differentiated one does.
   absl::StatusOr<Node*> AddLoop(const char* name, const Outputs& variables,
                                 const NameAttrList& cond,
@@ -219,11 +212,12 @@ class WhileGradient {
       variables.push_back(op_.input(i));
     TF_ASSIGN_OR_RETURN(const Output zero, Const("count", ScalarInt(0)));
     TF_ASSIGN_OR_RETURN(const Output any, Const("any", ScalarInt(-1)));
+    TF_ASSIGN_OR_RETURN(const Output most, MostIterations());
     variables.push_back(zero);
     for (int i : kept_) {
       NodeBuilder builder = nodes_.New("tape", "EmptyTensorList");
       builder.Input(any.node(), any.index())
-          .Input(any.node(), any.index())
+          .Input(most.node(), most.index())
           .Attr("element_dtype", types_[i]);
       TF_ASSIGN_OR_RETURN(Node * list, nodes_.Add(builder));
       variables.emplace_back(list, 0);

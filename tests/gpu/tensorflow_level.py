@@ -27,8 +27,13 @@ from cases import Case
 from tensorflow.python.framework import config, kernels
 
 import tensorflow_ext
+from tensorflow_ext import _library
 
-_CASES = pathlib.Path(__file__).absolute().parents[1] / "cases"
+_TESTS = pathlib.Path(__file__).absolute().parents[1]
+sys.path.append(str(_TESTS / "gradients"))
+from c_client import Client, ClientError, tensorflow_dir  # noqa: E402
+
+_CASES = _TESTS / "cases"
 EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
 _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.
@@ -148,6 +153,42 @@ def _bad_values() -> None:
         np.testing.assert_array_equal(tf.reshape(argmax, [-1]), [-1, -1, 0])
 
 
+def _recurrent(op: str) -> None:
+    """TF_AddGradients of an LSTM of cuDNN gives what Python's tf.gradients gives."""
+    steps, batch, depth, units = 5, 2, 3, 4
+    weights = 4 * units * (depth + units) + 8 * units
+    state = [1, batch, units]
+    arguments = {
+        "input": [steps, batch, depth],
+        "input_h": state,
+        "input_c": state,
+        "params": [weights],
+    }
+    random = np.random.default_rng(2)
+    feeds: dict[str, np.ndarray] = {}
+
+    def fed(name: str, shape: list[int]) -> tf.Tensor:
+        feeds[f"{name}:0"] = random.standard_normal(shape).astype(np.float32)
+        return tf.compat.v1.placeholder(tf.float32, shape, name=name)
+
+    with tf.Graph().as_default() as graph, tf.device(_GPU):
+        xs = {name: fed(name, shape) for name, shape in arguments.items()}
+        more = {"sequence_lengths": [steps] * batch} if op == "CudnnRNNV3" else {}
+        ys = list(getattr(tf.raw_ops, op)(**xs, **more)[:3])
+        us = [fed(f"u{k}", y.shape.as_list()) for k, y in enumerate(ys)]
+        graph_def = graph.as_graph_def().SerializeToString()
+        with tf.compat.v1.Session(graph=graph) as session:
+            expected = session.run(tf.gradients(ys, list(xs.values()), us), feeds)
+    imported = Client(tensorflow_dir(), _library.PATH).import_graph(graph_def)
+    names = imported.gradients(
+        [y.name for y in ys], [x.name for x in xs.values()], [u.name for u in us]
+    )
+    known = [name for name in names if name is not None]
+    assert len(known) == len(xs), f"{op}: no gradient by some input"
+    for name, a, b in zip(xs, imported.run(known, feeds), expected, strict=True):
+        np.testing.assert_allclose(a, b, 1e-4, 1e-5, err_msg=f"{op} by {name}")
+
+
 def _all_checks() -> Iterator[tuple[str, Check]]:
     for case in cases.read(*sorted(_CASES.glob("*.cases"))):
         if case.error:
@@ -163,6 +204,8 @@ def _all_checks() -> Iterator[tuple[str, Check]]:
             yield name, functools.partial(_second_order, case, client)
     yield "values that cannot be refused", _bad_values
     yield "determinism", _determinism
+    for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"):
+        yield f"gradient of {op}", functools.partial(_recurrent, op)
 
 
 @dataclasses.dataclass
@@ -181,7 +224,7 @@ def run_checks(only: str = "") -> Summary:
             continue
         try:
             run()
-        except (AssertionError, tf.errors.OpError, ValueError) as failure:
+        except (AssertionError, ClientError, tf.errors.OpError, ValueError) as failure:
             summary.failed += 1
             print(f"FAILED   {name}: {failure}", flush=True)
         else:

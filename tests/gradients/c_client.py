@@ -10,6 +10,7 @@ import ctypes
 import importlib.util
 import pathlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -50,6 +51,19 @@ class _Buffer(ctypes.Structure):
         ("data", ctypes.c_void_p),
         ("length", ctypes.c_size_t),
         ("deallocator", ctypes.c_void_p),
+    ]
+
+
+class _WhileParams(ctypes.Structure):
+    _fields_ = [
+        ("number", ctypes.c_int),
+        ("cond_graph", ctypes.c_void_p),
+        ("cond_inputs", ctypes.POINTER(_Output)),
+        ("cond_output", _Output),
+        ("body_graph", ctypes.c_void_p),
+        ("body_inputs", ctypes.POINTER(_Output)),
+        ("body_outputs", ctypes.POINTER(_Output)),
+        ("name", ctypes.c_char_p),
     ]
 
 
@@ -195,6 +209,72 @@ class Graph:
                 raise ClientError(code, message)
         finally:
             self._c.TF_DeleteStatus(status)
+
+    def while_loop(self, inputs: Sequence[str], cond: bytes, body: bytes) -> list[str]:
+        """Adds a loop of TensorFlow 1 with TF_NewWhile.
+
+        Args:
+          inputs: the tensors that the loop variables start with.
+          cond: a serialized GraphDef that makes y0 of placeholders x0, x1, ...
+          body: one that makes y0, y1, ... of them.
+
+        Returns the loop variables after the loop.
+        """
+        self._c.TF_NewWhile.restype = _WhileParams
+        self._c.TF_OperationName.restype = ctypes.c_char_p
+        count = len(inputs)
+        checked = self._client._checked
+        starts = self._outputs(inputs)  # which TF_FinishWhile reads again
+        params: Any = checked("TF_NewWhile", self._graph, starts, ctypes.c_int(count))
+        params.name = b"loop"
+        graph, variables = params.cond_graph, params.cond_inputs
+        (params.cond_output,) = self._import_into(graph, cond, variables, count, 1)
+        graph, variables = params.body_graph, params.body_inputs
+        results = self._import_into(graph, body, variables, count, count)
+        for i, result in enumerate(results):
+            params.body_outputs[i] = result
+        outputs = (_Output * count)()
+        # The status is not the last argument here.
+        status = ctypes.c_void_p(self._c.TF_NewStatus())
+        self._c.TF_FinishWhile(ctypes.byref(params), status, outputs)
+        self._c.TF_DeleteStatus(status)
+        names = []
+        for output in outputs:
+            node = self._c.TF_OperationName(ctypes.c_void_p(output.operation))
+            names.append(f"{node.decode()}:{output.index}")
+        return names
+
+    def _import_into(
+        self, graph: int, graph_def: bytes, inputs: Any, count: int, results: int
+    ) -> list[_Output]:
+        """Puts `inputs` in the place of the placeholders; returns y0, y1, ..."""
+        buffer = ctypes.c_void_p(
+            self._c.TF_NewBufferFromString(graph_def, ctypes.c_size_t(len(graph_def)))
+        )
+        options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
+        self._c.TF_ImportGraphDefOptionsSetPrefix(options, b"imported")
+        add_input = self._c.TF_ImportGraphDefOptionsAddInputMapping
+        add_input.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, _Output]
+        for i in range(count):
+            add_input(options, f"x{i}".encode(), 0, inputs[i])
+        for i in range(results):
+            self._c.TF_ImportGraphDefOptionsAddReturnOutput(
+                options, f"y{i}".encode(), 0
+            )
+        outputs = (_Output * results)()
+        try:
+            self._client._checked(
+                "TF_GraphImportGraphDefWithReturnOutputs",
+                ctypes.c_void_p(graph),
+                buffer,
+                options,
+                outputs,
+                results,
+            )
+        finally:
+            self._c.TF_DeleteImportGraphDefOptions(options)
+            self._c.TF_DeleteBuffer(buffer)
+        return list(outputs)
 
     def graph_def(self) -> bytes:
         """The graph as a serialized GraphDef."""

@@ -75,7 +75,54 @@ def _isotonic(name: str, x: np.ndarray, **more: Any) -> Case:
 
 TIES = np.array([[1.0, 2.0, 2.0, 0.0, 2.0], [3.0, 3.0, 3.0, 3.0, 3.0]])
 
+
+def _approximate(
+    name: str, x: np.ndarray, k: int, axis: int = -1, is_max_k: bool = True
+) -> Case:
+    """TensorFlow has CPU kernels for the largest along the last axis: others are fed.
+
+    Its own gradient wants static shapes.
+    """
+
+    def build(x: Any) -> Any:
+        values, _ = raw.ApproxTopK(
+            input=x, k=k, reduction_dimension=axis, is_max_k=is_max_k, name="top"
+        )
+        return values * values
+
+    indices = np.argsort(-x if is_max_k else x, axis=axis, kind="stable")
+    indices = np.take(indices, np.arange(k), axis)
+    fed = {
+        "top:0": np.take_along_axis(x, indices, axis),
+        "top:1": indices.astype(np.int32),
+    }
+    has_kernel = is_max_k and axis == -1
+    return Case(
+        "ApproxTopK",
+        name,
+        build,
+        [x],
+        known_shapes=True,
+        also_fed={} if has_kernel else fed,
+    )
+
+
+def single(*shape: int) -> np.ndarray:
+    return distinct(*shape, dtype=np.float32)
+
+
+APPROXIMATE = [
+    _approximate("vector", single(6), 2),
+    _approximate("last_axis", single(2, 3, 5), 3),
+    _approximate("first_axis", single(5, 2, 3), 2, axis=0),
+    _approximate("middle_axis", single(2, 5, 3), 2, axis=1),
+    _approximate("axis_from_the_back", single(2, 5, 3), 2, axis=-2),
+    _approximate("smallest", single(3, 4), 1, is_max_k=False),
+    _approximate("half", distinct(3, 4, dtype=np.float16), 4),
+]
+
 CASES = [
+    *APPROXIMATE,
     _top_k("vector", distinct(6), 2),
     _top_k("volume_unsorted", distinct(2, 3, 5), 3, sorted=False),
     _top_k("ties", TIES, 2),

@@ -84,6 +84,13 @@ STACK = [
 # ---- GetItem, SetItem
 
 
+def shape_of_rows(x: Any) -> Any:
+    """The element shape of another list."""
+    return raw.TensorListElementShape(
+        input_handle=from_tensor(x, inner(x)), shape_type=tf.int32
+    )
+
+
 def one_of(x: Any) -> Any:
     a = from_tensor(x * x)
     return get(a, 1, x) * get(a, 0, x)
@@ -141,19 +148,7 @@ ITEMS = [
         "TensorListReserve",
         "shape_of_another_list",
         lambda x: stack(
-            put(
-                raw.TensorListReserve(
-                    element_shape=raw.TensorListElementShape(
-                        input_handle=from_tensor(x, inner(x)), shape_type=tf.int32
-                    ),
-                    num_elements=raw.TensorListLength(input_handle=from_tensor(x)),
-                    element_dtype=x.dtype,
-                ),
-                0,
-                x[1] * x[0],
-            ),
-            x,
-            inner(x),
+            put(reserve(x, 3, shape_of_rows(x)), 0, x[1] * x[0]), x, inner(x)
         ),
         [normal(3, 2)],
     ),
@@ -188,18 +183,7 @@ ENDS = [
     Case(
         "EmptyTensorList",
         "shape_of_another_list",
-        lambda x: stack(
-            push(
-                empty(
-                    x,
-                    raw.TensorListElementShape(
-                        input_handle=from_tensor(x, inner(x)), shape_type=tf.int32
-                    ),
-                ),
-                x[0] * x[1],
-            ),
-            x,
-        ),
+        lambda x: stack(push(empty(x, shape_of_rows(x)), x[0] * x[1]), x),
         [normal(3, 2)],
     ),
     numeric("TensorListPopBack", "only_element", only_popped, [normal(3, 2)]),
@@ -215,17 +199,17 @@ ENDS = [
         lambda x: pop(put(reserve(x, 3, [2]), 2, x * x), x)[1],
         [normal(2)],
     ),
-    numeric(
-        "TensorListPushBack",
-        "list_of_lists",
-        lambda x: stack(pop(lists(x), VARIANT)[1], x),
-        [normal(3, 2)],
-    ),
-    numeric(
-        "TensorListGetItem",
-        "list_of_lists",
-        lambda x: stack(get(lists(x), 0, VARIANT), x),
-        [normal(3, 2)],
+    *(
+        numeric(
+            op,
+            "list_of_lists",
+            lambda x, take=take: stack(take(lists(x)), x),
+            [normal(3, 2)],
+        )
+        for op, take in {
+            "TensorListPushBack": lambda a: pop(a, VARIANT)[1],
+            "TensorListGetItem": lambda a: get(a, 0, VARIANT),
+        }.items()
     ),
 ]
 
@@ -238,9 +222,10 @@ def resized(size: int) -> Callable[..., Any]:
 
 RESIZE = [
     *kinds("TensorListResize", resized(2), [(3, 2)]),
-    Case("TensorListResize", "longer", resized(5), [normal(3, 2)]),
-    Case("TensorListResize", "same", resized(3), [normal(3, 2)]),
-    Case("TensorListResize", "to_nothing", resized(0), [normal(3, 2)]),
+    *(
+        Case("TensorListResize", name, resized(size), [normal(3, 2)])
+        for name, size in {"longer": 5, "same": 3, "to_nothing": 0}.items()
+    ),
     Case(
         "TensorListResize",
         "there_and_back",
@@ -271,12 +256,14 @@ def integers(x: Any, i: Any) -> Any:
 
 
 CHAINS = [
-    Case("TensorListPushBack", "chain", chain, [normal(3, 2), normal(2)]),
-    Case(
-        "TensorListPushBack",
-        "chain_float",
-        chain,
-        [normal(3, 2, dtype=np.float32), normal(2, dtype=np.float32)],
+    *(
+        Case(
+            "TensorListPushBack",
+            name,
+            chain,
+            [normal(3, 2, dtype=dtype), normal(2, dtype=dtype)],
+        )
+        for name, dtype in {"chain": np.float64, "chain_float": np.float32}.items()
     ),
     Case("TensorListGather", "integers", integers, [normal(3), ints(0, 2)]),
     Case(

@@ -21,7 +21,7 @@ _OPS = {
         "Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropFilter "
         "DepthwiseConv2dNativeBackpropInput Dilation2D "
         "SparseSoftmaxCrossEntropyWithLogits TopK TopKV2 NthElement "
-        "IsotonicRegression CTCLoss CTCLossV2 FakeQuantWithMinMaxArgs "
+        "ApproxTopK IsotonicRegression CTCLoss CTCLossV2 FakeQuantWithMinMaxArgs "
         "FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel "
         "QuantizeAndDequantizeV2 QuantizeAndDequantizeV4Grad BlockLSTM BlockLSTMV2"
     ),
@@ -33,7 +33,8 @@ _OPS = {
         "Reverse StridedSliceGrad TensorStridedSliceUpdate TensorScatterAdd "
         "TensorScatterSub TensorScatterUpdate TensorScatterMax TensorScatterMin "
         "ResourceGather ResourceGatherNd DebugGradientIdentity DebugIdentityV2 "
-        "XlaSharding"
+        "XlaSharding OptionalFromValue OptionalGetValue "
+        "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents"
     ),
     "linalg": (
         "Cholesky MatrixDeterminant LogMatrixDeterminant MatrixInverse MatrixSolve "
@@ -68,17 +69,27 @@ _OPS = {
         "TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2 "
         "TensorListSetItem TensorListSplit TensorListStack"
     ),
-    "tensor_array": (
-        "TensorArrayConcatV3 TensorArrayGatherV3 TensorArrayReadV3 "
-        "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3"
+    "tensor_array": " ".join(
+        f"TensorArray{access}{version}"
+        for access in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
+        for version in ("", "V2", "V3")
     ),
-    "control_flow": "Case If StatelessCase StatelessIf StatelessWhile While",
+    "control_flow": (
+        "Case If StatelessCase StatelessIf StatelessWhile While Merge Switch"
+    ),
 }
 
 # The families of cases modules: cases_<family>*.py.
 FAMILIES = tuple(_OPS)
 OPS = {family: tuple(names.split()) for family, names in _OPS.items()}
-ALL_OPS = tuple(op for ops in OPS.values() for op in ops)
+# No CPU has kernels of these; the cases of structure_test.py.
+_WITHOUT_KERNELS = (
+    "AllToAll CollectivePermute CrossReplicaSum NcclAllReduce NcclBroadcast NcclReduce "
+    "CudnnRNN CudnnRNNV2 CudnnRNNV3 XlaSpmdFullToShardShape XlaSpmdShardToFullShape "
+    "Relayout RelayoutLike CopyToMesh CopyToMeshGrad"
+)
+COMPARED_BY_STRUCTURE = tuple(_WITHOUT_KERNELS.split())
+ALL_OPS = (*(op for ops in OPS.values() for op in ops), *COMPARED_BY_STRUCTURE)
 
 _ZERO = "the derivative is zero everywhere"
 _NO_DERIVATIVE = "TensorFlow's op that computes the gradient has no derivative"
@@ -101,5 +112,23 @@ NO_SECOND_ORDER = {
     "CTCLoss": "its gradient is an output of the op, which has no derivative",
     "CTCLossV2": "its gradient is an output of the op, which has no derivative",
     "PreventGradient": "the op is there to refuse",
-    **dict.fromkeys(OPS["tensor_array"], "an array of gradients has no gradient array"),
+    **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _NO_DERIVATIVE),
+}
+
+_LOOP = (
+    "part of a loop of TensorFlow 1: TensorFlow differentiates whole loops that "
+    "TF_NewWhile made, and ends the process by others"
+)
+_REFUSES = "Python's is an error, too"
+# The ops with a gradient in Python and none in C and C++, and why.
+ONLY_IN_PYTHON = {
+    **dict.fromkeys(("Enter", "Exit", "NextIteration"), _LOOP),
+    **dict.fromkeys(("RefEnter", "RefExit", "RefNextIteration"), _LOOP),
+    "EagerPyFunc": "its function and the tape of its run are Python objects",
+    "TPUEmbeddingActivations": (
+        "Python's leaves the gradient in a collection of its own graph, for the "
+        "embedding's optimizer"
+    ),
+    "XlaClusterOutput": f"{_REFUSES}: the gradient belongs into the compiled cluster",
+    "_EagerConst": f"{_REFUSES}: TensorFlow's runtime adds the op, no client does",
 }

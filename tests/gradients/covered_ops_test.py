@@ -4,8 +4,10 @@
 import collections
 
 import pytest
-from covered_ops import ALL_OPS, NO_SECOND_ORDER, OPS
+from covered_ops import ALL_OPS, NO_SECOND_ORDER, ONLY_IN_PYTHON, OPS
 from parity import HERE, load_cases
+from tensorflow.python.framework import op_def_registry
+from tensorflow.python.framework.ops import gradient_registry
 
 from tensorflow_ext import _library
 
@@ -44,8 +46,21 @@ def test_every_client_knows_every_op() -> None:
     assert stock == []
 
 
+def test_what_only_python_has_is_known() -> None:
+    bits = _library.Registries
+    either = bits.CLIENT_GRADIENT | bits.CLIENT_NO_GRADIENT
+    found = [
+        op
+        for op in gradient_registry.list()
+        if gradient_registry.lookup(op) is not None
+        and op_def_registry.get(op) is not None
+        and not _library.registries(op) & either
+    ]
+    assert sorted(found) == sorted(ONLY_IN_PYTHON)
+
+
 def test_second_order() -> None:
     """parity_test.py checks that these are compared and not zero."""
-    assert len(set(ALL_OPS)) == 225
+    assert len(set(ALL_OPS)) == 259
     assert set(NO_SECOND_ORDER) <= set(ALL_OPS)
     assert len(ALL_OPS) - len(NO_SECOND_ORDER) >= 150

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gradients of function calls do to the graph's library of functions.
+"""What gradients of function calls do to the graph's library of functions, and what
+XLA makes of them.
 
 Environment: PARITY_LIBRARY  libtensorflow_ext.so
 """
@@ -13,6 +14,7 @@ import pytest
 import tensorflow as tf
 from c_client import Client, ClientError, Graph, tensorflow_dir
 from tensorflow.core.framework import function_pb2, graph_pb2
+from tensorflow.python.framework.function import Defun
 
 X = np.array([1.0, 2.0, 3.0])
 
@@ -163,3 +165,131 @@ def test_an_error_names_the_way_to_the_op(client: Client) -> None:
     )
     with pytest.raises(ClientError, match=r"'cond'.*StatelessIf.*function '.*HSVToRGB"):
         derivative(graph)
+
+
+def draws(x: Any) -> Any:
+    return x * tf.random.normal(tf.shape(x), dtype=x.dtype)
+
+
+def draws_in_loop(x: Any) -> Any:
+    return tf.while_loop(lambda y: y[0] < 9.0, lambda y: draws(y), [x])[0]
+
+
+@pytest.mark.parametrize(
+    ("build", "where"),
+    [(draws, "In the gradient of function 'cond_true"), (draws_in_loop, "while_body")],
+)
+def test_a_draw_is_refused_with_the_mend(
+    client: Client, build: Callable[[Any], Any], where: str
+) -> None:
+    graph = imported(
+        client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: build(x), lambda: x))
+    )
+    message = f"'cond' of op If.*{where}.*RandomStandardNormal.*stateless.*argument"
+    with pytest.raises(ClientError, match=message):
+        derivative(graph)
+
+
+def with_version_1(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A StatelessIf of a function with control flow of TensorFlow 1."""
+
+    def built(x: Any) -> Any:
+        tf.compat.v1.disable_control_flow_v2()
+        try:
+            function = Defun(tf.float64)(build)
+            function.add_to_graph(tf.compat.v1.get_default_graph())
+        finally:
+            tf.compat.v1.enable_control_flow_v2()
+        return tf.raw_ops.StatelessIf(
+            cond=True,
+            input=[x],
+            Tout=[tf.float64],
+            then_branch=function,
+            else_branch=function,
+        )[0]
+
+    return built
+
+
+def loop(x: Any) -> Any:
+    return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), [0, x])[1]
+
+
+def test_branches_of_version_1_in_a_function(client: Client) -> None:
+    build = with_version_1(lambda x: tf.cond(x[0] > 0, lambda: x**3, lambda: x))
+    graph = imported(client, graph_of(build))
+    (function,) = functions(graph).values()
+    assert "Merge" in {node.op for node in function.node_def}
+    np.testing.assert_allclose(derivative(graph), 3 * X**2)
+
+
+def test_a_loop_of_version_1_in_a_function_is_refused(client: Client) -> None:
+    graph = imported(client, graph_of(with_version_1(loop)))
+    with pytest.raises(ClientError, match="belongs to a loop of TensorFlow 1"):
+        derivative(graph)
+
+
+def test_a_loop_of_TF_NewWhile_has_gradients_of_this_library_in_it(
+    client: Client,
+) -> None:
+    def part(build: Callable[..., Any]) -> bytes:
+        with tf.Graph().as_default() as graph:
+            placeholder = tf.compat.v1.placeholder
+            results = build(
+                placeholder(tf.float64, [], "x0"), placeholder(tf.float64, [3], "x1")
+            )
+            for k, result in enumerate(results):
+                tf.identity(result, name=f"y{k}")
+            return graph.as_graph_def().SerializeToString()
+
+    one = np.array(1.0)
+    add = tf.raw_ops.AddN
+    cond = part(lambda i, _: [i < 3.0])
+    body = part(
+        lambda i, y: [
+            add(inputs=[i, one]),
+            tf.raw_ops.IdentityN(input=[add(inputs=[y, y])])[0],
+        ]
+    )
+    with tf.Graph().as_default() as start:
+        tf.compat.v1.placeholder(tf.float64, [], "i")
+        tf.compat.v1.placeholder(tf.float64, [3], "x")
+    graph = imported(client, start.as_graph_def())
+    ys = graph.while_loop(["i:0", "x:0"], cond, body)
+    names = graph.gradients(ys, ["i:0", "x:0"], [])
+    values = graph.run([n for n in names if n], {"i:0": np.array(0.0), "x:0": X})
+    np.testing.assert_allclose(values[1], 8.0 * np.ones(3))
+
+
+def any_number_of_times(x: Any) -> Any:
+    return tf.while_loop(lambda y: tf.norm(y) < 9.0, lambda y: y * (1 + x), [x])[0]
+
+
+def up_to_a_variable(x: Any) -> Any:
+    return tf.while_loop(
+        lambda y: tf.norm(y) < 99.0, lambda y: y * x, [x], maximum_iterations=3
+    )[0]
+
+
+@pytest.mark.parametrize("build", [loop, up_to_a_variable])
+def test_xla_compiles_the_gradient_of_a_loop_with_a_bound(
+    client: Client, build: Callable[[Any], Any]
+) -> None:
+    np.testing.assert_allclose(compiled(client, build), 4 * X**3)
+
+
+def test_a_loop_without_a_bound_is_none_for_xla(client: Client) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="fixed tensor list size"):
+        compiled(client, any_number_of_times)
+
+
+def compiled(client: Client, build: Callable[[Any], Any]) -> np.ndarray:
+    """The derivative, its graph compiled by XLA."""
+    graph = imported(client, graph_of(build))
+    names = graph.gradients(["y:0"], ["x:0"], [])
+    graph_def = graph_pb2.GraphDef.FromString(graph.graph_def())
+    function = tf.compat.v1.wrap_function(
+        lambda x: tf.import_graph_def(graph_def, {"x:0": x}, names),
+        [tf.TensorSpec(X.shape, tf.float64)],
+    )
+    return tf.function(function, jit_compile=True)(tf.constant(X))[0].numpy()

@@ -16,6 +16,7 @@ from typing import Any
 
 import known_differences_text as text
 import numpy as np
+from covered_ops import ONLY_IN_PYTHON
 from parity import (
     HERE,
     TOLERANCES,
@@ -311,6 +312,9 @@ def document(library: str, kernels: str) -> str:
     tables = {
         "PYTHON_WRONG": table(of(python, False), reasons, ours=True),
         "PYTHON_FAILS": table(of(python, True), reasons, ours=True),
+        "ONLY_IN_PYTHON": [
+            f"| {op} | {why} |" for op, why in sorted(ONLY_IN_PYTHON.items())
+        ],
         "CLIENT_WRONG": table(of(client, False), text.CLIENT_REASONS, ours=False),
         "CLIENT_FAILS": table(of(client, True), text.CLIENT_REASONS, ours=False),
         "FUNCTION": function_differences(),

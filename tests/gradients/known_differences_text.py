@@ -19,9 +19,11 @@ _RANGE = "the gradient op counts as a constant"
 _CROPPED = "an fft_length of 1, or that crops"
 _TRAINING = "takes the mean inside the variance for a constant"
 _TRANSPOSED = "transposes where the adjoint is needed"
+_NO_COMPONENT = "wants a gradient of every component"
 _ARRAYS = [
-    f"TensorArray{access}V3"
+    f"TensorArray{access}{version}"
     for access in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
+    for version in ("", "V2", "V3")
 ]
 REASONS = {
     "BesselI0": "by way of BesselI1' at 0",
@@ -54,6 +56,8 @@ REASONS = {
     "MatrixSquareRoot": _TRANSPOSED,
     "MaxPoolWithArgmax": "no kernel of its gradient op for int32",
     "MulNoNan": _NOT_CONJUGATED,
+    "OptionalFromValue": _NO_COMPONENT,
+    "OptionalGetValue": _NO_COMPONENT,
     "RFFT": _CROPPED,
     "RFFT2D": _CROPPED,
     "RaggedTensorFromVariant": "counts rows for values; no variants in a matrix",
@@ -171,6 +175,27 @@ It fails, or has none.
 | op | case | order | Python | this library | why |
 |---|---|---|---|---|---|
 {PYTHON_FAILS}
+
+## Only Python has a gradient
+
+| op | why |
+|---|---|
+{ONLY_IN_PYTHON}
+
+An imported graph with a loop of TensorFlow 1 that a gradient goes through ends the
+process in `TF_AddGradients`, with this library and without it: TensorFlow takes every
+`Exit` for one of a loop that `TF_NewWhile` made. Where a branch or a function is on
+the way to the loop, this library gives an error instead. Of loops that `TF_NewWhile`
+made TensorFlow's gradient is right where the gradients of the body need no value of
+the forward loop, and else an error of the session, `inputs from different frames`.
+
+The gradients of arrays have limits of TensorFlow's kernels, which are errors, too: an
+element that is read twice, or a concatenation of what was not split, has no second
+order.
+
+The gradient of a While is compiled by XLA where the loop's functions prove a bound of
+its iterations, as those of `tf.while_loop` with `maximum_iterations` do, or a counter
+that is compared with a constant. Its second order is not.
 
 ## TensorFlow's client gradients against Python's
 

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of ops that no kernel on a CPU computes: of GPUs, TPUs and meshes.
+
+They cannot run here. So the expression that TF_AddGradients adds to the graph, of
+op types, attributes and inputs, is compared with that of Python's `tf.gradients`,
+or with one that is written down where Python's differs on purpose.
+
+Environment: PARITY_LIBRARY  libtensorflow_ext.so
+"""
+
+import collections
+import dataclasses
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from c_client import Client, ClientError, tensorflow_dir
+from covered_ops import COMPARED_BY_STRUCTURE
+from tensorflow.core.framework import graph_pb2
+from tensorflow.python.compiler.xla.experimental import xla_sharding
+from tensorflow.python.framework import op_def_library, op_def_registry
+
+v1 = tf.compat.v1
+# The name and the output of a tensor, as in "op:0".
+Name = str
+
+
+def call(op: str, *inputs: Any, **attributes: Any) -> list[Any]:
+    """The outputs of a new node; list arguments are lists."""
+    op_def = op_def_registry.get(op)
+    arguments = [arg.name for arg in op_def.input_arg]
+    defaults = {
+        attr.name: python_value(attr.default_value)
+        for attr in op_def.attr
+        if attr.type != "type" and attr.HasField("default_value")
+    }
+    made = op_def_library.apply_op(
+        op,
+        **dict(zip(arguments, inputs, strict=True)),
+        **{**defaults, **attributes},
+    )
+    return list(made) if isinstance(made, list | tuple) else [made]
+
+
+def python_value(value: Any) -> Any:
+    """That of an attribute which is a number, a string or a list of integers."""
+    if value.HasField("list"):
+        return list(value.list.i)
+    return getattr(value, value.WhichOneof("value"))
+
+
+@dataclasses.dataclass
+class Case:
+    """One op on placeholders.
+
+    Attributes:
+      op: Its type.
+      name: What the case is about, unique for the op.
+      inputs: The type and shape of each placeholder; a list of them is a list
+        argument.
+      attributes: Of the op.
+      outputs: How many of its outputs, from the first, have an upstream gradient.
+      expected: Takes the inputs (flattened) and the upstream gradients and returns
+        the gradients by the inputs of floating type, for Python's own.
+      error: A fragment of the message that the client gives instead.
+      twice: Whether the gradients are differentiated by the upstream gradients.
+    """
+
+    op: str
+    name: str
+    inputs: Sequence[Any]
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    outputs: int = 1
+    expected: Callable[..., list[Any]] | None = None
+    error: str | None = None
+    twice: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"{self.op}-{self.name}"
+
+
+def names(gradients: Sequence[Any]) -> list[Name | None]:
+    return [g if g is None else tf.convert_to_tensor(g).name for g in gradients]
+
+
+class Problem:
+    """The graph of a case and Python's gradients in a graph of their own."""
+
+    def __init__(self, case: Case) -> None:
+        self.graph, self.reference = tf.Graph(), tf.Graph()
+        with self.graph.as_default():
+            self._build(case)
+        with self.reference.as_default():
+            xs, us, ws = self._build(case)
+            if case.error is not None:
+                self.first, self.second = [], []
+                return
+            differentiable = [x for x in xs if x.dtype.is_floating]
+            if case.expected is None:
+                ys = [self.reference.get_tensor_by_name(y) for y in self.ys]
+                first = tf.gradients(ys, differentiable, us)
+            else:
+                first = case.expected(*xs, *us)
+            second = tf.gradients(first, us, ws) if case.twice else []
+            self.first, self.second = names(first), names(second)
+
+    def _build(self, case: Case) -> tuple[list[Any], list[Any], list[Any]]:
+        xs: list[Any] = []
+
+        def placeholder(dtype: Any, shape: Any) -> Any:
+            xs.append(v1.placeholder(dtype, shape, name=f"x{len(xs)}"))
+            return xs[-1]
+
+        inputs = [
+            [placeholder(*one) for one in spec]
+            if isinstance(spec, list)
+            else placeholder(*spec)
+            for spec in case.inputs
+        ]
+        with tf.device("/cpu:0"):  # Python's gradients of NCCL ops ask for one
+            outputs = call(case.op, *inputs, **case.attributes)[: case.outputs]
+            us = [
+                v1.placeholder(y.dtype, y.shape, name=f"u{k}")
+                for k, y in enumerate(outputs)
+            ]
+        ws = [
+            v1.placeholder(x.dtype, x.shape, name=f"w{i}")
+            for i, x in enumerate(xs)
+            if x.dtype.is_floating
+        ]
+        self.ys = [y.name for y in outputs]
+        self.xs = [x.name for x in xs if x.dtype.is_floating]
+        self.us, self.ws = [u.name for u in us], [w.name for w in ws]
+        return xs, us, ws
+
+
+def attribute(value: Any) -> Any:
+    """A value of an attribute, to compare."""
+    if value.HasField("tensor"):
+        return tf.make_ndarray(value.tensor).tolist()
+    return value.SerializeToString(deterministic=True)
+
+
+def expression(graph: bytes, tensor: Name | None) -> Any:
+    """How the tensor is made of placeholders, without the names of the nodes."""
+    nodes = {node.name: node for node in graph_pb2.GraphDef.FromString(graph).node}
+
+    def made(name: Name) -> Any:
+        name, _, output = name.partition(":")
+        node = nodes[name]
+        if node.op == "Placeholder":
+            return name
+        inputs = [made(i) for i in node.input if i[0] != "^"]
+        if node.op == "Identity":
+            return inputs[0]
+        attributes = {
+            key: attribute(value) for key, value in node.attr.items() if key[0] != "_"
+        }
+        return node.op, output or "0", attributes, inputs
+
+    return tensor and made(tensor)
+
+
+REAL, INT = tf.float32, tf.int32
+PAIRS, GROUPS = (INT, [3, 2]), (INT, [1, 2])
+TYPES = [tf.float32, tf.bfloat16, tf.float64]
+
+
+def of_types(op: str, *more: Any, types: Sequence[Any] = TYPES, **settings: Any) -> Any:
+    """Cases of an op whose first input is a matrix of these types."""
+    return [
+        Case(op, dtype.name, [(dtype, [4, 6]), *more], **settings) for dtype in types
+    ]
+
+
+# ---- Collectives
+
+
+def permuted_back(x: Any, pairs: Any, u: Any) -> list[Any]:
+    """Python takes a strided slice for the reversal."""
+    del x
+    backwards = tf.raw_ops.ReverseV2(tensor=pairs, axis=[1])
+    return call("CollectivePermute", u, backwards)
+
+
+COLLECTIVES = [
+    *(
+        Case(
+            "AllToAll",
+            f"{split}_to_{concat}",
+            [(dtype, [4, 6, 2]), GROUPS],
+            {"split_dimension": split, "concat_dimension": concat, "split_count": 2},
+            twice=True,
+        )
+        for split, concat, dtype in [
+            (0, 1, tf.float32),
+            (1, 0, tf.bfloat16),
+            (2, 2, tf.float32),
+        ]
+    ),
+    *of_types(
+        "CollectivePermute",
+        PAIRS,
+        types=[tf.float32, tf.bfloat16, tf.float64],
+        expected=permuted_back,
+    ),
+    *of_types(
+        "CrossReplicaSum",
+        GROUPS,
+        types=[tf.float32, tf.bfloat16, tf.float16],
+        twice=True,
+    ),
+]
+
+
+def all_reduce(reduction: str) -> dict[str, Any]:
+    return {"reduction": reduction, "num_devices": 2, "shared_name": "all"}
+
+
+NCCL = [
+    *(
+        Case("NcclAllReduce", dtype.name, [(dtype, [2])], all_reduce("sum"), twice=True)
+        for dtype in (tf.float32, tf.float64)
+    ),
+    Case("NcclAllReduce", "max", [(REAL, [2])], all_reduce("max"), error='= "max"; on'),
+    # The runtime copies between devices, where Python asks NCCL to.
+    *of_types("NcclBroadcast", attributes={"shape": [4, 6]}, expected=lambda x, u: [u])[
+        ::2
+    ],
+    Case(
+        "NcclBroadcast",
+        "vector",
+        [(REAL, [2])],
+        {"shape": [2]},
+        expected=lambda x, u: [u],
+    ),
+    *(
+        Case(
+            "NcclReduce",
+            f"{count}_devices",
+            [[(REAL, [2])] * count],
+            {"reduction": "sum"},
+            expected=lambda *tensors: [tensors[-1]] * (len(tensors) - 1),
+        )
+        for count in (1, 3)
+    ),
+    Case(
+        "NcclReduce",
+        "product",
+        [[(REAL, [2])] * 2],
+        {"reduction": "prod"},
+        error='reduction = "prod"; only "sum" has a gradient',
+    ),
+]
+
+# ---- Sharding
+
+SHARDING: dict[str, Any] = {
+    "manual_sharding": xla_sharding.Sharding.tile(
+        np.array([[0], [1]])
+    ).proto.SerializeToString()
+}
+TO_FULL = {**SHARDING, "full_shape": [8, 6]}
+OTHER: dict[str, Any] = {"dim": 0, "unspecified_dims": [1]}
+UNSPECIFIED: dict[str, Any] = {"layout": "sharding_specs:unsharded, mesh:|x=1|"}
+SHARDINGS = [
+    *of_types("XlaSpmdFullToShardShape", attributes=SHARDING, types=TYPES[:2]),
+    Case("XlaSpmdFullToShardShape", "axis", [(REAL, [4, 6])], {**SHARDING, **OTHER}),
+    Case(
+        "XlaSpmdFullToShardShape",
+        "unknown_shape",
+        [(REAL, [None, 6])],
+        SHARDING,
+        error="the shape of the input is not static",
+    ),
+    *of_types(
+        "XlaSpmdShardToFullShape", attributes=TO_FULL, types=TYPES[:2], twice=True
+    ),
+    Case("XlaSpmdShardToFullShape", "axis", [(REAL, [4, 6])], {**TO_FULL, **OTHER}),
+    *of_types("Relayout", attributes=UNSPECIFIED),
+    *of_types("RelayoutLike", (INT, [4, 6])),
+    *of_types("CopyToMesh", attributes={"mesh": "|x=1|*"}),
+    *(
+        Case("CopyToMeshGrad", dtype.name, [(dtype, [4]), (dtype, [4])])
+        for dtype in TYPES
+    ),
+]
+
+# ---- Recurrent layers of cuDNN
+
+
+def recurrent(op: str, name: str, dtype: Any = REAL, **attributes: Any) -> Case:
+    inputs = [(dtype, [5, 2, 3]), (dtype, [1, 2, 4]), (dtype, [1, 2, 4]), (dtype, [99])]
+    if op == "CudnnRNNV3":
+        inputs.append((INT, [2]))
+    return Case(op, name, inputs, attributes, outputs=3)
+
+
+def recurrents(op: str) -> list[Case]:
+    refused = recurrent(op, "inference", is_training=False)
+    return [
+        recurrent(op, "lstm"),
+        recurrent(op, "gru_double", tf.float64, rnn_mode="gru"),
+        recurrent(op, "half", tf.float16, input_mode="skip_input", rnn_mode="rnn_relu"),
+        recurrent(op, "dropout", dropout=0.5, seed=3, seed2=4),
+        recurrent(op, "bidirectional", direction="bidirectional"),
+        dataclasses.replace(refused, error="set is_training to true"),
+    ]
+
+
+RECURRENT = [
+    *(
+        case
+        for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3")
+        for case in recurrents(op)
+    ),
+    recurrent("CudnnRNNV3", "projection", num_proj=2, time_major=False),
+]
+
+CASES = [*COLLECTIVES, *NCCL, *SHARDINGS, *RECURRENT]
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    return Client(tensorflow_dir(), os.environ["PARITY_LIBRARY"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_structure(client: Client, case: Case) -> None:
+    problem = Problem(case)
+    graph = client.import_graph(problem.graph.as_graph_def().SerializeToString())
+    if case.error is not None:
+        with pytest.raises(ClientError, match=case.error):
+            graph.gradients(problem.ys, problem.xs, problem.us)
+        return
+    first = graph.gradients(problem.ys, problem.xs, problem.us)
+    known = [name for name in first if name is not None]
+    second = graph.gradients(known, problem.us, problem.ws) if case.twice else []
+    reference = problem.reference.as_graph_def().SerializeToString()
+    for found, expected in [(first, problem.first), (second, problem.second)]:
+        assert [expression(graph.graph_def(), name) for name in found] == [
+            expression(reference, name) for name in expected
+        ]
+
+
+def test_every_op_has_three_cases() -> None:
+    counts = collections.Counter(case.op for case in CASES)
+    assert counts.keys() == set(COMPARED_BY_STRUCTURE)
+    assert min(counts.values()) >= 3
+
+
+def through_branches(x: Any) -> Any:
+    switch = tf.raw_ops.RefSwitch(data=x, pred=True)
+    return tf.raw_ops.RefMerge(inputs=[*switch]).output
+
+
+@pytest.mark.parametrize(
+    "build",
+    [lambda x: tf.raw_ops.DebugGradientRefIdentity(input=x), through_branches],
+    ids=["DebugGradientRefIdentity", "RefSwitch and RefMerge"],
+)
+def test_a_reference_has_the_gradient_of_its_identity(
+    client: Client, build: Callable[[Any], Any]
+) -> None:
+    """Ops that take variables of TensorFlow 1."""
+    with tf.Graph().as_default() as graph:
+        x = tf.raw_ops.VariableV2(shape=[2], dtype=REAL, name="x")
+        tf.raw_ops.Assign(ref=x, value=[4.0, 5.0], name="start")
+        tf.multiply(build(x), v1.placeholder(REAL, [2], name="u"), name="y")
+    imported = client.import_graph(graph.as_graph_def().SerializeToString())
+    (name,) = imported.gradients(["y:0"], ["x:0"], [])
+    assert name is not None
+    imported.run(["start:0"], {})
+    u = np.array([2.0, 3.0], np.float32)
+    np.testing.assert_array_equal(imported.run([name], {"u:0": u})[0], u)

@@ -50,7 +50,8 @@ def op_library(name, has_xla = True, deps = [], gpu_deps = []):
     arithmetic without TensorFlow, for tests of it; <name>_cpu, its loops
     without TensorFlow (*_cpu.cc), optimised further; <name>_gpu, its CUDA
     kernels, and <name>_gpu_objects, their object files (both empty without
-    nvcc); <name>_on_cpu, the op with its CPU kernels and nothing else, for
+    nvcc); <name>_gpu_srcs, the sources of these, for tests without nvcc;
+    <name>_on_cpu, the op with its CPU kernels and nothing else, for
     builds with a sanitizer.
 
     Args:
@@ -68,6 +69,11 @@ def op_library(name, has_xla = True, deps = [], gpu_deps = []):
         hdrs = hdrs,
         visibility = ["//visibility:public"],
         deps = gpu_deps,
+    )
+    native.filegroup(
+        name = name + "_gpu_srcs",
+        srcs = gpu_srcs + native.glob(["*.cuh"], allow_empty = True),
+        visibility = ["//tests/gpu:__subpackages__"],
     )
     cuda_library(
         name = name + "_gpu",

@@ -125,6 +125,7 @@ int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   using TinyRow = RowShape<kWarpThreads, kPack, 1>;
   using ShortRow = RowShape<kWarpThreads, kPack, 4>;
   using LongRow = RowShape<kBlockThreads, kPack, 4>;
+  using LongerRow = RowShape<kBlockThreads, kPack, 8>;
   using AnyRow = RowShape<kBlockThreads, kPack, 0>;
   using UnalignedShortRow = RowShape<kWarpThreads, 1, 8>;
   using UnalignedRow = RowShape<kBlockThreads, 1, 0>;
@@ -135,6 +136,7 @@ int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   if (size <= TinyRow::kLargest) return fn(TinyRow{});
   if (size <= ShortRow::kLargest) return fn(ShortRow{});
   if (size <= LongRow::kLargest) return fn(LongRow{});
+  if (size <= LongerRow::kLargest) return fn(LongerRow{});
   return fn(AnyRow{});
 }
 

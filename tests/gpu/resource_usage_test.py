@@ -73,6 +73,9 @@ _FUNCTOR_REGISTERS = {
     "Tanhshrink": 48,
     "TanhshrinkGrad": 48,
 }
+# The same for rows of which a thread holds eight packs: two blocks of
+# DifferentiateRowsKernel, three of NormalizeRowsKernel are resident.
+_LONGER_ROW_REGISTERS = {"DifferentiateRowsKernel": 128, "NormalizeRowsKernel": 80}
 # Bytes a block. sm_90 takes 1 KiB for itself where there is any.
 _SHARED = {
     "AlignRowsKernel": 1056,
@@ -107,13 +110,15 @@ class Usage:
     @property
     def registers(self) -> int:
         """How many a thread may take."""
+        if re.search(r"RowShapeILi256ELi\dELi8E", self.function):
+            return _LONGER_ROW_REGISTERS[self.kernel]
         functor = re.search(r"ElementwiseKernelINS_(\d+)(\w+)", self.function)
         name = functor[2][: int(functor[1])] if functor else ""
         return _FUNCTOR_REGISTERS.get(name, _REGISTERS[self.kernel])
 
 
 def _cuobjdump(option: str, path: pathlib.Path) -> str:
-    command = [_TOOL, option, path]
+    command = [_TOOL, option, str(path)]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

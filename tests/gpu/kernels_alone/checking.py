@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from device import Device
+from device import Buffer, Device
 from numeric import NumericType
 
 Check = Callable[[Device], None]
@@ -24,20 +24,19 @@ def random_values(
 ) -> np.ndarray:
     """Values as they are stored: ties of rounding, and special ones among them."""
     if not dtype.is_floating:
-        values = random.integers(-50, 50, shape)
+        integers = random.integers(-50, 50, shape)
         if special:
             limits = np.iinfo(dtype.storage)
             extremes = np.array([0, -1, limits.min, limits.max])
-            values = np.where(
-                random.random(shape) < 0.1, random.choice(extremes, shape), values
-            )
-        return values.astype(dtype.storage)
+            chosen = random.choice(extremes, shape)
+            integers = np.where(random.random(shape) < 0.1, chosen, integers)
+        return integers.astype(dtype.storage)
     values = 3 * random.standard_normal(shape)
     quarters = np.round(4 * values) / 4
     values = np.where(random.random(shape) < 0.5, quarters, values)
     if special:
-        chosen = random.choice(np.array(special), shape)
-        values = np.where(random.random(shape) < 0.1, chosen, values)
+        picked = random.choice(np.array(special), shape)
+        values = np.where(random.random(shape) < 0.1, picked, values)
     return dtype.encode(values)
 
 
@@ -76,3 +75,66 @@ def assert_close(
             f"{what}: {len(wrong)} of {actual.size} wrong, first at {first}: "
             f"{actual[first]!r}, expected {expected[first]!r}"
         )
+
+
+def _bits(stored: np.ndarray) -> np.ndarray:
+    """The values as integers, which NumPy compares fast, half above all."""
+    return stored.view(f"u{stored.dtype.itemsize}")
+
+
+def assert_repeats(
+    what: str,
+    device: Device,
+    dtype: NumericType,
+    buffer: Buffer,
+    expected: np.ndarray,
+    roundoffs: float = 0,
+    slack: np.ndarray | float = 0,
+) -> None:
+    """Fails where a buffer is not `expected` over and over; see assert_close.
+
+    The buffer may be as long as `expected`, and may end within a repetition.
+    """
+    first = device.download(device.part(buffer, 0, expected.shape))
+    assert_close(what, dtype, first, expected, roundoffs, slack)
+    if buffer.count == expected.size:
+        return
+    # What has the bits of the first repetition is right.
+    bits, flat = _bits(first).reshape(-1), expected.reshape(-1)
+    slack = np.broadcast_to(slack, expected.shape).reshape(-1)
+    repeated = bits
+    for start, values in device.chunks(buffer, flat.size):
+        if repeated.size < values.size:
+            repeated = np.tile(bits, -(-values.size // bits.size))
+        if not np.array_equal(_bits(values), repeated[: values.size]):
+            other = np.flatnonzero(_bits(values) != repeated[: values.size])
+            place = other % flat.size
+            name = f"{what}, repeated from element {start} on"
+            wanted = flat[place]
+            assert_close(name, dtype, values[other], wanted, roundoffs, slack[place])
+
+
+def assert_last(
+    what: str,
+    device: Device,
+    dtype: NumericType,
+    buffer: Buffer,
+    expected: np.ndarray,
+    roundoffs: float = 0,
+    slack: np.ndarray | float = 0,
+) -> None:
+    """Fails where a buffer does not end in `expected`, behind nothing but zeros;
+    see assert_close."""
+    zeros = buffer.count - expected.size
+    for start, values in device.chunks(device.part(buffer, 0, zeros), 1):
+        bits = _bits(values)
+        is_zero = not bits.any() or not np.any(bits << 1)  # but for the sign
+        assert is_zero, f"{what}: not 0 everywhere from element {start} on"
+    last = device.download(device.part(buffer, zeros, expected.shape))
+    assert_close(what, dtype, last, expected, roundoffs, slack)
+
+
+def copies_beyond(elements: int, size: int) -> int:
+    """How many copies of `size` elements have more than `elements`, the whole of
+    the last one behind them."""
+    return -(-elements // size) + 1

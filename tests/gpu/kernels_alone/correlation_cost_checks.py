@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from checking import Check, assert_close, generator, random_values
+from checking import Check, assert_repeats, copies_beyond, generator, random_values
 from device import Buffer, Device
 from kernels import address, array
-from numeric import FLOATING, NumericType
+from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
 
@@ -162,7 +162,15 @@ _PROBLEMS = (
 )
 
 
-def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
+def _check(
+    device: Device,
+    problem: Problem,
+    dtype: NumericType,
+    copies: int = 1,
+    offset: int = 1,
+) -> None:
+    """The images repeat `copies` times; addresses are `offset` elements off their
+    alignment."""
     random = generator(problem, dtype.name)
     a = random_values(random, dtype, problem.images)
     b = random_values(random, dtype, problem.images)
@@ -171,22 +179,25 @@ def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
     # A rounding for each term, then one of the type.
     terms = problem.kernel_size**2 * max(problem.images[3], problem.displacements**2)
     slack = 32 * math.sqrt(terms) * np.finfo(dtype.compute).eps
+    images = copies * problem.images[0], *problem.images[1:]
+    repeated = dataclasses.replace(problem, images=images)
     with device.memory():
-        op = CorrelationCost(device, dtype, problem)
-        costs = device.empty(problem.costs, dtype.storage, 1)
-        op.forward(device.upload(a, 1), device.upload(b, 1), costs)
+        op = CorrelationCost(device, dtype, repeated)
+        of_a, of_b, upstream = (
+            device.repeat(x, copies, offset) for x in (a, b, gradients)
+        )
+        costs = device.empty(repeated.costs, dtype.storage, offset)
+        op.forward(of_a, of_b, costs)
         expected = dtype.round(correlation_cost(exact_a, exact_b, problem))
-        assert_close("costs", dtype, device.download(costs), expected, 2, slack)
+        assert_repeats("costs", device, dtype, costs, expected, 2, slack)
 
         expected_grads = correlation_cost_grad(exact, exact_a, exact_b, problem)
-        upstream = device.upload(gradients, 1)
-        for argument, other in enumerate((b, a)):
-            backprops = device.empty(problem.images, dtype.storage, 1)
-            op.grad(argument, upstream, device.upload(other, 1), backprops)
-            result = device.download(backprops)
+        for argument, other in enumerate((of_b, of_a)):
+            backprops = device.empty(images, dtype.storage, offset)
+            op.grad(argument, upstream, other, backprops)
             expected = dtype.round(expected_grads[argument])
             name = f"gradient of {'ab'[argument]}"
-            assert_close(name, dtype, result, expected, 2, slack)
+            assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
 
 def _streams(device: Device) -> None:
@@ -214,6 +225,23 @@ def all_checks() -> Iterator[tuple[str, Check]]:
         for problem in _PROBLEMS:
             name = f"CorrelationCost {dtype.name} {dataclasses.astuple(problem)}"
             yield name, functools.partial(_check, problem=problem, dtype=dtype)
+
+
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for more than `beyond` elements of the images, and of costs."""
+    for name, problem in (
+        ("images", Problem((3, 4, 5, 64), 1, 1, 1, 1, 1)),
+        ("costs", Problem((3, 4, 5, 2), 1, 4, 1, 1, 4)),
+    ):
+        size = math.prod(problem.images if name == "images" else problem.costs)
+        check = functools.partial(
+            _check,
+            problem=problem,
+            dtype=HALF,
+            copies=copies_beyond(beyond, size),
+            offset=0,
+        )
+        yield f"CorrelationCost half of {name}", check
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-# In front of and behind every buffer: a kernel that writes there is caught.
-_GUARD = 512
+_GUARD = 512  # bytes in front of and behind every buffer
+_SPARE = 1 << 30  # bytes of memory that large buffers leave for others
 _GUARD_BYTE = 0xA5
 _HERE = pathlib.Path(__file__).absolute().parent
 _CHUNK = 1 << 26  # bytes at a time that a large buffer is read in
@@ -23,6 +23,10 @@ class DeviceError(RuntimeError):
 
 class NoDeviceError(RuntimeError):
     """There is nothing to run on; says why."""
+
+
+class NoMemoryError(RuntimeError):
+    """The device has too little memory; says how much a buffer takes."""
 
 
 def find_library() -> pathlib.Path:
@@ -57,12 +61,19 @@ class Buffer:
 class Device:
     """Device 0 through one library; buffers live inside `memory()`."""
 
-    def __init__(self, library: pathlib.Path) -> None:
+    def __init__(self, library: pathlib.Path, guards: bool = True) -> None:
         """Loads the library.
+
+        Args:
+          library: libkernels.so.
+          guards: Whether there is memory on both sides of every buffer: a kernel
+            that writes there is caught. Without, a tool that knows where memory
+            ends catches one that reads there as well.
 
         Raises:
           NoDeviceError: It was built without CUDA, or there is no GPU.
         """
+        self._guard = _GUARD if guards else 0
         self._library = ctypes.CDLL(str(library.absolute()))
         self._live: list[Buffer] = []
         if not hasattr(self._library, "Device_Count"):
@@ -134,22 +145,21 @@ class Device:
           shape: Its shape, or its number of elements.
           dtype: NumPy's type.
           offset: Elements by which it is off the alignment of an allocation.
+
+        Raises:
+          NoMemoryError: It is large, and there is no room for it.
         """
         buffer = Buffer(0, 0, shape, dtype)
-        start = _GUARD + offset * buffer.dtype.itemsize
-        size = start + buffer.size + _GUARD
+        start = self._guard + offset * buffer.dtype.itemsize
+        size = max(1, start + buffer.size + self._guard)
+        if size > _SPARE and size > (free := self.free_memory) - _SPARE:
+            gibibytes = f"{size / 2**30:.1f} GiB of memory, {free / 2**30:.1f} are free"
+            raise NoMemoryError(f"a tensor takes {gibibytes}")
         allocation = self._made("Device_Allocate", ctypes.c_int64(size)).value
         assert allocation is not None
         buffer.allocation, buffer.address = allocation, allocation + start
         self._live.append(buffer)
-        self.call(
-            "Device_FillAsync",
-            ctypes.c_void_p(allocation),
-            ctypes.c_int32(_GUARD_BYTE),
-            ctypes.c_int64(size),
-            self.stream,
-        )
-        self.synchronize()
+        self._fill(allocation, _GUARD_BYTE, size)
         return buffer
 
     def upload(self, array: np.ndarray, offset: int = 0) -> Buffer:
@@ -170,9 +180,14 @@ class Device:
         array = np.ascontiguousarray(array, buffer.dtype)
         self._copy(buffer.address, array.ctypes.data, buffer.size)
 
-    def tile(self, pattern: np.ndarray, count: int) -> Buffer:
-        """A buffer of `count` elements that repeats a pattern."""
-        buffer = self.empty(count, pattern.dtype)
+    def part(self, buffer: Buffer, start: int, shape: Any) -> Buffer:
+        """The elements of a buffer from `start` on, as many as `shape` has."""
+        address = buffer.address + start * buffer.dtype.itemsize
+        return Buffer(buffer.allocation, address, shape, buffer.dtype)
+
+    def tile(self, pattern: np.ndarray, shape: Any, offset: int = 0) -> Buffer:
+        """A buffer that repeats a pattern; see `empty`."""
+        buffer = self.empty(shape, pattern.dtype, offset)
         first = min(pattern.nbytes, buffer.size)
         pattern = np.ascontiguousarray(pattern)
         self._copy(buffer.address, pattern.ctypes.data, first)
@@ -184,14 +199,32 @@ class Device:
         self.synchronize()
         return buffer
 
+    def repeat(self, array: np.ndarray, copies: int, offset: int = 0) -> Buffer:
+        """Copies of an array, one behind the other; see `empty`."""
+        shape = copies * array.shape[0], *array.shape[1:]
+        return self.tile(array, shape, offset)
+
+    def last_of(self, array: np.ndarray, copies: int, offset: int = 0) -> Buffer:
+        """The same with zeros for all copies but the last."""
+        shape = copies * array.shape[0], *array.shape[1:]
+        buffer = self.empty(shape, array.dtype, offset)
+        self._fill(buffer.address, 0, buffer.size)
+        last = self.part(buffer, buffer.count - array.size, array.shape)
+        self.restore(last, array)
+        return buffer
+
     def chunks(self, buffer: Buffer, period: int) -> Iterator[tuple[int, np.ndarray]]:
-        """(start, values) of a large buffer, in pieces of whole periods."""
+        """(start, values) of a large buffer, in pieces of whole periods; the values
+        are there until the next are asked for."""
         self.synchronize()
-        step = max(1, _CHUNK // (period * buffer.dtype.itemsize)) * period
+        itemsize = buffer.dtype.itemsize
+        step = max(1, _CHUNK // (period * itemsize)) * period
+        values = np.empty(min(step, buffer.count), buffer.dtype)  # new pages cost time
         for start in range(0, buffer.count, step):
-            count = min(step, buffer.count - start)
-            address = buffer.address + start * buffer.dtype.itemsize
-            yield start, self._read(address, buffer.dtype, count)
+            part = values[: buffer.count - start]
+            address = buffer.address + start * itemsize
+            self._copy(part.ctypes.data, address, part.nbytes)
+            yield start, part
 
     def copy_async(self, to: int, origin: int, size: int) -> None:
         """Copies within the device, in order on the stream."""
@@ -233,6 +266,16 @@ class Device:
             self.call("Device_EndCapture", self.stream, ctypes.byref(nodes))
         return nodes.value
 
+    def _fill(self, address: int, byte: int, size: int) -> None:
+        self.call(
+            "Device_FillAsync",
+            ctypes.c_void_p(address),
+            ctypes.c_int32(byte),
+            ctypes.c_int64(size),
+            self.stream,
+        )
+        self.synchronize()
+
     def _copy(self, to: int, origin: int, size: int) -> None:
         if size:
             self.call(
@@ -248,9 +291,9 @@ class Device:
         return result
 
     def _check_guards(self, buffer: Buffer) -> None:
-        ends = (buffer.address - _GUARD, buffer.address + buffer.size)
+        ends = (buffer.address - self._guard, buffer.address + buffer.size)
         for where, start in zip(("in front of", "behind"), ends, strict=True):
-            guard = self._read(start, np.uint8, _GUARD)
+            guard = self._read(start, np.uint8, self._guard)
             assert np.all(guard == _GUARD_BYTE), (
                 f"a kernel wrote {where} a buffer of {buffer.count} {buffer.dtype}"
             )

@@ -8,10 +8,17 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from checking import Check, assert_close, generator, random_values
+from checking import (
+    Check,
+    assert_last,
+    assert_repeats,
+    copies_beyond,
+    generator,
+    random_values,
+)
 from device import Buffer, Device
 from kernels import address, array
-from numeric import FLOAT, FLOATING, INT32, INT64, NumericType
+from numeric import FLOAT, FLOATING, HALF, INT32, INT64, NumericType
 from rows import Row, random_buffer
 
 
@@ -113,13 +120,22 @@ def _indices(
     return np.where(is_bad, bad, indices).astype(dtype.storage)
 
 
-def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
+def _check(
+    device: Device,
+    problem: Problem,
+    dtype: NumericType,
+    bag_copies: int = 1,
+    row_copies: int = 1,
+    offset: int = 1,
+) -> None:
+    """The rows repeat `row_copies` times, and indices are those of the last copy;
+    the bags repeat `bag_copies` times. Addresses are `offset` elements off their
+    alignment."""
     random = generator(problem, dtype.name)
     index_dtype = INT64 if problem.width % 2 else INT32
     indices = _indices(random, problem, index_dtype)
-    bag_shape, table_shape = indices.shape, (problem.rows, problem.width)
-    params = random_values(random, dtype, table_shape)
-    weights = random_values(random, dtype, bag_shape)
+    params = random_values(random, dtype, (problem.rows, problem.width))
+    weights = random_values(random, dtype, indices.shape)
     gradients = random_values(random, dtype, (problem.bags, problem.width))
     p, w, g = (dtype.decode(x) for x in (params, weights, gradients))
     # A row of zeros for what names none.
@@ -129,37 +145,46 @@ def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
     rows = table[where]
     terms = max(problem.bag_size, problem.width, 1)
     slack = 32 * terms * np.finfo(dtype.compute).eps
-    with device.memory():
-        op = EmbeddingBag(device, dtype, index_dtype, problem)
-        on_device = device.upload(indices)
-        p_device, w_device, g_device = (
-            device.upload(x, 1) for x in (params, weights, gradients)
-        )
-        output = device.empty(g.shape, dtype.storage, 1)
-        op.forward(on_device, p_device, w_device, output)
-        expected = dtype.round(np.einsum("bl,ble->be", w, rows) * problem.scale)
-        assert_close("output", dtype, device.download(output), expected, 2, slack)
 
-        backprops = device.empty(bag_shape, dtype.storage, 1)
-        op.weights_grad(g_device, on_device, p_device, backprops)
+    of_last = (row_copies - 1) * problem.rows
+    is_moved = (indices >= 0) & (indices <= problem.rows)
+    moved = (indices + np.where(is_moved, of_last, 0)).astype(indices.dtype)
+    repeated = dataclasses.replace(
+        problem, bags=bag_copies * problem.bags, rows=row_copies * problem.rows
+    )
+    with device.memory():
+        op = EmbeddingBag(device, dtype, index_dtype, repeated)
+        i_device = device.repeat(moved, bag_copies)
+        p_device = device.repeat(params, row_copies, offset)
+        w_device = device.repeat(weights, bag_copies, offset)
+        g_device = device.repeat(gradients, bag_copies, offset)
+        output = device.empty(g_device.shape, dtype.storage, offset)
+        op.forward(i_device, p_device, w_device, output)
+        expected = dtype.round(np.einsum("bl,ble->be", w, rows) * problem.scale)
+        assert_repeats("output", device, dtype, output, expected, 2, slack)
+
+        backprops = device.empty(w_device.shape, dtype.storage, offset)
+        op.weights_grad(g_device, i_device, p_device, backprops)
         expected = dtype.round(np.einsum("be,ble->bl", g, rows) * problem.scale)
-        result = device.download(backprops)
-        assert_close("gradient of weights", dtype, result, expected, 2, slack)
+        name = "gradient of weights"
+        assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
         sums, sizes = np.zeros(table.shape), np.zeros(table.shape)
         added = w[..., np.newaxis] * g[:, np.newaxis] * problem.scale
         np.add.at(sums, where, added)
         np.add.at(sizes, where, np.abs(added))
+        expected = dtype.round(sums[:-1])
         slack = np.maximum(np.sum(known), 4) * sizes[:-1] * np.finfo(dtype.compute).eps
+        g_device = device.last_of(gradients, bag_copies, offset)
         for deterministic in (False, True):
-            backprops = device.empty(table_shape, dtype.storage, 1)
-            scratch = op.scratch()
-            op.params_grad(
-                deterministic, g_device, on_device, w_device, scratch, backprops
-            )
-            result = device.download(backprops)
-            name = f"gradient of params, deterministic: {deterministic}"
-            assert_close(name, dtype, result, dtype.round(sums[:-1]), 2, slack)
+            with device.memory():
+                backprops = device.empty(p_device.shape, dtype.storage, offset)
+                scratch = op.scratch()
+                op.params_grad(
+                    deterministic, g_device, i_device, w_device, scratch, backprops
+                )
+                name = f"gradient of params, deterministic: {deterministic}"
+                assert_last(name, device, dtype, backprops, expected, 2, slack)
 
 
 def _repeatable(device: Device) -> None:
@@ -217,6 +242,19 @@ def all_checks() -> Iterator[tuple[str, Check]]:
             name = f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}"
             yield name, functools.partial(_check, problem=problem, dtype=dtype)
     yield "EmbeddingBagParamsGrad repeatable", _repeatable
+
+
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for more than `beyond` elements of params, and of the output."""
+    partial = functools.partial
+    problem = Problem(17, 5, 33, 64)
+    copies = copies_beyond(beyond, problem.rows * problem.width)
+    check = partial(_check, problem=problem, dtype=HALF, row_copies=copies, offset=0)
+    yield "EmbeddingBag half of params", check
+    problem = Problem(17, 3, 331, 64)
+    copies = copies_beyond(beyond, problem.bags * problem.width)
+    check = partial(_check, problem=problem, dtype=HALF, bag_copies=copies, offset=0)
+    yield "EmbeddingBag half of bags", check
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels' families: a module each, with its checks and its rows of the table
-of times. A new family is a line here."""
+"""The kernels' families: a module each, with its checks, those of large tensors and
+its rows of the table of times. A new family is a line here."""
 
 from collections.abc import Iterator
 
@@ -31,9 +31,21 @@ _FAMILIES = (
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
-    """(name, check) for every kernel; large tensors are in large_checks."""
+    """(name, check) for every kernel."""
     for family in _FAMILIES:
         yield from family.all_checks()
+
+
+def large_checks(beyond: int = 2**31) -> Iterator[tuple[str, Check]]:
+    """(name, check) for every kernel on tensors of more than `beyond` elements.
+
+    Their values repeat with a period that divides no power of two, so that an
+    index that lost its upper bits shows, and a reference of one period is enough.
+    They may raise NoMemoryError.
+    """
+    for family in _FAMILIES:
+        for name, check in family.large_checks(beyond):
+            yield f"{name}, large", check
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

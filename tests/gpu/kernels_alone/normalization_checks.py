@@ -2,14 +2,21 @@
 """The kernels of row normalization against their reference."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import normalization_kernels
 import numpy as np
-from checking import Check, assert_close, generator, random_values
+from checking import (
+    Check,
+    assert_last,
+    assert_repeats,
+    copies_beyond,
+    generator,
+    random_values,
+)
 from device import Buffer, Device
 from normalization_kernels import Expected, RowNormalization
-from numeric import FLOATING, HALF, NumericType
+from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
 # Rows around the pack, the warp, what a warp and a block hold in registers, and
@@ -33,6 +40,8 @@ _SHAPES = (
     (2, 4096),
     (3, 8192),
     (2, 8200),
+    (2, 16384),
+    (2, 16392),
     (1, 30001),
     (16500, 4),
     (0, 8),
@@ -44,20 +53,29 @@ _EPSILON = 0.01
 _ROUNDINGS = 32
 
 
+Assert = Callable[..., None]
+
+
 def _expect(
-    what: str, dtype: NumericType, stored: np.ndarray, expected: Expected
+    what: str,
+    op: RowNormalization,
+    buffer: Buffer,
+    expected: Expected,
+    check: Assert = assert_repeats,
 ) -> None:
+    dtype = op.dtype
     slack = _ROUNDINGS * np.finfo(dtype.compute).eps * expected.terms
     slack = np.where(np.isfinite(slack), slack, 0)
-    assert_close(what, dtype, stored, dtype.round(expected.value), 2, slack)
+    value = dtype.round(expected.value)
+    check(what, op.device, dtype, buffer, value, 2, slack)
 
 
-def _statistic(what: str, stored: np.ndarray, value: np.ndarray, unit: float) -> None:
-    near = np.abs(stored - value) <= _ROUNDINGS * np.finfo(stored.dtype).eps * (
-        np.abs(value) + unit
-    )
-    same = (stored == value) | (np.isnan(stored) & np.isnan(value))
-    assert np.all(near | same), f"{what}: {stored}, expected {value}"
+def _statistic(
+    what: str, op: RowNormalization, buffer: Buffer, value: np.ndarray, unit: float
+) -> None:
+    dtype = DOUBLE if op.dtype == DOUBLE else FLOAT
+    slack = _ROUNDINGS * np.finfo(dtype.storage).eps * (np.abs(value) + unit)
+    assert_repeats(what, op.device, dtype, buffer, value, 0, np.nan_to_num(slack))
 
 
 def _upload(
@@ -67,13 +85,14 @@ def _upload(
 
 
 def _check_forward(
-    device: Device, op: RowNormalization, offset: int, in_place: bool
+    op: RowNormalization, offset: int, in_place: bool, copies: int = 1
 ) -> None:
-    """The addresses are `offset` elements off their alignment."""
-    dtype, shape = op.dtype, (op.rows, op.size)
+    """The addresses are `offset` elements off their alignment; the rows are
+    `copies` times the same."""
+    device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
     random = generator("normalization", op.name, dtype.name, shape, offset)
     x = dtype.decode(random_values(random, dtype, shape))
-    if op.rows >= 3 and op.size >= 2:
+    if len(x) >= 3 and op.size >= 2:
         x[0] = 1000  # a mean that is large beside the variance
         x[0, 0] = 1001
         x[1, -1] = np.nan
@@ -84,11 +103,10 @@ def _check_forward(
         y, mean, inverse = normalization_kernels.normalize(
             x, scale, shift if op.centered else None, _EPSILON
         )
-        on_device = _upload(device, dtype, x, offset)
-        assert on_device is not None
+        on_device = device.repeat(dtype.encode(x), copies, offset)
         output = on_device
         if not in_place:
-            output = device.empty(shape, dtype.storage, offset)
+            output = device.empty((op.rows, op.size), dtype.storage, offset)
         statistics = [device.empty(op.rows, dtype.compute, offset) for _ in range(2)]
         op.forward(
             _EPSILON,
@@ -101,22 +119,23 @@ def _check_forward(
                 statistics[1],
             ),
         )
-        _expect("y", dtype, device.download(output), y)
+        _expect("y", op, output, y)
         if op.centered:
-            _statistic("mean", device.download(statistics[0]), mean, 10)
-        _statistic("inverse", device.download(statistics[1]), inverse, 0)
+            _statistic("mean", op, statistics[0], mean, 10)
+        _statistic("inverse", op, statistics[1], inverse, 0)
 
 
 def _check_backward(
-    device: Device, op: RowNormalization, offset: int, in_place: bool
+    op: RowNormalization, offset: int, in_place: bool, copies: int = 1
 ) -> None:
-    dtype, shape = op.dtype, (op.rows, op.size)
+    """See _check_forward; only the last copy has gradients that are not 0."""
+    device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
     random = generator("gradient", op.name, dtype.name, shape, offset)
     x, gradients = (dtype.decode(random_values(random, dtype, shape)) for _ in "12")
     scale = dtype.round(random.standard_normal(op.size))
-    statistics = random.standard_normal((3, op.rows)).astype(dtype.compute)
+    statistics = random.standard_normal((3, len(x))).astype(dtype.compute)
     dm, dr, mean = (row.astype(np.float64) for row in statistics)
-    inverse = random.uniform(0.5, 2, op.rows).astype(dtype.compute).astype(np.float64)
+    inverse = random.uniform(0.5, 2, len(x)).astype(dtype.compute).astype(np.float64)
     expected = normalization_kernels.differentiate(
         gradients,
         dm if op.centered else None,
@@ -127,35 +146,37 @@ def _check_backward(
         inverse,
     )
 
-    def statistic(values: np.ndarray) -> Buffer:
-        return device.upload(values.astype(dtype.compute), offset)
+    def repeat(values: np.ndarray) -> Buffer:
+        return device.repeat(values.astype(dtype.compute), copies, offset)
+
+    def last_of(values: np.ndarray) -> Buffer:
+        return device.last_of(values.astype(dtype.compute), copies, offset)
 
     with device.memory():
-        on_device = _upload(device, dtype, gradients, offset)
-        assert on_device is not None
+        on_device = device.last_of(dtype.encode(gradients), copies, offset)
         output = on_device
         if not in_place:
-            output = device.empty(shape, dtype.storage, offset)
+            output = device.empty((op.rows, op.size), dtype.storage, offset)
         sums = [device.empty(op.size, dtype.storage, offset) for _ in range(2)]
         op.backward(
             (
                 on_device,
-                statistic(dm) if op.centered else None,
-                statistic(dr),
-                _upload(device, dtype, x, offset),
+                last_of(dm) if op.centered else None,
+                last_of(dr),
+                device.repeat(dtype.encode(x), copies, offset),
                 _upload(device, dtype, scale, offset),
-                statistic(mean) if op.centered else None,
-                statistic(inverse),
+                repeat(mean) if op.centered else None,
+                repeat(inverse),
                 output,
                 sums[0],
                 sums[1] if op.centered else None,
                 op.scratch(),
             )
         )
-        _expect("x_backprops", dtype, device.download(output), expected[0])
-        _expect("scale_backprops", dtype, device.download(sums[0]), expected[1])
+        _expect("x_backprops", op, output, expected[0], assert_last)
+        _expect("scale_backprops", op, sums[0], expected[1])
         if op.centered:
-            _expect("offset_backprops", dtype, device.download(sums[1]), expected[2])
+            _expect("offset_backprops", op, sums[1], expected[2])
 
 
 def _check(
@@ -163,8 +184,16 @@ def _check(
 ) -> None:
     op = RowNormalization(device, dtype, centered, rows, size)
     for offset, in_place in ((0, False), (0, True), (1, False)):
-        _check_forward(device, op, offset, in_place)
-        _check_backward(device, op, offset, in_place)
+        _check_forward(op, offset, in_place)
+        _check_backward(op, offset, in_place)
+
+
+def _check_large(device: Device, centered: bool, size: int, beyond: int) -> None:
+    rows = 31
+    copies = copies_beyond(beyond, rows * size)
+    op = RowNormalization(device, HALF, centered, copies * rows, size)
+    _check_forward(op, 0, False, copies)
+    _check_backward(op, 0, False, copies)
 
 
 def _buffers(op: RowNormalization) -> tuple[list[Buffer | None], list[Buffer | None]]:
@@ -253,6 +282,19 @@ def all_checks() -> Iterator[tuple[str, Check]]:
                     ),
                 )
     yield "Normalization repeatable", _repeatable
+
+
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for matrices of more than `beyond` elements."""
+    for centered in (True, False):
+        for size in (1024, 1031):  # in packs, and not
+            check = functools.partial(
+                _check_large, centered=centered, size=size, beyond=beyond
+            )
+            yield (
+                f"{'LayerNorm' if centered else 'RmsNorm'} half, rows of {size}",
+                check,
+            )
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

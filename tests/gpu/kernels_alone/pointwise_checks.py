@@ -10,9 +10,17 @@ from collections.abc import Iterator, Sequence
 import kernels
 import numpy as np
 import references
-from checking import Check, assert_close, generator, random_values
+from checking import (
+    Check,
+    assert_close,
+    assert_last,
+    assert_repeats,
+    copies_beyond,
+    generator,
+    random_values,
+)
 from device import Buffer, Device
-from numeric import FLOATING, NUMERIC, NumericType
+from numeric import FLOATING, HALF, NUMERIC, NumericType
 from references import Kernel
 from rows import Row, random_buffer
 
@@ -209,6 +217,72 @@ def all_checks() -> Iterator[tuple[str, Check]]:
             yield name, partial(_in_place_broadcast, kernel=kernel, dtype=dtype)
     for dtype in NUMERIC:
         yield f"ZeroOut {dtype.name}", functools.partial(_zero_out, dtype=dtype)
+
+
+_PERIOD = 65_521  # prime: an index that lost its upper bits finds another value
+_LARGE = ("Relu", "ReluGrad", "SwiGluGrad")  # by arity; the rest share their loops
+_LARGE_BROADCAST = ("FloorModGrad", "MultiplyLeft")
+
+
+def _large_elementwise(device: Device, kernel: Kernel, beyond: int) -> None:
+    size, dtype = beyond + 12_345, HALF
+    random = generator("large", kernel.name)
+    stored = [random_values(random, dtype, (_PERIOD,)) for _ in range(kernel.arity)]
+    values = [dtype.decode(x) for x in stored]
+    expected = kernel.expected(dtype, values).reshape(kernel.outputs, _PERIOD)
+    slack = np.broadcast_to(kernel.allowance(dtype, values), expected.shape)
+    with device.memory():
+        inputs = [device.tile(x, size) for x in stored]
+        outputs = [device.empty(size, dtype.storage) for _ in range(kernel.outputs)]
+        kernels.elementwise(
+            device, kernel.name, kernel.attributes, dtype, inputs, outputs
+        )
+        for k, output in enumerate(outputs):
+            limits = kernel.roundoffs, slack[k]
+            assert_repeats(f"output {k}", device, dtype, output, expected[k], *limits)
+
+
+def _large_broadcast(device: Device, kernel: Kernel, beyond: int) -> None:
+    """A column by a row, and a matrix where there are three."""
+    rows, columns, dtype = 61, 1021, HALF  # primes
+    copies = copies_beyond(beyond, rows * columns)
+    random = generator("large", kernel.name)
+    shapes = ((rows, columns), (rows, 1), (columns,))[-kernel.arity :]
+    stored = [random_values(random, dtype, shape) for shape in shapes]
+    expected = kernel.expected(dtype, [dtype.decode(x) for x in stored])
+    with device.memory():
+        inputs = [device.repeat(x, copies) for x in stored[:-1]]
+        inputs.append(device.upload(stored[-1]))
+        output = device.empty((copies * rows, columns), dtype.storage)
+        all_shapes = [buffer.shape for buffer in (*inputs, output)]
+        kernels.broadcast(device, kernel.name, dtype, inputs, output, all_shapes)
+        assert_repeats("output", device, dtype, output, expected, kernel.roundoffs)
+
+
+def _large_zero_out(device: Device, beyond: int) -> None:
+    pattern = np.arange(1, 2049, dtype=np.float16)
+    with device.memory():
+        values = device.tile(pattern, beyond + 12_345)
+        output = device.empty(values.count, np.float16)
+        kernels.zero_out(device, values, output)
+        first = device.part(output, 0, 1)
+        assert device.download(first) == pattern[0], "the element that is kept"
+        device.restore(first, np.zeros(1))
+        assert_last("the rest", device, HALF, output, np.zeros(1))
+
+
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for tensors of more than `beyond` elements."""
+    partial = functools.partial
+    for kernel in references.ELEMENTWISE:
+        if kernel.name in _LARGE:
+            check = partial(_large_elementwise, kernel=kernel, beyond=beyond)
+            yield f"{kernel.name} half", check
+    for kernel in references.BROADCAST:
+        if kernel.name in _LARGE_BROADCAST:
+            check = partial(_large_broadcast, kernel=kernel, beyond=beyond)
+            yield f"{kernel.name} half", check
+    yield "ZeroOut half", partial(_large_zero_out, beyond=beyond)
 
 
 def _same_shapes(device: Device, size: int) -> Iterator[Row]:

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from checking import Check, assert_close, generator, random_values
+from checking import Check, assert_close, assert_repeats, generator, random_values
 from device import Buffer, Device
 from kernels import address
-from numeric import FLOATING, NumericType
+from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
 _SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 0.75, -0.75)
@@ -74,6 +74,25 @@ def all_checks() -> Iterator[tuple[str, Check]]:
         for dtype in FLOATING:
             check = functools.partial(_check, dtype=dtype, arity=arity)
             yield f"{name} {dtype.name}", check
+
+
+def _large(device: Device, arity: int, beyond: int) -> None:
+    random = generator("large prune")
+    arrays = [random_values(random, HALF, (65_521,)) for _ in range(arity)]  # prime
+    first, weights = HALF.decode(arrays[0]), HALF.decode(arrays[-1])
+    expected = np.where(np.abs(weights) < 0.75, 0.0, first)
+    with device.memory():
+        inputs = [device.tile(array, beyond + 12_345) for array in arrays]
+        output = device.empty(beyond + 12_345, np.float16)
+        _launch(device, HALF, 0.75, inputs, output)
+        assert_repeats("output", device, HALF, output, expected)
+
+
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for tensors of more than `beyond` elements."""
+    for arity, name in enumerate(("PruneByMagnitude", "PruneByMagnitudeGrad"), 1):
+        check = functools.partial(_large, arity=arity, beyond=beyond)
+        yield f"{name} half", check
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

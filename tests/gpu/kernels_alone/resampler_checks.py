@@ -3,12 +3,12 @@
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from checking import Check, assert_close, generator, random_values
+from checking import Check, assert_repeats, copies_beyond, generator, random_values
 from device import Buffer, Device
-from numeric import FLOAT, FLOATING, NumericType
+from numeric import FLOAT, FLOATING, HALF, NumericType
 from resampler_kernel import Order, Resampler, weights
 from rows import Row, random_buffer
 
@@ -45,82 +45,84 @@ def _warp(
     return dtype.encode(np.where(random.random(warp.shape) < 0.05, chosen, warp))
 
 
-def _check(device: Device, shape: Shape, points: int, dtype: NumericType) -> None:
+def _check(
+    device: Device,
+    shape: Shape,
+    points: int,
+    dtype: NumericType,
+    orders: Sequence[Order] = _ORDERS,
+    copies: int = 1,
+) -> None:
+    """The images, and the points with them, repeat `copies` times."""
     random = generator("resampler", shape, points, dtype.name)
     data = random_values(random, dtype, shape)
     warp = _warp(random, dtype, shape, points)
+    gradients = random_values(random, dtype, (shape[0], points, shape[3]))
+    op = Resampler(device, dtype, (copies * shape[0], *shape[1:]), points)
     with device.memory():
-        op = Resampler(device, dtype, shape, points)
-        warp_on_device = device.upload(warp, 1)
-        gradients = random_values(random, dtype, op.output_shape)
-        exact_data, upstream = dtype.decode(data), dtype.decode(gradients)
-        for order in _ORDERS:
+        on_device = device.repeat(warp, copies, 1)
+        upstream = device.repeat(gradients, copies, 1)
+        for order in orders:
             pixels = weights(dtype.decode(warp), *shape[1:3], order)
-            _check_forward(device, op, dtype, order, pixels, data, warp_on_device)
-            for deterministic in (False, True):
-                backprops = device.empty(shape, dtype.storage, 1)
-                op.adjoint(
-                    order,
-                    deterministic,
-                    device.upload(gradients, 1),
-                    warp_on_device,
-                    op.sums(),
-                    backprops,
-                )
-                total = np.einsum("npyx,npc->nyxc", pixels, upstream)
-                size = np.einsum("npyx,npc->nyxc", np.abs(pixels), np.abs(upstream))
-                terms = np.einsum("npyx->nyx", pixels != 0)[..., np.newaxis]
-                assert_close(
-                    f"gradient of data, order {order}, deterministic: {deterministic}",
-                    dtype,
-                    device.download(backprops),
-                    dtype.round(total),
-                    2,
-                    (4 + terms) * size * np.finfo(dtype.compute).eps,
-                )
+            _check_forward(op, order, pixels, data, on_device, copies)
+            _check_adjoint(op, order, pixels, gradients, upstream, on_device)
 
-        expected, size = np.empty(op.warp_shape), np.empty(op.warp_shape)
+        exact, exact_data = dtype.decode(gradients), dtype.decode(data)
+        expected, size = np.empty(warp.shape), np.empty(warp.shape)
         for k, order in enumerate(((1, 0), (0, 1))):
             pixels = weights(dtype.decode(warp), *shape[1:3], order)
             by = "npyx,npc,nyxc->np"
-            expected[..., k] = np.einsum(by, pixels, upstream, exact_data)
-            absolute = map(np.abs, (pixels, upstream, exact_data))
+            expected[..., k] = np.einsum(by, pixels, exact, exact_data)
+            absolute = map(np.abs, (pixels, exact, exact_data))
             size[..., k] = np.einsum(by, *absolute)
         backprops = device.empty(op.warp_shape, dtype.storage, 1)
-        op.warp_grad(
-            device.upload(gradients, 1),
-            device.upload(data, 1),
-            warp_on_device,
-            backprops,
-        )
+        op.warp_grad(upstream, device.repeat(data, copies, 1), on_device, backprops)
         slack = (8 + shape[-1]) * size * np.finfo(dtype.compute).eps
-        result = device.download(backprops)
-        assert_close("gradient of warp", dtype, result, dtype.round(expected), 2, slack)
+        expected = dtype.round(expected)
+        assert_repeats("warp's gradient", device, dtype, backprops, expected, 2, slack)
 
 
 def _check_forward(
-    device: Device,
     op: Resampler,
-    dtype: NumericType,
     order: Order,
     pixels: np.ndarray,
     data: np.ndarray,
     warp: Buffer,
+    copies: int,
 ) -> None:
+    device, dtype = op.device, op.dtype
     exact = dtype.decode(data)
-    expected = np.einsum("npyx,nyxc->npc", pixels, exact)
+    expected = dtype.round(np.einsum("npyx,nyxc->npc", pixels, exact))
     size = np.einsum("npyx,nyxc->npc", np.abs(pixels), np.abs(exact))
+    slack = 8 * size * np.finfo(dtype.compute).eps
     for offset in (0, 1):
-        output = device.empty(op.output_shape, dtype.storage, offset)
-        op.forward(order, device.upload(data, offset), warp, output)
-        assert_close(
-            f"order {order}",
-            dtype,
-            device.download(output),
-            dtype.round(expected),
-            2,
-            8 * size * np.finfo(dtype.compute).eps,
-        )
+        with device.memory():
+            output = device.empty(op.output_shape, dtype.storage, offset)
+            op.forward(order, device.repeat(data, copies, offset), warp, output)
+            name = f"order {order}, offset {offset}"
+            assert_repeats(name, device, dtype, output, expected, 2, slack)
+
+
+def _check_adjoint(
+    op: Resampler,
+    order: Order,
+    pixels: np.ndarray,
+    gradients: np.ndarray,
+    upstream: Buffer,
+    warp: Buffer,
+) -> None:
+    device, dtype = op.device, op.dtype
+    exact = dtype.decode(gradients)
+    expected = dtype.round(np.einsum("npyx,npc->nyxc", pixels, exact))
+    size = np.einsum("npyx,npc->nyxc", np.abs(pixels), np.abs(exact))
+    terms = np.einsum("npyx->nyx", pixels != 0)[..., np.newaxis]
+    slack = (4 + terms) * size * np.finfo(dtype.compute).eps
+    for deterministic in (False, True):
+        with device.memory():
+            backprops = device.empty(op.data_shape, dtype.storage, 1)
+            op.adjoint(order, deterministic, upstream, warp, op.sums(), backprops)
+            name = f"data's gradient, order {order}, deterministic: {deterministic}"
+            assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
 
 def _repeatable(device: Device) -> None:
@@ -177,6 +179,25 @@ def all_checks() -> Iterator[tuple[str, Check]]:
                 functools.partial(_check, shape=shape, points=points, dtype=dtype),
             )
     yield "ResamplerGrad repeatable", _repeatable
+
+
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for more than `beyond` elements of data, output, and warp."""
+    cases: tuple[tuple[str, Shape, int, int], ...] = (
+        ("data", (3, 8, 8, 32), 3, 8 * 8 * 32),
+        ("output", (3, 2, 3, 32), 64, 64 * 32),
+        ("warp", (3, 2, 3, 1), 1024, 1024 * 2),
+    )
+    for name, shape, points, size in cases:
+        check = functools.partial(
+            _check,
+            shape=shape,
+            points=points,
+            dtype=HALF,
+            orders=((0, 0),),
+            copies=copies_beyond(beyond, shape[0] * size),
+        )
+        yield f"Resampler half of {name}", check
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

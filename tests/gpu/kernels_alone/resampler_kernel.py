@@ -24,22 +24,22 @@ class Resampler:
         points: int,
     ) -> None:
         """`data_shape` is N, H, W, C; `points` are those of an image."""
-        self._device = device
-        self._dtype = dtype
+        self.device = device
+        self.dtype = dtype
         self.data_shape = tuple(data_shape)
         self.warp_shape = (data_shape[0], points, 2)
         self.output_shape = (data_shape[0], points, data_shape[-1])
         self._dims = array(ctypes.c_int64, [*data_shape, points])
 
     def _call(self, name: str, *arguments: Any) -> None:
-        code = ctypes.c_int32(self._dtype.code)
-        self._device.call(name, code, self._dims, *arguments, self._device.stream)
+        code = ctypes.c_int32(self.dtype.code)
+        self.device.call(name, code, self._dims, *arguments, self.device.stream)
 
     def sums(self) -> Buffer | None:
         """What the gradient of data needs beside its output."""
-        if self._dtype.storage == self._dtype.compute:
+        if self.dtype.storage == self.dtype.compute:
             return None
-        return self._device.empty(self.data_shape, np.float32)
+        return self.device.empty(self.data_shape, np.float32)
 
     def forward(self, order: Order, data: Buffer, warp: Buffer, output: Buffer) -> None:
         """Launches LaunchResample."""

@@ -7,10 +7,18 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from checking import Check, assert_close, generator, random_values
+from checking import (
+    Check,
+    assert_last,
+    assert_repeats,
+    copies_beyond,
+    generator,
+    random_values,
+)
 from device import Device
-from numeric import FLOAT, FLOATING, NumericType
+from numeric import FLOAT, FLOATING, HALF, NumericType
 from roi_align_kernel import Options, RoiAlign, samples, weights
+from rois import Shape, of_last_copy, random_rois, timed
 from rows import Row, random_buffer
 
 _DEFAULT = Options()
@@ -20,7 +28,7 @@ _DEFAULT = Options()
 class Problem:
     """Shapes of one call: data [N, H, W, C], number of regions, bins."""
 
-    data: tuple[int, int, int, int]
+    data: Shape
     rois: int
     bins: tuple[int, int]
     options: Options = _DEFAULT
@@ -41,7 +49,6 @@ _PROBLEMS = (
     Problem((2, 4, 4, 0), 3, (2, 2)),
     Problem((2, 4, 4, 2), 0, (2, 2)),
 )
-_BAD = (np.nan, np.inf, -np.inf, 1e30, -1e30)
 
 
 def _sides(roi: np.ndarray, problem: Problem) -> list[np.ndarray]:
@@ -64,25 +71,18 @@ def _is_on_edge(roi: np.ndarray, problem: Problem) -> bool:
 def _rois(
     random: np.random.Generator, problem: Problem, dtype: NumericType
 ) -> np.ndarray:
-    """Regions inside, across and outside the images, as they are stored.
+    """Regions inside, across and outside the images."""
 
-    In the last of many, batch indices and corners are anything: on the GPU these
-    cannot be refused, and read as 0.
-    """
-    images, height, width, _ = problem.data
-    rois = np.empty((problem.rois, 5))
-    rois[:, 0] = random.integers(0, max(images, 1), problem.rois)
-    reach = np.array([width, height, width, height]) / problem.options.scale
-    for roi in rois:
+    def draw(reach: np.ndarray) -> np.ndarray:
+        roi = np.zeros(5)
         for _ in range(1000):
-            roi[1:] = dtype.round(random.uniform(-0.3, 1.3, 4) * reach)
+            corners = random.uniform(-0.3, 1.3, 4) * reach / problem.options.scale
+            roi[1:] = dtype.round(corners)
             if not _is_on_edge(roi.astype(dtype.compute), problem):
                 break
-    if problem.rois >= 9:
-        for row, value in zip((-1, -2, -3, -4, -5), _BAD, strict=True):
-            rois[row, random.integers(1, 5)] = value
-        rois[-6:-3, 0] = np.nan, -1, images
-    return dtype.encode(rois)
+        return roi[1:]
+
+    return random_rois(random, dtype, problem.data, problem.rois, draw)
 
 
 class _Reference:
@@ -122,54 +122,63 @@ class _Reference:
         return result
 
 
-def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
+def _check(
+    device: Device,
+    problem: Problem,
+    dtype: NumericType,
+    data_copies: int = 1,
+    roi_copies: int = 1,
+) -> None:
+    """The images repeat `data_copies` times, and regions are those of the last
+    copy; the regions repeat `roi_copies` times."""
     random = generator(problem, dtype.name)
     data = random_values(random, dtype, problem.data)
     rois = _rois(random, problem, dtype)
     reference = _Reference(problem, dtype.decode(rois).astype(dtype.compute))
     # A position is off by some roundings of its size, a weight by as much.
     off = 8 * (4 + max(problem.data[1:3])) * np.finfo(dtype.compute).eps
+    images = problem.data[0]
+    shape = data_copies * images, *problem.data[1:]
+    pooled_shape = problem.rois, *problem.bins, problem.data[3]
     with device.memory():
         op = RoiAlign(
-            device, dtype, problem.data, problem.rois, problem.bins, problem.options
+            device,
+            dtype,
+            shape,
+            roi_copies * problem.rois,
+            problem.bins,
+            problem.options,
         )
-        rois_on_device = device.upload(rois, 1)
+        stored = of_last_copy(dtype, rois, images, data_copies)
+        on_device = device.repeat(stored, roi_copies, 1)
+        exact = dtype.decode(data)
+        expected = dtype.round(reference.pooled(exact)).reshape(pooled_shape)
+        slack = off * reference.pooled(np.abs(exact), touched=True)
+        slack = slack.reshape(pooled_shape)
         for offset in (0, 1):
-            pooled = device.empty(op.pooled_shape, dtype.storage, offset)
-            on_device = device.upload(data, offset)
-            op.forward(on_device, rois_on_device, op.scratch(), pooled)
-            exact = dtype.decode(data)
-            expected = reference.pooled(exact).reshape(op.pooled_shape)
-            slack = off * reference.pooled(np.abs(exact), touched=True)
-            assert_close(
-                "pooled",
-                dtype,
-                device.download(pooled),
-                dtype.round(expected),
-                2,
-                slack.reshape(op.pooled_shape),
-            )
-        gradients = random_values(random, dtype, op.pooled_shape)
+            with device.memory():
+                pooled = device.empty(op.pooled_shape, dtype.storage, offset)
+                repeated = device.repeat(data, data_copies, offset)
+                op.forward(repeated, on_device, op.scratch(), pooled)
+                assert_repeats("pooled", device, dtype, pooled, expected, 2, slack)
+        gradients = random_values(random, dtype, pooled_shape)
+        upstream = device.last_of(gradients, roi_copies, 1)
         exact = dtype.decode(gradients)
+        expected = dtype.round(reference.grad(exact))
         slack = off * reference.grad(np.abs(exact), touched=True)
         for deterministic in (False, True):
-            backprops = device.empty(op.data_shape, dtype.storage, 1)
-            op.grad(
-                deterministic,
-                device.upload(gradients, 1),
-                rois_on_device,
-                op.scratch(),
-                op.sums(),
-                backprops,
-            )
-            assert_close(
-                f"gradient, deterministic: {deterministic}",
-                dtype,
-                device.download(backprops),
-                dtype.round(reference.grad(exact)),
-                2,
-                slack,
-            )
+            with device.memory():
+                backprops = device.empty(op.data_shape, dtype.storage, 1)
+                op.grad(
+                    deterministic,
+                    upstream,
+                    on_device,
+                    op.scratch(),
+                    op.sums(),
+                    backprops,
+                )
+                name = f"gradient, deterministic: {deterministic}"
+                assert_last(name, device, dtype, backprops, expected, 2, slack)
 
 
 def _repeatable(device: Device) -> None:
@@ -221,32 +230,36 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     yield "RoiAlignGrad repeatable", _repeatable
 
 
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for more than `beyond` elements of data, and of pooled."""
+    problem = Problem((3, 8, 8, 32), 15, (3, 2))
+    copies = copies_beyond(beyond, math.prod(problem.data))
+    # Float holds the indices of as many images.
+    check = functools.partial(_check, problem=problem, dtype=FLOAT, data_copies=copies)
+    yield "RoiAlign float of data", check
+    problem = Problem((3, 6, 7, 256), 15, (8, 8))
+    copies = copies_beyond(beyond, 15 * 8 * 8 * 256)
+    check = functools.partial(_check, problem=problem, dtype=HALF, roi_copies=copies)
+    yield "RoiAlign half of pooled", check
+
+
 def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """Feature maps of [2, 50, 76, C] and 512 regions a map, 7 x 7 bins."""
-    random = generator("timing", "rois")
-    images, height, width, regions, bins = 2, 50, 76, 1024, (7, 7)
-    for dtype in FLOATING:
-        pooled_bytes = regions * bins[0] * bins[1] * dtype.storage.itemsize
-        channels = min(1024, max(8, size // pooled_bytes // 8 * 8))
-        corners = np.sort(random.random((regions, 2, 2)), axis=1).reshape(regions, 4)
-        rois = np.empty((regions, 5))
-        rois[:, 0] = random.integers(0, images, regions)
-        rois[:, 1:] = corners * [width, height, width, height]
+    """The rows of RoiAlign; see rois.timed."""
+    for case in timed(size):
+        dtype, regions = case.dtype, len(case.rois)
         with device.memory():
-            shape = (images, height, width, channels)
-            op = RoiAlign(device, dtype, shape, regions, bins, _DEFAULT)
-            data = random_buffer(device, dtype, math.prod(shape))
-            on_device = device.upload(dtype.encode(rois))
+            op = RoiAlign(device, dtype, case.data_shape, regions, case.bins, _DEFAULT)
+            data = random_buffer(device, dtype, math.prod(case.data_shape))
+            rois = device.upload(case.rois)
             pooled = device.empty(op.pooled_shape, dtype.storage)
             scratch, sums = op.scratch(), op.sums()
-            forward = functools.partial(op.forward, data, on_device, scratch, pooled)
+            forward = functools.partial(op.forward, data, rois, scratch, pooled)
             forward()
-            total = data.size + on_device.size + pooled.size
-            name = f"{dtype.name}, C = {channels}"
-            yield Row("RoiAlign", name, total, forward)
+            total = data.size + rois.size + pooled.size
+            yield Row("RoiAlign", case.name, total, forward)
             for deterministic in (False, True):
                 work = functools.partial(
-                    op.grad, deterministic, pooled, on_device, scratch, sums, data
+                    op.grad, deterministic, pooled, rois, scratch, sums, data
                 )
                 kind = ", deterministic" if deterministic else ""
-                yield Row(f"RoiAlignGrad{kind}", name, total, work)
+                yield Row(f"RoiAlignGrad{kind}", case.name, total, work)

@@ -8,10 +8,18 @@ from collections.abc import Iterator
 
 import numpy as np
 import roi_pool_kernel
-from checking import Check, assert_close, generator, random_values
+from checking import (
+    Check,
+    assert_last,
+    assert_repeats,
+    copies_beyond,
+    generator,
+    random_values,
+)
 from device import Device
-from numeric import FLOATING, NumericType
+from numeric import FLOAT, FLOATING, HALF, INT32, NumericType
 from roi_pool_kernel import RoiPool
+from rois import Shape, of_last_copy, random_rois, timed
 from rows import Row, random_buffer
 
 
@@ -19,7 +27,7 @@ from rows import Row, random_buffer
 class Problem:
     """Shapes of one call: data [N, H, W, C], number of regions, bins."""
 
-    data: tuple[int, int, int, int]
+    data: Shape
     rois: int
     bins: tuple[int, int]
     scale: float = 1.0
@@ -38,31 +46,28 @@ _PROBLEMS = (
     Problem((2, 4, 4, 0), 3, (2, 2)),
     Problem((2, 4, 4, 2), 0, (2, 2)),
 )
-_BAD = (np.nan, np.inf, -np.inf, 1e30, -7.0)
 
 
 def _rois(
     random: np.random.Generator, problem: Problem, dtype: NumericType
 ) -> np.ndarray:
-    """Regions inside, across and outside the images, as they are stored.
+    """Regions inside, across and outside the images, with ties of rounding."""
 
-    In the last of many, batch indices and corners are anything: on the GPU these
-    cannot be refused, and read as 0.
-    """
-    images, height, width, _ = problem.data
-    rois = np.empty((problem.rois, 5))
-    rois[:, 0] = random.integers(0, max(images, 1), problem.rois)
-    reach = np.array([width, height, width, height]) / problem.scale
-    corners = random.uniform(-0.3, 1.3, (problem.rois, 4)) * reach
-    rois[:, 1:] = np.round(4 * corners) / 4  # with ties of rounding
-    if problem.rois >= 9:
-        for row, value in zip((-1, -2, -3, -4, -5), _BAD, strict=True):
-            rois[row, random.integers(1, 5)] = value
-        rois[-6:-3, 0] = np.nan, -1, images
-    return dtype.encode(rois)
+    def draw(reach: np.ndarray) -> np.ndarray:
+        return np.round(4 * random.uniform(-0.3, 1.3, 4) * reach / problem.scale) / 4
+
+    return random_rois(random, dtype, problem.data, problem.rois, draw)
 
 
-def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
+def _check(
+    device: Device,
+    problem: Problem,
+    dtype: NumericType,
+    data_copies: int = 1,
+    roi_copies: int = 1,
+) -> None:
+    """The images repeat `data_copies` times, and regions are those of the last
+    copy; the regions repeat `roi_copies` times."""
     random = generator(problem, dtype.name)
     # Ties and NaN: half of the values are multiples of 1/4.
     data = random_values(random, dtype, problem.data, (np.nan, -np.inf, 0.0))
@@ -71,68 +76,66 @@ def _check(device: Device, problem: Problem, dtype: NumericType) -> None:
     pooled, argmax = roi_pool_kernel.roi_pool(
         dtype.decode(data), values, problem.scale, problem.bins
     )
+    images = problem.data[0]
+    shape = data_copies * images, *problem.data[1:]
     with device.memory():
-        op = RoiPool(device, dtype, problem.data, problem.rois, problem.bins)
-        on_device = device.upload(data, 1), device.upload(rois, 1)
+        op = RoiPool(device, dtype, shape, roi_copies * problem.rois, problem.bins)
+        stored = of_last_copy(dtype, rois, images, data_copies)
+        on_device = device.repeat(stored, roi_copies, 1)
         outputs = (
             device.empty(op.pooled_shape, dtype.storage, 1),
             device.empty(op.pooled_shape, np.int32, 1),
         )
-        op.forward(problem.scale, *on_device, *outputs)
-        assert_close("pooled", dtype, device.download(outputs[0]), pooled)
-        got = device.download(outputs[1])
-        wrong = int(np.sum(got != argmax))
-        assert wrong == 0, f"argmax: {wrong} of {argmax.size} wrong"
+        op.forward(
+            problem.scale, device.repeat(data, data_copies, 1), on_device, *outputs
+        )
+        assert_repeats("pooled", device, dtype, outputs[0], pooled)
+        assert_repeats("argmax", device, INT32, outputs[1], argmax)
 
         if argmax.size:  # what a caller may hand over by mistake
             mistakes = random.choice([-2, -(2**31), 2**31 - 1, 1], argmax.shape)
             mistaken = random.random(argmax.shape) < 0.05
             argmax = np.where(mistaken, mistakes, argmax).astype(np.int32)
         elements = roi_pool_kernel.roi_elements(values, argmax, problem.data)
-        _check_gradients(device, op, dtype, rois, argmax, elements)
+        gradients = random_values(random, dtype, pooled.shape)
+        exact = dtype.decode(gradients)
+        argmax_on_device = device.repeat(argmax, roi_copies)
+        arguments = (
+            device.last_of(gradients, roi_copies, 1),
+            on_device,
+            argmax_on_device,
+        )
 
+        # In order: the same to the last bit as a sum in the compute type.
+        in_order = roi_pool_kernel.roi_pool_grad(
+            exact.astype(dtype.compute), elements, problem.data
+        )
+        backprops = device.empty(op.data_shape, dtype.storage, 1)
+        op.grad(True, *arguments, op.scratch(deterministic=True), backprops)
+        name = "deterministic gradient"
+        assert_last(name, device, dtype, backprops, dtype.round(in_order))
 
-def _check_gradients(
-    device: Device,
-    op: RoiPool,
-    dtype: NumericType,
-    rois: np.ndarray,
-    argmax: np.ndarray,
-    elements: np.ndarray,
-) -> None:
-    random = generator(op.data_shape, dtype.name)
-    gradients = random_values(random, dtype, op.pooled_shape)
-    exact = dtype.decode(gradients)
-    rois_on_device, argmax_on_device = device.upload(rois), device.upload(argmax)
+        # In any order: off by a rounding for each term, then by one of the type.
+        total, terms, sizes = (
+            roi_pool_kernel.roi_pool_grad(g, elements, problem.data)
+            for g in (exact, np.ones_like(exact), np.abs(exact))
+        )
+        slack = np.maximum(terms - 1, 0) * sizes * np.finfo(dtype.compute).eps
+        backprops = device.empty(op.data_shape, dtype.storage, 1)
+        op.grad(False, *arguments, op.scratch(deterministic=False), backprops)
+        total = dtype.round(total)
+        assert_last("gradient", device, dtype, backprops, total, 2, slack)
 
-    # In order: the same to the last bit as a sum in the compute type.
-    in_order = roi_pool_kernel.roi_pool_grad(
-        exact.astype(dtype.compute), elements, op.data_shape
-    )
-    arguments = device.upload(gradients, 1), rois_on_device, argmax_on_device
-    backprops = device.empty(op.data_shape, dtype.storage, 1)
-    op.grad(True, *arguments, op.scratch(deterministic=True), backprops)
-    result = device.download(backprops)
-    assert_close("deterministic gradient", dtype, result, dtype.round(in_order))
-
-    # In any order: off by a rounding for each term, then by one of the type.
-    total = roi_pool_kernel.roi_pool_grad(exact, elements, op.data_shape)
-    terms = roi_pool_kernel.roi_pool_grad(np.ones_like(exact), elements, op.data_shape)
-    sizes = roi_pool_kernel.roi_pool_grad(np.abs(exact), elements, op.data_shape)
-    slack = np.maximum(terms - 1, 0) * sizes * np.finfo(dtype.compute).eps
-    backprops = device.empty(op.data_shape, dtype.storage, 1)
-    op.grad(False, *arguments, op.scratch(deterministic=False), backprops)
-    result = device.download(backprops)
-    assert_close("gradient", dtype, result, dtype.round(total), 2, slack)
-
-    upstream = random_values(random, dtype, op.data_shape)
-    expected = roi_pool_kernel.roi_pool_grad_grad(dtype.decode(upstream), elements)
-    backprops = device.empty(op.pooled_shape, dtype.storage, 1)
-    op.grad_grad(
-        device.upload(upstream, 1), rois_on_device, argmax_on_device, backprops
-    )
-    result = device.download(backprops)
-    assert_close("gradient's gradient", dtype, result, expected)
+        upstream = random_values(random, dtype, problem.data)
+        expected = roi_pool_kernel.roi_pool_grad_grad(dtype.decode(upstream), elements)
+        backprops = device.empty(op.pooled_shape, dtype.storage, 1)
+        op.grad_grad(
+            device.repeat(upstream, data_copies, 1),
+            on_device,
+            argmax_on_device,
+            backprops,
+        )
+        assert_repeats("gradient's gradient", device, dtype, backprops, expected)
 
 
 def _repeatable(device: Device) -> None:
@@ -146,12 +149,13 @@ def _repeatable(device: Device) -> None:
         corners[:, 0] = random.integers(0, 2, rois)
         elements = random.integers(0, 64, op.pooled_shape) * 16 + np.arange(16)
         gradients = random.standard_normal(op.pooled_shape).astype(np.float32)
-        arguments = map(device.upload, (gradients, corners, elements.astype(np.int32)))
-        arguments = tuple(arguments)
+        upstream, rois_on_device = device.upload(gradients), device.upload(corners)
+        argmax = device.upload(elements.astype(np.int32))
         results = []
         for _ in range(10):
             backprops = device.empty(shape, np.float32)
-            op.grad(True, *arguments, op.scratch(deterministic=True), backprops)
+            scratch = op.scratch(deterministic=True)
+            op.grad(True, upstream, rois_on_device, argmax, scratch, backprops)
             results.append(device.download(backprops).tobytes())
     assert len(set(results)) == 1, "differs from one call to the next"
 
@@ -194,37 +198,39 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     yield "RoiPoolGrad repeatable", _repeatable
 
 
+def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
+    """(name, check) for more than `beyond` elements of data, and of pooled."""
+    problem = Problem((3, 8, 8, 32), 15, (3, 2))
+    copies = copies_beyond(beyond, math.prod(problem.data))
+    # Float holds the indices of as many images.
+    check = functools.partial(_check, problem=problem, dtype=FLOAT, data_copies=copies)
+    yield "RoiPool float of data", check
+    problem = Problem((3, 6, 7, 256), 15, (8, 8))
+    copies = copies_beyond(beyond, 15 * 8 * 8 * 256)
+    check = functools.partial(_check, problem=problem, dtype=HALF, roi_copies=copies)
+    yield "RoiPool half of pooled", check
+
+
 def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """Feature maps of [2, 50, 76, C] and 512 regions a map, 7 x 7 bins."""
-    random = generator("timing", "rois")
-    images, height, width, regions, bins = 2, 50, 76, 1024, (7, 7)
-    for dtype in FLOATING:
-        pooled_bytes = regions * bins[0] * bins[1] * dtype.storage.itemsize
-        channels = min(1024, max(1, size // pooled_bytes))
-        corners = np.sort(random.random((regions, 2, 2)), axis=1).reshape(regions, 4)
-        rois = np.empty((regions, 5))
-        rois[:, 0] = random.integers(0, images, regions)
-        rois[:, 1:] = np.round(corners * [width, height, width, height])
+    """The rows of RoiPool; see rois.timed."""
+    for case in timed(size):
+        dtype, regions = case.dtype, len(case.rois)
         with device.memory():
-            shape = (images, height, width, channels)
-            op = RoiPool(device, dtype, shape, regions, bins)
-            data = random_buffer(device, dtype, math.prod(shape))
-            on_device = device.upload(dtype.encode(rois))
+            op = RoiPool(device, dtype, case.data_shape, regions, case.bins)
+            data = random_buffer(device, dtype, math.prod(case.data_shape))
+            rois = device.upload(case.rois)
             pooled = device.empty(op.pooled_shape, dtype.storage)
             argmax = device.empty(op.pooled_shape, np.int32)
-            forward = functools.partial(
-                op.forward, 1.0, data, on_device, pooled, argmax
-            )
+            forward = functools.partial(op.forward, 1.0, data, rois, pooled, argmax)
             forward()
-            total = data.size + on_device.size + pooled.size + argmax.size
-            name = f"{dtype.name}, C = {channels}"
-            yield Row("RoiPool", name, total, forward)
+            total = data.size + rois.size + pooled.size + argmax.size
+            yield Row("RoiPool", case.name, total, forward)
             for deterministic in (False, True):
                 scratch = op.scratch(deterministic)
                 work = functools.partial(
-                    op.grad, deterministic, pooled, on_device, argmax, scratch, data
+                    op.grad, deterministic, pooled, rois, argmax, scratch, data
                 )
                 kind = ", deterministic" if deterministic else ""
-                yield Row(f"RoiPoolGrad{kind}", name, total, work)
-            work = functools.partial(op.grad_grad, data, on_device, argmax, pooled)
-            yield Row("RoiPoolGradGrad", name, total, work)
+                yield Row(f"RoiPoolGrad{kind}", case.name, total, work)
+            work = functools.partial(op.grad_grad, data, rois, argmax, pooled)
+            yield Row("RoiPoolGradGrad", case.name, total, work)

@@ -75,7 +75,7 @@ class RoiPool:
 _MAX_CORNER = 2.0**30
 
 
-def _corner(value: np.generic, scale: np.generic) -> int:
+def _corner(value: np.floating, scale: np.floating) -> int:
     """The scaled corner, rounded half away from zero."""
     exact = float(value * scale)
     if np.isinf(exact):

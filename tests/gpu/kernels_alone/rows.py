@@ -2,8 +2,10 @@
 """What the table of times is made of."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
+import numpy as np
 from checking import generator, random_values
 from device import Buffer, Device
 from numeric import NumericType
@@ -21,5 +23,9 @@ class Row:
 
 def random_buffer(device: Device, dtype: NumericType, count: int) -> Buffer:
     """`count` random values of a type."""
-    pattern = random_values(generator("timing"), dtype, (min(count, 1 << 20),))
-    return device.tile(pattern, count)
+    return device.tile(_pattern(dtype, min(count, 1 << 20)), count)
+
+
+@functools.cache
+def _pattern(dtype: NumericType, count: int) -> np.ndarray:
+    return random_values(generator("timing"), dtype, (count,))

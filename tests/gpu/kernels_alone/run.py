@@ -1,28 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the kernels alone on a GPU: checks them, then times them.
 
-    python3 run.py                            everything
-    python3 run.py --sanitizer memcheck       checks under compute-sanitizer
-    python3 run.py --only RoiPool --no-times  the checks of one kernel
+    python3 run.py                               everything
+    python3 run.py --no-times --output FILE      the checks
+    python3 run.py --sanitizer memcheck          the same under compute-sanitizer
+    python3 run.py --no-checks --output FILE     the table of times
+    python3 run.py --only RoiPool --no-times     the checks of one kernel
 
 Needs libkernels.so, NumPy and the driver; no CUDA toolkit, no TensorFlow. Exit
 status: 0 all is well, 1 a check failed, 77 there is nothing to run on.
 """
 
 import argparse
+import contextlib
+import math
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from typing import TextIO
 
 import families
-import large_checks
 import timing
 from checking import Check
-from device import Device, DeviceError, NoDeviceError, find_library
+from device import Device, DeviceError, NoDeviceError, NoMemoryError, find_library
 
 EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
 _TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -34,33 +38,69 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--library", type=pathlib.Path, help="libkernels.so")
     parser.add_argument("--only", default="", help="checks whose name contains this")
+    parser.add_argument("--no-checks", action="store_true", help="time only")
     parser.add_argument("--no-times", action="store_true", help="check only")
     parser.add_argument("--no-large", action="store_true", help="no tensors > 2^31")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=math.inf,
+        help="begin nothing after these; checks then come in a random order, so that "
+        "those that fit are of all kernels",
+    )
+    parser.add_argument(
+        "--no-guards",
+        action="store_true",
+        help="no memory beside a buffer, for tools that see what is read there",
+    )
     parser.add_argument(
         "--megabytes", type=int, default=256, help="a timed tensor's size (256)"
     )
     parser.add_argument(
         "--sanitizer", choices=_TOOLS, help="check under compute-sanitizer"
     )
+    parser.add_argument(
+        "--output", type=pathlib.Path, help="a file for what is printed as well"
+    )
     return parser.parse_args()
 
 
-def _all_checks(arguments: argparse.Namespace) -> Iterator[tuple[str, Check]]:
-    yield from families.all_checks()
+class _Tee:
+    """Writes to several files."""
+
+    def __init__(self, *files: TextIO) -> None:
+        self._files = files
+
+    def write(self, text: str) -> int:
+        for file in self._files:
+            file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        for file in self._files:
+            file.flush()
+
+
+def _checks(arguments: argparse.Namespace) -> list[tuple[str, Check]]:
+    checks = list(families.all_checks())
     if not arguments.no_large:
-        yield from large_checks.all_checks()
+        checks += families.large_checks()
+    if arguments.seconds < math.inf:
+        random.Random(0).shuffle(checks)
+    return [(name, check) for name, check in checks if arguments.only in name]
 
 
-def run_checks(device: Device, arguments: argparse.Namespace) -> int:
+def run_checks(device: Device, arguments: argparse.Namespace, deadline: float) -> int:
     """Runs the checks and prints what fails; returns how many do."""
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    counts = {"passed": 0, "failed": 0, "skipped": 0, "left out": 0}
     began = time.monotonic()
-    for name, check in _all_checks(arguments):
-        if arguments.only not in name:
+    for name, check in _checks(arguments):
+        if time.monotonic() > deadline:
+            counts["left out"] += 1
             continue
         try:
             check(device)
-        except large_checks.SkippedError as reason:
+        except NoMemoryError as reason:
             counts["skipped"] += 1
             print(f"skipped  {name}: {reason}", flush=True)
         except AssertionError as failure:
@@ -74,7 +114,7 @@ def run_checks(device: Device, arguments: argparse.Namespace) -> int:
     return counts["failed"]
 
 
-def _under_sanitizer(tool: str, library: pathlib.Path, only: str) -> int:
+def _under_sanitizer(arguments: argparse.Namespace, library: pathlib.Path) -> int:
     """Runs the checks again as a child of compute-sanitizer."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     found = shutil.which("compute-sanitizer") or shutil.which(
@@ -83,32 +123,50 @@ def _under_sanitizer(tool: str, library: pathlib.Path, only: str) -> int:
     if not found:
         print("skipped: no compute-sanitizer on PATH or in $CUDA_HOME/bin")
         return EXIT_SKIPPED
-    options = ["--tool", tool, "--error-exitcode", "1", sys.executable, __file__]
-    own = ["--library", str(library), "--no-times", "--no-large", "--only", only]
-    return subprocess.run([found, *options, *own], check=False).returncode
+    options = ["--tool", arguments.sanitizer, "--error-exitcode", "1"]
+    own = ["--library", library, "--no-times", "--no-large", "--no-guards"]
+    own += ["--only", arguments.only, "--seconds", str(arguments.seconds)]
+    command = [found, *options, sys.executable, __file__, *own]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            print(line, end="", flush=True)
+    return child.returncode
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    deadline = time.monotonic() + arguments.seconds
+    try:
+        library = arguments.library or find_library()
+        device = Device(library, guards=not arguments.no_guards)
+    except NoDeviceError as reason:
+        print(f"skipped: {reason}")
+        return EXIT_SKIPPED
+    if arguments.sanitizer:
+        return _under_sanitizer(arguments, library)
+    print(device.description, flush=True)
+    try:
+        if not arguments.no_checks and run_checks(device, arguments, deadline):
+            return 1
+        if not arguments.no_times:
+            size = arguments.megabytes << 20
+            timing.print_table(device, size, arguments.only, deadline)
+    except DeviceError as error:  # nothing works on a device after it
+        print(f"FAILED   {error}")
+        return 1
+    return 0
 
 
 def main() -> int:
     """Does what the command line says; returns the exit status."""
     arguments = _arguments()
-    try:
-        library = arguments.library or find_library()
-        device = Device(library)
-    except NoDeviceError as reason:
-        print(f"skipped: {reason}")
-        return EXIT_SKIPPED
-    if arguments.sanitizer:
-        return _under_sanitizer(arguments.sanitizer, library, arguments.only)
-    print(device.description, flush=True)
-    try:
-        if run_checks(device, arguments):
-            return 1
-        if not arguments.no_times:
-            timing.print_table(device, arguments.megabytes << 20, arguments.only)
-    except DeviceError as error:  # nothing works on a device after it
-        print(f"FAILED   {error}")
-        return 1
-    return 0
+    if arguments.output is None:
+        return _run(arguments)
+    with (
+        arguments.output.open("w") as file,
+        contextlib.redirect_stdout(_Tee(sys.stdout, file)),
+    ):
+        return _run(arguments)
 
 
 if __name__ == "__main__":

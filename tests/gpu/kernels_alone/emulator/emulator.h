@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the kernels' own sources on the host, a block after the other. A warp of
+// the block runs until its threads wait for the others of the block or end, and
+// a thread of the warp until it waits or ends; then the next one does. So each
+// access of memory comes whole and in a known order.
+//
+// Every second block runs its threads from the last to the first, and every
+// second launch its blocks: a result that depends on an order differs then, as
+// it does where a barrier is missing.
+//
+// What is wrong beyond a result is an error of the launch, with a text:
+//   - a barrier that not all threads of the block reach, at the same place;
+//   - an exchange in a warp in which not all of its 32 lanes take part.
+//
+// Shared memory is full of NaNs when a block begins.
+
+#ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_
+#define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace emulator {
+
+// CUDA's dim3.
+struct Dimensions {
+  unsigned int x, y, z;
+  constexpr Dimensions(unsigned int x = 1, unsigned int y = 1,
+                       unsigned int z = 1)
+      : x(x), y(y), z(z) {}
+};
+
+// What is put on it runs at once or, between cudaStreamBeginCapture and
+// cudaStreamEndCapture, is counted and does not run.
+struct Stream {
+  bool is_capturing = false;
+  size_t nodes = 0;
+};
+
+// Whether work that is put on a stream is to run now. If not, it has been
+// counted, or the last error says why it cannot be.
+bool RunsNow(Stream* stream);
+
+// Of a launch: a configuration that no device takes, or what `text` says.
+void ReportInvalidConfiguration();
+void ReportLaunchFailure(const char* text);
+
+using Kernel = void (*)(const void* arguments);
+
+// The grid of a launch; kernel(arguments) is one thread of it.
+void RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
+             Stream* stream, Kernel kernel, const void* arguments);
+
+// `kernel<<<grid, block, shared_bytes, stream>>>(...)`, where `call` calls
+// kernel(...).
+template <typename Call>
+void Launch(Dimensions grid, Dimensions block, size_t shared_bytes,
+            Stream* stream, const Call& call) {
+  RunGrid(
+      grid, block, shared_bytes, stream,
+      [](const void* arguments) { (*static_cast<const Call*>(arguments))(); },
+      &call);
+}
+
+// The block's memory for one declaration of a shared variable, which `site` is
+// the address of something static for.
+void* SharedMemory(const void* site, size_t size);
+
+// `__shared__ T` at one place of the source: a lambda has a type of its own.
+template <typename T, typename Site>
+T& Shared(Site) {
+  static const char site = 0;
+  return *static_cast<T*>(SharedMemory(&site, sizeof(T)));
+}
+
+struct Place {
+  const char* file;
+  int line;
+};
+
+void WaitForBlock(Place place);
+
+// Hands `bits` to the warp and waits; then what each of its lanes handed over.
+const uint64_t* WaitForWarp(unsigned int mask, uint64_t bits, Place place);
+
+// This thread's number in its warp.
+int Lane();
+
+// This thread's value for the other lanes, and that of lane `from`.
+template <typename T>
+T Exchange(unsigned int mask, T value, int from, Place place) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  const uint64_t* lanes = WaitForWarp(mask, bits, place);
+  std::memcpy(&value, lanes + from, sizeof(T));
+  return value;
+}
+
+}  // namespace emulator
+
+#endif  // TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_

@@ -68,30 +68,22 @@ class Contender:
     own_threads: bool = False
 
 
-def step(
-    function: Function,
-    inputs: Sequence[tf.Tensor],
-    by: Sequence[int] = (),
-    upstream: tf.Tensor | None = None,
-    mode: Mode = "eager",
-) -> Work:
-    """Runs a function of tensors and takes its gradients.
+def with_gradients(
+    function: Function, by: Sequence[int], upstream: tf.Tensor | None = None
+) -> Function:
+    """A function of tensors followed by its gradients.
 
-    What the step returns has the function's value too: a tf.function would leave
-    out what is not returned.
+    What it returns has the function's value too: a tf.function would leave out what
+    is not returned.
 
     Args:
-      function: What is run.
-      inputs: What it is given.
-      by: The inputs whose gradients are taken, as dense tensors; none: the
+      function: What is differentiated.
+      by: The arguments whose gradients are taken, as dense tensors; none: the
         function alone.
       upstream: The gradient of its result; ones if not given.
-      mode: Eagerly, or as a graph, or compiled by XLA.
     """
 
     def run(*inputs: tf.Tensor) -> object:
-        if not by:
-            return function(*inputs)
         sources = [inputs[i] for i in by]
         with tf.GradientTape() as tape:
             tape.watch(sources)
@@ -99,9 +91,36 @@ def step(
         gradients = tape.gradient(result, sources, upstream)
         return result, [tf.convert_to_tensor(dx) for dx in gradients]
 
+    return run if by else function
+
+
+def step(
+    function: Function,
+    inputs: Sequence[tf.Tensor],
+    by: Sequence[int] = (),
+    upstream: tf.Tensor | None = None,
+    mode: Mode = "eager",
+    more: Sequence[Sequence[tf.Tensor]] = (),
+) -> Work:
+    """Runs a function of tensors and takes its gradients.
+
+    Args:
+      function: What is run.
+      inputs: What it is given.
+      by: As in `with_gradients`.
+      upstream: As in `with_gradients`.
+      mode: Eagerly, or as a graph, or compiled by XLA.
+      more: Inputs of more calls in the same step. To call a tf.function may take as
+        long as the work of one.
+    """
+    call = with_gradients(function, by, upstream)
+
+    def run(*calls: Sequence[tf.Tensor]) -> object:
+        return [call(*inputs) for inputs in calls]
+
     if mode != "eager":
         run = tf.function(run, jit_compile=mode == "jit_compile", autograph=False)
-    return functools.partial(run, *inputs)
+    return functools.partial(run, inputs, *more)
 
 
 def contender(
@@ -111,12 +130,13 @@ def contender(
     bar: float | None = None,
     upstream: tf.Tensor | None = None,
     mode: Mode = "tf.function",
+    more: Sequence[Sequence[tf.Tensor]] = (),
 ) -> Contender:
     """A step as a contender, its memory measured if it is a tf.function.
 
-    For the arguments see `step` and `Contender`.
+    For the arguments see `step` and `Contender`; the memory is that of one call.
     """
-    work = step(function, inputs, by, upstream, mode)
+    work = step(function, inputs, by, upstream, mode, more)
     is_graph = mode == "tf.function"
     bytes_used = memory.peak(function, inputs, by, upstream) if is_graph else None
     return Contender(work, bar, bytes_used)

@@ -73,6 +73,7 @@ def contenders(
     upstream: tf.Tensor | None = None,
     layout: str = "NHWC",
     tolerance: float = 1e-3,
+    more: Sequence[Sequence[tf.Tensor]] = (),
 ) -> dict[str, measure.Contender]:
     """PyTorch's side, by its name, to be no faster than ours; {} without PyTorch.
 
@@ -87,15 +88,21 @@ def contenders(
         memory: "NHWC" or "NCHW".
       tolerance: Of each result, by how much of its Euclidean norm the two may be
         apart.
+      more: Inputs of more calls in the same step.
 
     Raises:
       AssertionError: They are farther apart.
     """
     if torch is None:
         return {}
-    tensors = [_tensor(value, layout) for value in inputs]
     dy = None if upstream is None else _tensor(upstream, layout)
-    return checked(name, _step(function, tensors, by, dy), ours, tolerance)
+    calls = [
+        _step(function, [_tensor(value, layout) for value in values], by, dy)
+        for values in (inputs, *more)
+    ]
+    return checked(
+        name, lambda: [value for call in calls for value in call()], ours, tolerance
+    )
 
 
 def compiled(function: Function) -> Function:

@@ -15,6 +15,7 @@ SHAPES = ((2, 64, 64, 128, 1 / 16), (1, 100, 256, 256, 1 / 8))
 # RoiAlign takes one a pixel, here up to 14 x 14 of them, which its rival cannot.
 SAMPLING_RATIOS = (2, 0)
 BINS = 7
+CALLS = 8  # in a step, each with regions of its own
 
 
 def _make_rois(
@@ -40,10 +41,19 @@ def _run(
     scale: float,
 ) -> list[measure.Result]:
     data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
-    rois = tf.constant(_make_rois(rng, images, size, num_rois, scale))
+    inputs = [
+        [data, tf.constant(_make_rois(rng, images, size, num_rois, scale))]
+        for _ in range(CALLS)
+    ]
     # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
-    boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1)
-    of_image = tf.cast(rois[:, 0], tf.int32)
+    rival_inputs = [
+        [
+            data,
+            tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1),
+            tf.cast(rois[:, 0], tf.int32),
+        ]
+        for _, rois in inputs
+    ]
 
     def rival(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
         crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
@@ -71,14 +81,15 @@ def _run(
                 ).movedim(1, -1)
 
             bar = 1 / 2 if ratio else None
-            side = measure.contender(ours, [data, rois], by)
+            first, *more = inputs
+            side = measure.contender(ours, first, by, more=more)
             rivals = {
                 "crop_and_resize + mean": measure.contender(
-                    rival, [data, boxes, of_image], by, bar
+                    rival, rival_inputs[0], by, bar, more=rival_inputs[1:]
                 )
             }
             rivals |= pytorch.contenders(
-                "roi_align", torch, [data, rois], by, side.work, layout="NCHW"
+                "roi_align", torch, first, by, side.work, layout="NCHW", more=more
             )
             results += measure.compare(
                 "RoiAlign",
@@ -86,5 +97,6 @@ def _run(
                 f"{images} x {size} x {size} x {channels}",
                 side,
                 rivals,
+                calls=CALLS,
             )
     return results

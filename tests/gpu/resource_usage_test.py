@@ -62,7 +62,7 @@ _FUNCTOR_REGISTERS = {
     "GeluExact": 48,
     "GeluExactGrad": 48,
     "GeluTanh": 40,
-    "GeluTanhGrad": 40,
+    "GeluTanhGrad": 48,
     "Lisht": 40,
     "LishtGrad": 48,
     "Mish": 40,

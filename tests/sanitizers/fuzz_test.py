@@ -28,7 +28,7 @@ def test_every_op_refuses_or_computes() -> None:
 @pytest.mark.parametrize(
     ("fault", "found"),
     [
-        ("ReadBeyond", "heap-buffer-overflow"),
+        ("ReadBeyond", "AddressSanitizer: heap-"),  # a gap, or what was freed
         ("Overflow", "signed integer overflow"),
     ],
 )

@@ -39,11 +39,15 @@ struct GeluExactGrad {
   }
 };
 
-// Phi(x) is about (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3),
-// which for x > 0 is 1 / (1 + 2^-v) with v = kGeluScale x + kGeluCubic x^3.
-constexpr double kGeluScale = 2.3022081981443248891;  // 2 sqrt(2 / pi) log2(e)
-constexpr double kGeluCubic = 0.044715 * kGeluScale;
-constexpr double kLn2 = 0.69314718055994530942;
+// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), with the logistic function s and
+// 2u = kGeluScale (x + kGeluCubic x^3).
+constexpr double kGeluScale = 1.59576912160573071176;  // 2 sqrt(2 / pi)
+constexpr double kGeluCubic = 0.044715;
+
+// For x > 0 that is 1 / (1 + 2^-v) with v = 2u log2(e), that is kGeluPower x +
+// kGeluPowerCubic x^3.
+constexpr double kGeluPower = 2.3022081981443248891;
+constexpr double kGeluPowerCubic = kGeluCubic * kGeluPower;
 
 struct GeluTanh {
   static constexpr int kArity = 1;
@@ -52,8 +56,8 @@ struct GeluTanh {
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
     const T y = Abs(x);
-    const T cubic = T(kGeluCubic) * (y * y);
-    const T decay = Exp2OfMinus(y * (T(kGeluScale) + cubic));
+    const T cubic = T(kGeluPowerCubic) * (y * y);
+    const T decay = Exp2OfMinus(y * (T(kGeluPower) + cubic));
     const T gate = Where(x < T(0), decay, T(1)) / (T(1) + decay);
     return Gated(x, gate, kGeluLimit);
   }
@@ -66,9 +70,10 @@ struct GeluTanhGrad {
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
     const T y = Abs(x);
-    const T cubic = T(kGeluCubic) * (y * y);
-    const T argument = y * (T(kGeluScale) + cubic);
-    const T slope = T(kGeluScale * kLn2) + T(3 * kLn2) * cubic;
+    const T cubic = T(kGeluPowerCubic) * (y * y);
+    const T argument = y * (T(kGeluPower) + cubic);
+    const T slope =
+        T(kGeluScale) + T(3 * kGeluScale / kGeluPower) * cubic;  // of 2u
     const T decay = Exp2OfMinus(argument);
     const T inverse = T(1) / (T(1) + decay);
     const T rest = decay * inverse;

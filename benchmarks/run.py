@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests" / "gradients")]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests" / "stock_gradients")]
 
 import measure  # noqa: E402
 import pytorch  # noqa: E402

@@ -6,29 +6,18 @@ load("//third_party/cuda:cuda_library.bzl", "cuda_library")
 
 # The folders below ops/: libtensorflow_ext.so holds each of them.
 OPS = [
+    "activations",
     "clip_by_global_norm",
-    "clip_gradient",
     "correlation_cost",
     "embedding_bag",
     "floor_mod",
-    "gelu",
-    "layer_norm",
-    "lisht",
-    "mish",
+    "gradient_modifiers",
     "multiply_left",
+    "normalization",
     "prune_by_magnitude",
-    "relu",
     "resampler",
-    "reverse_gradient",
-    "rms_norm",
     "roi_align",
     "roi_pool",
-    "round_straight_through",
-    "scale_gradient",
-    "shrink",
-    "sign_straight_through",
-    "straight_through",
-    "swiglu",
     "zero_out",
 ]
 

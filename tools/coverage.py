@@ -21,7 +21,7 @@ from rich.table import Table
 from tensorflow.python.framework import ops as python_ops
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests" / "gradients"))
+sys.path.append(str(ROOT / "tests" / "stock_gradients"))
 
 from covered_ops import ONLY_IN_PYTHON  # noqa: E402
 

@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "gradients"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT / "tests" / "stock_gradients"), str(ROOT / "tools")]
 
 from c_client import Client, ClientError, Graph, tensorflow_dir  # noqa: E402
 from op_instances import FUNCTIONS, instances, types_of  # noqa: E402

@@ -29,7 +29,7 @@ Deviations = dict[str, dict[str, float]]
 
 
 def _case_files() -> list[pathlib.Path]:
-    return sorted((_ROOT / "tests" / "cases").glob("*.cases"))
+    return sorted((_HERE / "cases").glob("*.cases"))
 
 
 def _binary(name: str) -> pathlib.Path:

@@ -4,7 +4,7 @@
     PYTHONPATH=python:tests/clients/python python3 tests/gpu/tensorflow_level.py
 
 Needs a TensorFlow with GPU support that sees one, and libtensorflow_ext.so built
-with nvcc. Where tests/cases has a case, it runs on GPU:0; so an op is tested
+with nvcc. Where tests/clients/cases has a case, it runs on GPU:0; so an op is tested
 here once it is tested at all. Exit status: 0 all is well, 1 a check failed, 77
 there is nothing to run on.
 """
@@ -30,10 +30,10 @@ import tensorflow_ext
 from tensorflow_ext import _library
 
 _TESTS = pathlib.Path(__file__).absolute().parents[1]
-sys.path.append(str(_TESTS / "gradients"))
+sys.path.append(str(_TESTS / "stock_gradients"))
 from c_client import Client, ClientError, tensorflow_dir  # noqa: E402
 
-_CASES = _TESTS / "cases"
+_CASES = _TESTS / "clients" / "cases"
 EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
 _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.

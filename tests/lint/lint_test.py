@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CPP = {".c", ".cc", ".cuh", ".h"}
 LICENSED = CPP | {".bzl", ".go", ".lds", ".py", ".sh"}
-TYPED = ["python", "tools", "tests/gradients"]
+TYPED = ["python", "tools", "tests/stock_gradients"]
 
 
 def _sources() -> list[Path]:

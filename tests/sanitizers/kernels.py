@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-CASES = sorted(pathlib.Path(__file__).absolute().parents[1].glob("cases/*.cases"))
 _HERE = pathlib.Path(__file__).absolute().parent
+CASES = sorted(_HERE.parent.glob("clients/cases/*.cases"))
 _RUNTIMES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 # TensorFlow itself is not instrumented and frees nothing at its end.
 _OPTIONS = {

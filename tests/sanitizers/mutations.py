@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs that nobody should give to an op, made from the table of cases.
 
-Each starts as a case of tests/cases in one of its types. Then shapes, values,
+Each starts as a case of tests/clients/cases in one of its types. Then shapes, values,
 attributes and lists are changed, one or several at a time, at random.
 """
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "tensorflow_ext/gradient/formula.h"
-#include "tensorflow_ext/gradient/formula_ops.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
 namespace {

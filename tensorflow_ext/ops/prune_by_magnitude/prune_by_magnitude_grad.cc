@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow_ext/gradient/formula.h"
-#include "tensorflow_ext/gradient/formula_ops.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
 namespace {

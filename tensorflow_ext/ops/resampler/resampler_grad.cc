@@ -12,8 +12,8 @@
 // ops have gradients of every order. ResamplerGrad is the case a = b = 0 in one
 // op.
 
-#include "tensorflow_ext/gradient/formula.h"
-#include "tensorflow_ext/gradient/formula_ops.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
 namespace {

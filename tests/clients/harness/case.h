@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of cases that every client runs; tests/cases/README.md describes
- * the format. Plain C, shared by the C and the C++ client.
+ * The table of cases that every client runs; tests/clients/cases/README.md
+ * describes the format. Plain C, shared by the C and the C++ client.
  */
 #ifndef TENSORFLOW_EXT_TESTS_CLIENTS_HARNESS_CASE_H_
 #define TENSORFLOW_EXT_TESTS_CLIENTS_HARNESS_CASE_H_

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of cases that every client runs; see tests/cases/README.md.
+"""The table of cases that every client runs; see tests/clients/cases/README.md.
 
 The same format as tests/clients/harness/case.c reads, the same numbers as
 values.c makes: keep them in step.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of tests/cases in every way from Python to a gradient."""
+"""Every case of tests/clients/cases in every way from Python to a gradient."""
 
 import pathlib
 
@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from cases import Case
 
-_FOLDER = pathlib.Path(__file__).absolute().parents[2] / "cases"
+_FOLDER = pathlib.Path(__file__).absolute().parents[1] / "cases"
 _ALL = cases.read(*sorted(_FOLDER.glob("*.cases")))
 _GOOD = [case for case in _ALL if not case.error]
 _BAD = [case for case in _ALL if case.error]

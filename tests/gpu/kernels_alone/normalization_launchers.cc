@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "tensorflow_ext/ops/layer_norm/layer_norm.h"
-#include "tensorflow_ext/ops/rms_norm/rms_norm.h"
+#include "tensorflow_ext/ops/normalization/layer_norm.h"
+#include "tensorflow_ext/ops/normalization/rms_norm.h"
 
 #pragma GCC visibility push(default)
 extern "C" {

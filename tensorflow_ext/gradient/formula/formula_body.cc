@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def_builder.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_state.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::AttrValue;
+using tensorflow::DataTypeString;
+using tensorflow::DataTypeVector;
+using tensorflow::FunctionDef;
+using FDH = tensorflow::FunctionDefHelper;
+using tensorflow::NodeDef;
+using tensorflow::NodeDefBuilder;
+using tensorflow::OpDef;
+using tensorflow::OpRegistry;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+
+namespace {
+
+// Fills `tensor` with `numbers` in its own type.
+absl::Status Fill(const std::vector<double>& numbers, Tensor* tensor) {
+  switch (tensor->dtype()) {
+#define CASE(T)                                          \
+  case tensorflow::DataTypeToEnum<T>::value:             \
+    for (size_t i = 0; i < numbers.size(); ++i) {        \
+      tensor->flat<T>()(i) = static_cast<T>(numbers[i]); \
+    }                                                    \
+    return absl::OkStatus()
+    CASE(Eigen::half);
+    CASE(Eigen::bfloat16);
+    CASE(float);
+    CASE(double);
+    CASE(tensorflow::complex64);
+    CASE(tensorflow::complex128);
+    CASE(bool);
+    CASE(int8_t);
+    CASE(uint8_t);
+    CASE(int16_t);
+    CASE(uint16_t);
+    CASE(int32_t);
+    CASE(uint32_t);
+    CASE(int64_t);
+    CASE(uint64_t);
+#undef CASE
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a constant cannot have type ", DataTypeString(tensor->dtype())));
+  }
+}
+
+AttrValue ToAttrValue(const AttrVariant& variant, const NodeDef& forward,
+                      absl::Status* status) {
+  AttrValue result;
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, OfOp>) {
+          auto found = forward.attr().find(value.name);
+          if (found != forward.attr().end()) {
+            result = found->second;
+          } else {
+            *status = absl::InvalidArgumentError(absl::StrCat(
+                forward.op(), " has no attribute '", value.name, "'"));
+          }
+        } else if constexpr (std::is_same_v<T, AnyShape>) {
+          result.mutable_shape()->set_unknown_rank(true);
+        } else if constexpr (std::is_same_v<T, std::vector<AnyShape>>) {
+          for (size_t i = 0; i < value.size(); ++i) {
+            result.mutable_list()->add_shape()->set_unknown_rank(true);
+          }
+        } else {
+          tensorflow::SetAttrValue(value, &result);
+        }
+      },
+      variant);
+  return result;
+}
+
+}  // namespace
+
+std::string Gradient::State::UniqueName(const std::string& op) {
+  // '>' of a namespace cannot stand in a node's name of a function.
+  std::string base = op.substr(op.rfind('>') + 1);
+  const int count = names[base]++;
+  return count == 0 ? base : UniqueName(absl::StrCat(base, "_", count));
+}
+
+Value Gradient::State::AddConstant(Gradient* gradient,
+                                   const std::vector<double>& numbers,
+                                   bool is_vector, DataType type) {
+  auto [entry, is_new] =
+      constants.insert({{numbers, is_vector, type}, Value()});
+  if (!is_new) return entry->second;
+  TensorShape shape;
+  if (is_vector) shape.AddDim(numbers.size());
+  Tensor tensor(type, shape);
+  if (absl::Status filled = Fill(numbers, &tensor); !filled.ok()) {
+    Fail(filled);
+    tensor = Tensor(tensorflow::DT_FLOAT, shape);
+  }
+  FDH::Node node;
+  const std::string name = UniqueName("Const");
+  node.ret = {name};
+  node.op = "Const";
+  node.attr = {{"dtype", type}, {"value", tensor}};
+  nodes.push_back(std::move(node));
+  entry->second = Value(gradient, tensors.size());
+  tensors.push_back({name, absl::StrCat(name, ":output:0"), type});
+  return entry->second;
+}
+
+FunctionDef Gradient::State::Finish() const {
+  std::vector<std::string> results_def;
+  std::vector<std::pair<std::string, std::string>> returns;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const BodyTensor& tensor = tensors[results[i].id_];
+    std::string name = absl::StrCat("gradient_", i);
+    results_def.push_back(
+        absl::StrCat(name, ": ", DataTypeString(tensor.type)));
+    returns.emplace_back(std::move(name), tensor.endpoint);
+  }
+  return FDH::Create("", arguments, results_def, {}, nodes, returns);
+}
+
+DataType Value::type() const {
+  return exists() ? gradient_->state()->tensors[id_].type
+                  : tensorflow::DT_INVALID;
+}
+
+Value Operand::In(Gradient* gradient, DataType type) const {
+  return is_number() ? gradient->Scalar(number_, type) : value_;
+}
+
+Values Gradient::CallAll(const std::string& op,
+                         const std::vector<Argument>& inputs,
+                         const Attributes& attributes) {
+  // After a mistake the values only keep the formula running to its end.
+  const Values placeholder(16, Value(this, 0));
+  if (!state_->status.ok()) return placeholder;
+  const std::string name = state_->UniqueName(op);
+  const auto fail = [&](const absl::Status& error) {
+    state_->Fail(absl::Status(
+        error.code(),
+        absl::StrCat("node '", name, "' of op ", op, ": ", error.message())));
+    return placeholder;
+  };
+
+  const OpDef* op_def = nullptr;
+  absl::Status status = OpRegistry::Global()->LookUpOpDef(op, &op_def);
+  if (!status.ok()) {
+    return fail(absl::FailedPreconditionError("the op is not registered"));
+  }
+  NodeDefBuilder builder(name, op_def);
+  FDH::Node node;
+  for (const Argument& input : inputs) {
+    std::vector<NodeDefBuilder::NodeOut> list;
+    for (const Value& value : input.values()) {
+      if (!value.exists()) {
+        return fail(absl::FailedPreconditionError("an input does not exist"));
+      }
+      const BodyTensor& tensor = state_->tensors[value.id_];
+      list.emplace_back(tensor.node, 0, tensor.type);
+      node.arg.push_back(tensor.endpoint);
+    }
+    if (input.is_list()) {
+      builder.Input(list);
+    } else {
+      builder.Input(list[0]);
+    }
+  }
+  for (const Attribute& attribute : attributes) {
+    builder.Attr(attribute.name,
+                 ToAttrValue(attribute.value, state_->forward, &status));
+  }
+  NodeDef node_def;
+  if (status.ok()) status = builder.Finalize(&node_def);
+  DataTypeVector input_types, output_types;
+  if (status.ok()) {
+    status = tensorflow::InOutTypesForNode(node_def, *op_def, &input_types,
+                                           &output_types);
+  }
+  if (!status.ok()) return fail(status);
+
+  node.ret = {name};
+  node.op = op;
+  for (const auto& [attr_name, value] : node_def.attr()) {
+    node.attr.emplace_back(attr_name, FDH::AttrValueWrapper());
+    node.attr.back().second.proto = value;
+  }
+  state_->nodes.push_back(std::move(node));
+  Values outputs;
+  for (const OpDef::ArgDef& arg : op_def->output_arg()) {
+    for (int i = 0; i < SizeOf(arg, node_def); ++i) {
+      const DataType type = output_types[outputs.size()];
+      outputs.push_back(Value(this, state_->tensors.size()));
+      state_->tensors.push_back(
+          {name, absl::StrCat(name, ":", arg.name(), ":", i), type});
+    }
+  }
+  return outputs;
+}
+
+Value Gradient::Call(const std::string& op, const std::vector<Argument>& inputs,
+                     const Attributes& attributes) {
+  return CallAll(op, inputs, attributes)[0];
+}
+
+Value Gradient::Scalar(double number, DataType type) {
+  return state_->AddConstant(this, {number}, false, type);
+}
+
+Value Gradient::Vector(const std::vector<double>& numbers, DataType type) {
+  return state_->AddConstant(this, numbers, true, type);
+}
+
+Value Gradient::Int(int64_t number) {
+  return Scalar(static_cast<double>(number), tensorflow::DT_INT32);
+}
+
+Value Gradient::Ints(const std::vector<int64_t>& numbers) {
+  return Vector(std::vector<double>(numbers.begin(), numbers.end()),
+                tensorflow::DT_INT32);
+}
+
+void Gradient::Return(const Values& gradients) {
+  if (static_cast<int>(gradients.size()) != num_inputs()) {
+    state_->Fail(absl::FailedPreconditionError(
+        absl::StrCat("the formula returns ", gradients.size(),
+                     " gradients for ", num_inputs(), " inputs")));
+    return;
+  }
+  Values results;
+  for (int i = 0; i < num_inputs(); ++i) {
+    results.push_back(gradients[i].exists()
+                          ? gradients[i]
+                          : Call("TfExt>NoGradient", {Input(i)}));
+  }
+  state_->results = std::move(results);
+  state_->returned = true;
+}
+
+void Gradient::Unimplemented(const std::string& what) {
+  state_->Fail(absl::UnimplementedError(what));
+}
+
+}  // namespace tensorflow_ext

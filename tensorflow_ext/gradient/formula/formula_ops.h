@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The vocabulary of formulas: operators and functions on Values. Each adds one
+// node (or the few that its comment names) to the definition of its operands.
+// Names are those of TensorFlow's ops where there is one.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
+#define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensorflow_ext/gradient/formula/formula.h"
+
+namespace tensorflow_ext {
+
+// The first output, and all outputs, of a node on values; see Gradient::Call.
+Value Call(const std::string& op, const std::vector<Argument>& inputs,
+           const Attributes& attributes = {});
+Values CallAll(const std::string& op, const std::vector<Argument>& inputs,
+               const Attributes& attributes = {});
+// A node with two operands of which at most one is a number.
+Value CallBinary(const std::string& op, const Operand& x, const Operand& y);
+
+// ---- Elementwise, one operand.
+#define TFEXT_UNARY(Name) \
+  inline Value Name(Value x) { return Call(#Name, {x}); }
+TFEXT_UNARY(Abs)
+TFEXT_UNARY(Cos)
+TFEXT_UNARY(Digamma)
+TFEXT_UNARY(Erf)
+TFEXT_UNARY(Erfc)
+TFEXT_UNARY(Exp)
+TFEXT_UNARY(Expm1)
+TFEXT_UNARY(Floor)
+TFEXT_UNARY(Lgamma)
+TFEXT_UNARY(Log)
+TFEXT_UNARY(Log1p)
+TFEXT_UNARY(LogicalNot)
+TFEXT_UNARY(Neg)
+TFEXT_UNARY(OnesLike)
+TFEXT_UNARY(Reciprocal)
+TFEXT_UNARY(Rsqrt)
+TFEXT_UNARY(Sigmoid)
+TFEXT_UNARY(Sign)
+TFEXT_UNARY(Sin)
+TFEXT_UNARY(Sqrt)
+TFEXT_UNARY(Square)
+TFEXT_UNARY(Tanh)
+TFEXT_UNARY(ZerosLike)
+#undef TFEXT_UNARY
+
+// ---- Elementwise with broadcasting, two operands.
+#define TFEXT_BINARY(Name)                                \
+  inline Value Name(const Operand& x, const Operand& y) { \
+    return CallBinary(#Name, x, y);                       \
+  }
+TFEXT_BINARY(DivNoNan)
+TFEXT_BINARY(Equal)
+TFEXT_BINARY(FloorDiv)
+TFEXT_BINARY(FloorMod)
+TFEXT_BINARY(Greater)
+TFEXT_BINARY(GreaterEqual)
+TFEXT_BINARY(Less)
+TFEXT_BINARY(LessEqual)
+TFEXT_BINARY(LogicalAnd)
+TFEXT_BINARY(LogicalOr)
+TFEXT_BINARY(Maximum)
+TFEXT_BINARY(Minimum)
+TFEXT_BINARY(MulNoNan)
+TFEXT_BINARY(NotEqual)
+TFEXT_BINARY(Pow)
+TFEXT_BINARY(SquaredDifference)
+TFEXT_BINARY(Xdivy)
+TFEXT_BINARY(Xlogy)
+TFEXT_BINARY(Xlog1py)
+#undef TFEXT_BINARY
+
+// AddV2, Sub, Mul, RealDiv (Div for integers), Neg.
+Value operator+(const Operand& x, const Operand& y);
+Value operator-(const Operand& x, const Operand& y);
+Value operator*(const Operand& x, const Operand& y);
+Value operator/(const Operand& x, const Operand& y);
+Value operator-(Value x);
+
+// SelectV2 with broadcasting: x where condition holds, else y.
+Value Where(Value condition, const Operand& x, const Operand& y);
+// The complex conjugate; x itself where its type is real.
+Value Conj(Value x);
+bool IsComplex(Value x);
+bool IsFloating(Value x);  // real floating types
+// x in `type`; x itself where it has it.
+Value Cast(Value x, DataType type);
+// The complex number re + i im.
+Value Complex(Value re, Value im);
+// The real type of a complex number's parts, and the parts. By Cast, for the
+// client gradients of ops Real and Imag fail in complex128.
+DataType PartType(Value x);
+Value Real(Value x);
+Value Imag(Value x);
+Value AddN(const Values& values);  // the value itself where there is one
+Value StopGradient(Value x);
+
+// ---- Shapes. Shapes, ranks and sizes are int32 unless `type` says int64.
+Value Shape(Value x, DataType type = tensorflow::DT_INT32);
+Value Rank(Value x);
+Value Size(Value x, DataType type = tensorflow::DT_INT32);
+Value Reshape(Value x, Value shape);
+Value ReshapeLike(Value x, Value like);  // Shape and Reshape
+Value ExpandDims(Value x, Value axis);
+Value BroadcastTo(Value x, Value shape);
+Value Fill(Value shape, Value scalar);
+Value Zeros(Value shape, DataType type);  // Fill
+Value Range(Value start, Value limit, Value delta);
+Value Concat(const Values& values, Value axis);  // ConcatV2
+Value Pack(const Values& values, int64_t axis = 0);
+Values Unpack(Value x, int64_t count, int64_t axis = 0);
+Value Slice(Value x, Value begin, Value size);
+// Elements [begin, end) of a vector such as a shape; negative ends count from
+// the back, and `kToTheEnd` as `end` means all the rest. StridedSlice.
+constexpr int64_t kToTheEnd = INT64_MAX;
+Value SliceVector(Value x, int64_t begin, int64_t end);
+// Element i of a vector, a scalar. StridedSlice.
+Value Element(Value x, int64_t i);
+Value Gather(Value params, Value indices, int64_t axis = 0);  // GatherV2
+Value GatherNd(Value params, Value indices);
+Value ScatterNd(Value indices, Value updates, Value shape);
+Value Transpose(Value x, Value permutation);
+Value InvertPermutation(Value permutation);
+
+// ---- Reductions over `axes` (int32 or int64, negative ones allowed).
+Value Sum(Value x, Value axes, bool keep_dims = false);
+Value Mean(Value x, Value axes, bool keep_dims = false);
+Value Prod(Value x, Value axes, bool keep_dims = false);
+Value Max(Value x, Value axes, bool keep_dims = false);
+Value SumAll(Value x);  // over all axes: Rank, Range, Sum
+// The shape that a reduction of a tensor of shape `shape` (int32) over `axes`
+// has with keep_dims. FloorMod and DynamicStitch.
+Value ReducedShape(Value shape, Value axes);
+
+// ---- Broadcasting, backwards.
+// Where z = f(x, y) broadcast its operands and dx, dy have the shape of z: the
+// sums of dx and dy that have the shapes of x and y. BroadcastGradientArgs,
+// then Sum and Reshape for each that exists.
+std::pair<Value, Value> Unbroadcast(Value x, Value dx, Value y, Value dy);
+// The same for one operand whose gradient has the shape `shape` (a vector).
+Value SumTo(Value x, Value dx, Value shape);
+
+// ---- Matrices: the last two axes; the others are a batch.
+// op(a) op(b), where op is the adjoint (conjugate transpose) if asked for.
+// BatchMatMulV2, which broadcasts the batch.
+Value MatMul(Value a, Value b, bool adjoint_a = false, bool adjoint_b = false);
+// The transpose and the conjugate transpose. Einsum, and Conj where complex.
+Value MatrixTranspose(Value x);
+Value Adjoint(Value x);
+Value MatrixDiag(Value diagonal);
+Value MatrixDiagPart(Value x);
+Value MatrixSetDiag(Value x, Value diagonal);
+// x with all but the band of `lower` sub- and `upper` superdiagonals set to 0;
+// -1 keeps all.
+Value MatrixBandPart(Value x, int64_t lower, int64_t upper);
+Value Einsum(const std::string& equation, const Values& values);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_

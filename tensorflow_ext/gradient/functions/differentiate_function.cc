@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/functions/differentiate_function.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tensorflow/core/common_runtime/function_body.h"
+#include "tensorflow/core/common_runtime/function_def_utils.h"
+#include "tensorflow/core/framework/attr_value_util.h"
+#include "tensorflow/core/framework/graph_to_functiondef.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/platform/fingerprint.h"
+#include "tensorflow_ext/gradient/functions/gradient_body.h"
+#include "tensorflow_ext/gradient/functions/inline_calls.h"
+#include "tensorflow_ext/gradient/plan.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::AttrSlice;
+using tensorflow::DataTypeVector;
+using tensorflow::DT_INVALID;
+using tensorflow::Edge;
+using tensorflow::FunctionBody;
+using tensorflow::FunctionDef;
+using tensorflow::FunctionLibraryDefinition;
+using tensorflow::NameAttrList;
+using tensorflow::Operation;
+using tensorflow::Output;
+
+namespace {
+
+// The function, what it calls, and the gradients that `library` names for them.
+absl::StatusOr<FunctionLibraryDefinition> Reachable(
+    const FunctionLibraryDefinition& library, const std::string& function) {
+  TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition reachable,
+                      library.ReachableDefinitions(function));
+  TF_RETURN_IF_ERROR(reachable.CopyFunctionDefFrom(function, library));
+  tensorflow::GradientDef gradient;
+  gradient.set_function_name(function);
+  gradient.set_gradient_func(library.FindGradient(function));
+  if (gradient.gradient_func().empty()) return reachable;
+  TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition more,
+                      library.ReachableDefinitions(gradient.gradient_func()));
+  TF_RETURN_IF_ERROR(reachable.AddLibrary(more));
+  TF_RETURN_IF_ERROR(
+      reachable.CopyFunctionDefFrom(gradient.gradient_func(), library));
+  if (reachable.FindGradient(function).empty()) {
+    TF_RETURN_IF_ERROR(reachable.AddGradientDef(gradient));
+  }
+  return reachable;
+}
+
+// All that a gradient depends on.
+std::string Key(const FunctionLibraryDefinition& reachable,
+                const NameAttrList& function, const DataTypeVector& upstream,
+                const DataTypeVector& required) {
+  std::vector<std::string> parts;
+  for (const std::string& name : reachable.ListFunctionNames()) {
+    const auto record = reachable.FindRecord(name);
+    parts.push_back(absl::StrCat(name, " ",
+                                 tensorflow::FunctionDefHash(record->fdef()),
+                                 " ", reachable.FindGradient(name)));
+  }
+  // Maps have no order.
+  for (const auto& [name, value] : function.attr()) {
+    parts.push_back(
+        absl::StrCat(name, " ", tensorflow::FastAttrValueHash(value)));
+  }
+  std::sort(parts.begin(), parts.end());
+  return absl::StrCat(function.name(), "\n", absl::StrJoin(parts, "\n"), "\n",
+                      absl::StrJoin(upstream, ","), "\n",
+                      absl::StrJoin(required, ","));
+}
+
+absl::StatusOr<FunctionWithGradients> Make(
+    const FunctionLibraryDefinition& reachable, const FunctionDef& definition,
+    const NameAttrList& function, const std::string& key,
+    const DataTypeVector& upstream, const DataTypeVector& required) {
+  std::unique_ptr<FunctionBody> body;
+  TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
+      definition, AttrSlice(&function.attr()), &reachable, &body));
+  if (body->ret_nodes.size() != upstream.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has ", body->ret_nodes.size(),
+        " results where the node that calls it has ", upstream.size()));
+  }
+  TF_RETURN_IF_ERROR(InlineCalls(reachable, function.name(), body->graph));
+  GradientBody gradient(reachable, function, *body, upstream, required);
+  TF_RETURN_IF_ERROR(gradient.Build());
+  FunctionWithGradients made;
+  made.name =
+      absl::StrCat(function.name(), "_gradient_",
+                   absl::Hex(tensorflow::Fingerprint64(key), absl::kZeroPad16));
+  made.gradients = gradient.gradients();
+  FunctionDef gradient_def;
+  TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(gradient.graph(), made.name,
+                                                    &gradient_def));
+  // How the function is to be run holds for its gradient too.
+  for (const char* name : {"_XlaMustCompile", "_noinline"}) {
+    const auto found = definition.attr().find(name);
+    if (found == definition.attr().end()) continue;
+    (*gradient_def.mutable_attr())[name] = found->second;
+  }
+  made.library =
+      gradient.graph().flib_def().ReachableDefinitions(gradient_def).ToProto();
+  *made.library.add_function() = std::move(gradient_def);
+  return made;
+}
+
+// Keeps what was made.
+class Cache {
+ public:
+  using Entry = std::shared_ptr<const FunctionWithGradients>;
+
+  static Cache& Global() {
+    // Never destroyed: clients may differentiate while the process ends.
+    static Cache* cache = new Cache;
+    return *cache;
+  }
+
+  Entry Find(const std::string& key) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : found->second;
+  }
+
+  void Insert(const std::string& key, Entry entry) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // A process that makes ever new functions must not fill the memory.
+    if (entries_.size() >= kMaxEntries) entries_.clear();
+    entries_.emplace(key, std::move(entry));
+  }
+
+ private:
+  static constexpr size_t kMaxEntries = 512;
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+};
+
+// The gradients that this thread is making, each within the one before it.
+class Within {
+ public:
+  explicit Within(const std::string& key) { Keys().push_back(key); }
+  ~Within() { Keys().pop_back(); }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+  static bool Is(const std::string& key) {
+    return std::count(Keys().begin(), Keys().end(), key) > 0;
+  }
+
+ private:
+  static std::vector<std::string>& Keys() {
+    thread_local std::vector<std::string> keys;
+    return keys;
+  }
+};
+
+// Whether AddSymbolicGradients made `gradient` of `output` because there was
+// none while another output of the node has one.
+bool IsMissing(const Output& gradient, const Output& output) {
+  if (gradient.node() == nullptr) return true;
+  if (gradient.node()->type_string() != "ZerosLike") return false;
+  const Edge* edge = nullptr;
+  return gradient.node()->input_edge(0, &edge).ok() &&
+         edge->src() == output.node() && edge->src_output() == output.index();
+}
+
+}  // namespace
+
+DataTypeVector UpstreamTypes(const Operation& op,
+                             const std::vector<Output>& upstream) {
+  DataTypeVector types(upstream.size(), DT_INVALID);
+  for (size_t i = 0; i < upstream.size(); ++i) {
+    if (IsDifferentiable(tensorflow::BaseType(op.output_type(i))) &&
+        !IsMissing(upstream[i], op.output(i))) {
+      types[i] = upstream[i].type();
+    }
+  }
+  return types;
+}
+
+absl::StatusOr<std::shared_ptr<const FunctionWithGradients>>
+DifferentiateFunction(const FunctionLibraryDefinition& library,
+                      const NameAttrList& function,
+                      const DataTypeVector& upstream,
+                      const DataTypeVector& required) {
+  const auto record = library.FindRecord(function.name());
+  if (!record) {
+    return absl::NotFoundError(absl::StrCat("Function '", function.name(),
+                                            "' is not in the graph's library"));
+  }
+  TF_ASSIGN_OR_RETURN(const FunctionLibraryDefinition reachable,
+                      Reachable(library, function.name()));
+  const std::string key = Key(reachable, function, upstream, required);
+  if (auto found = Cache::Global().Find(key)) return found;
+  absl::StatusOr<FunctionWithGradients> made =
+      absl::UnimplementedError("it calls itself");
+  if (!Within::Is(key)) {
+    // Made outside the lock: it calls other gradients.
+    const Within within(key);
+    made = Make(reachable, record->fdef(), function, key, upstream, required);
+  }
+  if (!made.ok()) {
+    return absl::Status(
+        made.status().code(),
+        absl::StrCat("In the gradient of function '", function.name(),
+                     "': ", made.status().message()));
+  }
+  auto entry = std::make_shared<const FunctionWithGradients>(*std::move(made));
+  Cache::Global().Insert(key, entry);
+  return entry;
+}
+
+}  // namespace tensorflow_ext

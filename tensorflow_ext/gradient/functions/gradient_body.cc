@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/functions/gradient_body.h"
+
+#include <deque>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/cc/framework/scope_internal.h"
+#include "tensorflow/core/common_runtime/graph_constructor.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow_ext/gradient/functions/loops.h"
+#include "tensorflow_ext/gradient/functions/rerun.h"
+#include "tensorflow_ext/gradient/plan.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::DataType;
+using tensorflow::DataTypeString;
+using tensorflow::DataTypeVector;
+using tensorflow::DT_INVALID;
+using tensorflow::DT_RESOURCE;
+using tensorflow::Edge;
+using tensorflow::FunctionBody;
+using tensorflow::FunctionLibraryDefinition;
+using tensorflow::Graph;
+using tensorflow::NameAttrList;
+using tensorflow::Node;
+using tensorflow::NodeBuilder;
+using tensorflow::Output;
+using tensorflow::Scope;
+
+namespace {
+
+using NodeSet = std::unordered_set<const Node*>;
+
+// All nodes with a path to one of `ends`, which count too.
+NodeSet LeadingTo(const std::vector<Node*>& ends, bool follow_controls) {
+  NodeSet found(ends.begin(), ends.end());
+  std::deque<const Node*> open(ends.begin(), ends.end());
+  while (!open.empty()) {
+    const Node* node = open.front();
+    open.pop_front();
+    for (const Edge* edge : node->in_edges()) {
+      if (edge->IsControlEdge() && !follow_controls) continue;
+      if (found.insert(edge->src()).second) open.push_back(edge->src());
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+GradientBody::GradientBody(const FunctionLibraryDefinition& library,
+                           const NameAttrList& function,
+                           const FunctionBody& body,
+                           const DataTypeVector& upstream,
+                           const DataTypeVector& required)
+    : function_(function),
+      argument_types_(body.arg_types),
+      upstream_types_(upstream),
+      required_(required),
+      graph_(library),
+      // Without shape inference: no gradient asks for static shapes.
+      scope_(InternalScope(*body.graph)) {}
+
+absl::Status GradientBody::Build() {
+  TF_RETURN_IF_ERROR(Sort());
+  TF_RETURN_IF_ERROR(AddUpstream());
+  gradients_.assign(arguments_.size(), tensorflow::NoGradient());
+  const std::string given = graph_.flib_def().FindGradient(function_.name());
+  TF_RETURN_IF_ERROR(given.empty() ? Differentiate() : Call(given));
+  TF_RETURN_IF_ERROR(AddResults());
+  return Prune();
+}
+
+Scope GradientBody::InternalScope(const Graph& body) {
+  tensorflow::CopyGraph(body, &graph_);
+  return tensorflow::NewInternalScope(&graph_, &status_, nullptr);
+}
+
+absl::Status GradientBody::Sort() {
+  arguments_.resize(argument_types_.size());
+  retvals_.resize(upstream_types_.size());
+  std::vector<Node*> reports;
+  for (Node* node : graph_.op_nodes()) {
+    int index = 0;
+    if (node->IsArg()) {
+      TF_RETURN_IF_ERROR(GetNodeAttr(node->attrs(), "index", &index));
+      arguments_[index] = node;
+    } else if (node->IsRetval()) {
+      TF_RETURN_IF_ERROR(GetNodeAttr(node->attrs(), "index", &index));
+      retvals_[index] = node;
+    } else if (OnlyReports(*node)) {
+      reports.push_back(node);
+    } else {
+      forward_.push_back(node);
+    }
+  }
+  for (Node* node : reports) graph_.RemoveNode(node);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Node*> GradientBody::Add(NodeBuilder builder) {
+  Node* node = nullptr;
+  TF_RETURN_IF_ERROR(builder.Finalize(&graph_, &node));
+  return node;
+}
+
+NodeBuilder GradientBody::New(const char* name, const char* op) const {
+  return NodeBuilder(scope_.GetUniqueNameForOp(name), op);
+}
+
+absl::StatusOr<Output> GradientBody::Identity(Output x) {
+  TF_ASSIGN_OR_RETURN(
+      Node * node, Add(New("gradient", "Identity").Input(x.node(), x.index())));
+  return Output(node, 0);
+}
+
+absl::Status GradientBody::AddUpstream() {
+  for (size_t i = 0; i < retvals_.size(); ++i) {
+    const Edge* edge = nullptr;
+    TF_RETURN_IF_ERROR(retvals_[i]->input_edge(0, &edge));
+    const Output result(edge->src(), edge->src_output());
+    results_.push_back(result);
+    if (upstream_types_[i] != DT_INVALID) {
+      TF_ASSIGN_OR_RETURN(Output y, Identity(result));
+      ys_.push_back(y);
+      const int index = arguments_.size() + upstreams_.size();
+      TF_ASSIGN_OR_RETURN(Node * argument,
+                          Add(New("upstream", "_Arg")
+                                  .Attr("T", upstream_types_[i])
+                                  .Attr("index", index)));
+      upstreams_.push_back(Output(argument, 0));
+    }
+    graph_.RemoveNode(retvals_[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientBody::Call(const std::string& gradient) {
+  const auto record = graph_.flib_def().FindRecord(gradient);
+  if (!record) {
+    return absl::NotFoundError(absl::StrCat("its gradient '", gradient,
+                                            "' is not in the graph's library"));
+  }
+  std::vector<NodeBuilder::NodeOut> inputs(arguments_.begin(),
+                                           arguments_.end());
+  auto next = upstreams_.begin();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (upstream_types_[i] != DT_INVALID) {
+      inputs.emplace_back((next++)->node());
+    } else {
+      TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "ZerosLike")
+                                                .Input(results_[i].node(),
+                                                       results_[i].index())));
+      inputs.emplace_back(zeros);
+    }
+  }
+  DataTypeVector types;
+  for (const auto& result : record->fdef().signature().output_arg()) {
+    types.push_back(result.type());
+  }
+  if (types.size() != arguments_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "its gradient '", gradient, "' has ", types.size(),
+        " results where it has ", arguments_.size(), " arguments"));
+  }
+  NameAttrList function = function_;
+  function.set_name(gradient);
+  TF_ASSIGN_OR_RETURN(Node * call, Add(New("call", "StatefulPartitionedCall")
+                                           .Input(inputs)
+                                           .Attr("Tout", types)
+                                           .Attr("f", function)));
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (IsDifferentiable(types[i])) gradients_[i] = Output(call, i);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientBody::Differentiate() {
+  std::vector<Node*> ends;
+  for (const Output& y : ys_) ends.push_back(y.node());
+  TF_RETURN_IF_ERROR(CheckNoLoops(graph_, {ends.begin(), ends.end()}));
+  const NodeSet reached = LeadingTo(ends, /*follow_controls=*/false);
+  std::vector<Output> xs;
+  std::vector<int> indices;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    // AddSymbolicGradients refuses the whole call where no path leads to one.
+    if (reached.count(arguments_[i]) == 0 ||
+        !IsDifferentiable(argument_types_[i])) {
+      continue;
+    }
+    xs.push_back(Output(arguments_[i], 0));
+    indices.push_back(i);
+  }
+  if (xs.empty()) return absl::OkStatus();
+  std::vector<Output> found;
+  TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(
+      scope_.NewSubScope("gradients"), ys_, xs, upstreams_, &found));
+  TF_RETURN_IF_ERROR(scope_.status());
+  for (size_t k = 0; k < xs.size(); ++k) gradients_[indices[k]] = found[k];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Output> GradientBody::Zeros(int i, DataType type) {
+  Node* x = arguments_[i];
+  if (argument_types_[i] == DT_RESOURCE) {
+    TF_ASSIGN_OR_RETURN(
+        x, Add(New("read", "ReadVariableOp").Input(x).Attr("dtype", type)));
+  }
+  TF_ASSIGN_OR_RETURN(Node * zeros, Add(New("zeros", "ZerosLike").Input(x)));
+  return Output(zeros, 0);
+}
+
+absl::Status GradientBody::AddResults() {
+  gradient_types_.assign(gradients_.size(), DT_INVALID);
+  for (size_t i = 0; i < gradients_.size(); ++i) {
+    const DataType required = required_.empty() ? DT_INVALID : required_[i];
+    if (gradients_[i].node() == nullptr) {
+      if (required == DT_INVALID) continue;
+      TF_ASSIGN_OR_RETURN(gradients_[i], Zeros(i, required));
+    }
+    gradient_types_[i] = gradients_[i].type();
+    if (required != DT_INVALID && required != gradient_types_[i]) {
+      return absl::UnimplementedError(absl::StrCat(
+          "the gradient of argument ", i, " is of type ",
+          DataTypeString(gradient_types_[i]), " in this function and of ",
+          DataTypeString(required), " in another branch"));
+    }
+    TF_ASSIGN_OR_RETURN(Output result, Identity(gradients_[i]));
+    ends_.push_back(result.node());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientBody::Prune() {
+  const NodeSet needed = LeadingTo(ends_, /*follow_controls=*/true);
+  NodeSet again;
+  for (const Node* node : forward_) {
+    if (needed.count(node) > 0) again.insert(node);
+  }
+  TF_RETURN_IF_ERROR(CheckRunsAgain(graph_, forward_, again));
+  std::vector<Node*> unneeded;
+  for (Node* node : graph_.op_nodes()) {
+    if (node->IsArg()) continue;
+    if (needed.count(node) == 0) {
+      unneeded.push_back(node);
+    } else if (node->op_def().is_stateful()) {
+      for (Node* end : ends_) graph_.AddControlEdge(node, end);
+    }
+  }
+  for (Node* node : unneeded) graph_.RemoveNode(node);
+  for (size_t k = 0; k < ends_.size(); ++k) {
+    TF_RETURN_IF_ERROR(Add(New("result", "_Retval")
+                               .Input(ends_[k])
+                               .Attr("index", static_cast<int>(k)))
+                           .status());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_
+#define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/common_runtime/function_body.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/graph/node_builder.h"
+
+namespace tensorflow_ext {
+
+// Turns the body of a function into that of its gradient; a part of
+// DifferentiateFunction.
+class GradientBody {
+ public:
+  // `function` and its instantiated `body`; `library` holds it and what it
+  // calls. `upstream` and `required` are those of DifferentiateFunction. All
+  // but `library` are to outlive this object.
+  GradientBody(const tensorflow::FunctionLibraryDefinition& library,
+               const tensorflow::NameAttrList& function,
+               const tensorflow::FunctionBody& body,
+               const tensorflow::DataTypeVector& upstream,
+               const tensorflow::DataTypeVector& required);
+
+  absl::Status Build();
+
+  // Once built: the body, and the type of the gradient of each argument.
+  const tensorflow::Graph& graph() const { return graph_; }
+  const tensorflow::DataTypeVector& gradients() const {
+    return gradient_types_;
+  }
+
+ private:
+  // Takes over the nodes of `body`, whose own graph cannot take functions, so
+  // that the scope knows their names.
+  tensorflow::Scope InternalScope(const tensorflow::Graph& body);
+
+  // Finds the arguments and results, and takes out what only reports.
+  absl::Status Sort();
+
+  absl::StatusOr<tensorflow::Node*> Add(tensorflow::NodeBuilder builder);
+
+  tensorflow::NodeBuilder New(const char* name, const char* op) const;
+
+  absl::StatusOr<tensorflow::Output> Identity(tensorflow::Output x);
+
+  // Replaces the results by identities of them, one for each result with an
+  // upstream gradient, and adds that as an argument. AddSymbolicGradients is
+  // wrong where one result leads to another; no identity does.
+  absl::Status AddUpstream();
+
+  // Calls the gradient that the library names for the function (GradientDef).
+  // That one takes all upstream gradients and returns a gradient of each
+  // argument.
+  absl::Status Call(const std::string& gradient);
+
+  // Adds the gradients of `ys_` by the arguments.
+  absl::Status Differentiate();
+
+  // Zeros of the shape of argument `i`: of the variable, if it is a handle.
+  absl::StatusOr<tensorflow::Output> Zeros(int i, tensorflow::DataType type);
+
+  // Adds an identity of each gradient that is to be returned.
+  absl::Status AddResults();
+
+  // Leaves what the results need, and lets every reading of a state happen
+  // before any result is there.
+  absl::Status Prune();
+
+  const tensorflow::NameAttrList& function_;
+  const tensorflow::DataTypeVector& argument_types_;
+  const tensorflow::DataTypeVector& upstream_types_;
+  const tensorflow::DataTypeVector& required_;
+  tensorflow::Graph graph_;
+  absl::Status status_;
+  const tensorflow::Scope scope_;
+  std::vector<tensorflow::Node*> arguments_, retvals_;
+  // The other nodes of the function.
+  std::vector<const tensorflow::Node*> forward_;
+  // What the function returns; identities of the results with an upstream
+  // gradient, and these; the gradient of each argument.
+  std::vector<tensorflow::Output> results_, ys_, upstreams_, gradients_;
+  tensorflow::DataTypeVector gradient_types_;
+  // The nodes of the gradients that are returned.
+  std::vector<tensorflow::Node*> ends_;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_GRADIENT_BODY_H_

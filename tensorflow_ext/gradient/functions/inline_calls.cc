@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/functions/inline_calls.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/common_runtime/function_body.h"
+#include "tensorflow/core/common_runtime/function_def_utils.h"
+#include "tensorflow/core/common_runtime/inline_function_utils.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/node_def_util.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::AttrSlice;
+using tensorflow::FunctionBody;
+using tensorflow::FunctionLibraryDefinition;
+using tensorflow::Graph;
+using tensorflow::InlineFunctionBodyOptions;
+using tensorflow::NameAttrList;
+using tensorflow::Node;
+
+namespace {
+
+// Inlines the calls among the nodes from id `first` on; `within`: the functions
+// that these come from, each called by the one before it.
+absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
+                        Graph* graph, std::vector<std::string>* within) {
+  InlineFunctionBodyOptions options;
+  options.ignore_noinline = true;
+  options.inline_impl_selection_group_functions = true;
+  // Who waits for a call waits for what it does, not only for what it returns.
+  options.output_control_src =
+      InlineFunctionBodyOptions::OutputControlSource::kControlOutputs;
+  const int end = graph->num_node_ids();
+  for (int id = first; id < end; ++id) {
+    Node* node = graph->FindNodeId(id);
+    if (node == nullptr || !node->IsPartitionedCall()) continue;
+    NameAttrList function;
+    TF_RETURN_IF_ERROR(GetNodeAttr(node->attrs(), "f", &function));
+    const std::string& name = function.name();
+    if (!library.FindGradient(name).empty()) continue;
+    const auto record = library.FindRecord(name);
+    if (!record) {
+      return absl::NotFoundError(
+          absl::StrCat("Function '", name, "' is not in the graph's library"));
+    }
+    if (std::count(within->begin(), within->end(), name) > 0) {
+      return absl::UnimplementedError(
+          absl::StrCat("function '", name, "' calls itself"));
+    }
+    std::unique_ptr<FunctionBody> body;
+    TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
+        record->fdef(), AttrSlice(&function.attr()), &library, &body));
+    const int first_new = graph->num_node_ids();
+    TF_RETURN_IF_ERROR(tensorflow::InlineFunctionBody(library, graph, node,
+                                                      body.get(), options));
+    within->push_back(name);
+    TF_RETURN_IF_ERROR(InlineFrom(first_new, library, graph, within));
+    within->pop_back();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status InlineCalls(const FunctionLibraryDefinition& library,
+                         const std::string& function, Graph* graph) {
+  std::vector<std::string> within{function};
+  return InlineFrom(0, library, graph, &within);
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/functions/rerun.h"
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/types.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::Edge;
+using tensorflow::FunctionLibraryDefinition;
+using tensorflow::Graph;
+using tensorflow::Node;
+using tensorflow::NodeDef;
+
+namespace {
+
+bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
+
+// Stateful by their OpDef, but of the same value in every run while nobody
+// writes. A TensorArray is a new one in every run.
+bool OnlyReads(absl::string_view op) {
+  static const auto* ops = new std::set<absl::string_view>{
+      "ReadVariableOp",        "ResourceGather", "ResourceGatherNd",
+      "VarHandleOp",           "VariableShape",  "VarIsInitializedOp",
+      "ReadVariableXlaSplitND"};
+  return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
+}
+
+// The functions that a node calls: by its attributes, or as its op.
+std::vector<std::string> CalledFunctions(
+    const NodeDef& node, const FunctionLibraryDefinition& library) {
+  std::vector<std::string> names;
+  if (library.Contains(node.op())) names.push_back(node.op());
+  for (const auto& [name, value] : node.attr()) {
+    if (value.has_func()) names.push_back(value.func().name());
+    for (const auto& function : value.list().func()) {
+      names.push_back(function.name());
+    }
+  }
+  return names;
+}
+
+// A node with a state that another run would change or see changed.
+struct Found {
+  NodeDef node;
+  std::string function;  // that it is in, or empty for the graph itself
+};
+
+// Finds them.
+class StateFinder {
+ public:
+  explicit StateFinder(const FunctionLibraryDefinition& library)
+      : library_(library) {}
+
+  // `node`, which `function` holds, or one of a function that it calls.
+  std::optional<Found> In(const NodeDef& node,
+                          const std::string& function = "") {
+    const std::vector<std::string> functions = CalledFunctions(node, library_);
+    for (const std::string& called : functions) {
+      if (!seen_.insert(called).second) continue;
+      const auto record = library_.FindRecord(called);
+      if (!record) continue;
+      for (const NodeDef& inner : record->fdef().node_def()) {
+        if (auto found = In(inner, called)) return found;
+      }
+    }
+    if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op())) {
+      return std::nullopt;
+    }
+    const tensorflow::OpDef* op_def = nullptr;
+    if (!library_.LookUpOpDef(node.op(), &op_def).ok() ||
+        !op_def->is_stateful()) {
+      return std::nullopt;
+    }
+    return Found{node, function};
+  }
+
+ private:
+  const FunctionLibraryDefinition& library_;
+  std::set<std::string> seen_;
+};
+
+// What the resources that a node takes are called: two nodes that take the same
+// one have a name in common.
+std::set<std::string> Resources(const Node& node) {
+  std::set<std::string> names;
+  for (const Edge* edge : node.in_edges()) {
+    if (edge->IsControlEdge() ||
+        node.input_type(edge->dst_input()) != tensorflow::DT_RESOURCE) {
+      continue;
+    }
+    while (edge->src()->type_string() == "Identity") {
+      if (!edge->src()->input_edge(0, &edge).ok()) break;
+    }
+    const Node* source = edge->src();
+    const auto* shared_name = source->attrs().Find("shared_name");
+    names.insert(shared_name != nullptr && !shared_name->s().empty()
+                     ? absl::StrCat("shared ", shared_name->s())
+                     : absl::StrCat(source->name(), ":", edge->src_output()));
+  }
+  return names;
+}
+
+absl::Status Refuse(const Found& found, absl::string_view why) {
+  const std::string where =
+      found.function.empty()
+          ? ""
+          : absl::StrCat(" in function '", found.function, "'");
+  return absl::UnimplementedError(absl::StrCat(
+      "The gradient runs the function again, but node '", found.node.name(),
+      "' of op ", found.node.op(), where, " ", why));
+}
+
+}  // namespace
+
+bool OnlyReports(const Node& node) { return Reports(node.type_string()); }
+
+absl::Status CheckRunsAgain(const Graph& graph,
+                            const std::vector<const Node*>& body,
+                            const std::unordered_set<const Node*>& again) {
+  std::set<std::string> read;
+  for (const Node* node : again) {
+    if (auto found = StateFinder(graph.flib_def()).In(node->def())) {
+      return Refuse(*found,
+                    "need not give the same value twice; take a stateless op, "
+                    "such as StatelessRandomNormalV2 for RandomStandardNormal, "
+                    "or make its value outside and hand it in as an argument");
+    }
+    read.merge(Resources(*node));
+  }
+  for (const Node* node : body) {
+    if (again.count(node) > 0) continue;
+    const auto found = StateFinder(graph.flib_def()).In(node->def());
+    if (!found) continue;
+    for (const std::string& resource : Resources(*node)) {
+      if (read.count(resource) == 0) continue;
+      return Refuse(*found,
+                    "writes to a resource that the function also reads; read "
+                    "it outside and hand the value in as an argument");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tensorflow_ext

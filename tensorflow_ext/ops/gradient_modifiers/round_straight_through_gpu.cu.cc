@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/kernels/elementwise_gpu.cuh"
+#include "tensorflow_ext/ops/gradient_modifiers/round_straight_through.h"
+
+namespace tensorflow_ext {
+
+template struct GpuElementwise<Round>;
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tensorflow_ext/ops/normalization/layer_norm.h"
+#include "tensorflow_ext/ops/normalization/row_normalization_xla.h"
+#include "tensorflow_ext/registration.h"
+
+namespace tensorflow_ext {
+
+REGISTER_XLA_OP(Name("TfExt>LayerNorm"), RowNormalizationXlaOp<LayerNorm>);
+REGISTER_XLA_OP(Name("TfExt>LayerNormGrad"),
+                RowNormalizationGradXlaOp<LayerNorm>);
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that move, guard or select elements without computing on them.
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::DT_RESOURCE;
+using tensorflow::DT_VARIANT;
+
+// ---- The value passes through, and so does its gradient.
+
+// The op's first input is its output; what else it takes only steers it.
+void PassThroughGrad(Gradient& g) {
+  Values gradients(g.num_inputs());
+  gradients[0] = g.Upstream();
+  g.Return(gradients);
+}
+REGISTER_GRADIENT("EnsureShape", PassThroughGrad);
+REGISTER_GRADIENT("PlaceholderWithDefault", PassThroughGrad);
+REGISTER_GRADIENT("Print", PassThroughGrad);
+
+void IdentityNGrad(Gradient& g) {
+  Values gradients;
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    const Value x = g.Input(i);
+    const bool is_differentiable = IsFloating(x) || IsComplex(x) ||
+                                   x.type() == DT_RESOURCE ||
+                                   x.type() == DT_VARIANT;
+    gradients.push_back(is_differentiable ? g.Upstream(i) : Value());
+  }
+  g.Return(gradients);
+}
+REGISTER_GRADIENT("IdentityN", IdentityNGrad);
+
+// The gradient is guarded as the value is (as Python's _CheckNumericsV2Grad).
+void CheckNumericsV2Grad(Gradient& g) {
+  const std::string message = absl::StrCat("The gradient is not finite. ",
+                                           g.Attr<std::string>("message"));
+  g.Return({Call("CheckNumericsV2", {g.Upstream()}, {{"message", message}})});
+}
+REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsV2Grad);
+
+// The op is there to make this an error.
+void PreventGradientGrad(Gradient& g) {
+  g.Unimplemented(absl::StrCat("the graph forbids to differentiate here: ",
+                               g.Attr<std::string>("message")));
+}
+REGISTER_GRADIENT("PreventGradient", PreventGradientGrad);
+
+// The shape of the input counts, not its elements.
+void OnesLikeGrad(Gradient& g) { g.Return({Value()}); }
+REGISTER_GRADIENT("OnesLike", OnesLikeGrad);
+
+// ---- Elements change places: the gradient takes the way back.
+
+// Each value gets the slice of the gradient that it filled.
+void ConcatGrad(Gradient& g) {
+  const Value axis = g.Input(0), dy = g.Upstream();
+  const Values values = g.Inputs("values");
+  const Values shapes = CallAll("ShapeN", {values});
+  const Values offsets = CallAll("ConcatOffset", {axis, shapes});
+  Values gradients = {Value()};
+  for (size_t i = 0; i < values.size(); ++i) {
+    gradients.push_back(Slice(dy, offsets[i], shapes[i]));
+  }
+  g.Return(gradients);
+}
+REGISTER_GRADIENT("Concat", ConcatGrad);
+
+void ConjugateTransposeGrad(Gradient& g) {
+  const Value inverse = InvertPermutation(g.Input(1));
+  g.Return({Call("ConjugateTranspose", {g.Upstream(), inverse}), Value()});
+}
+REGISTER_GRADIENT("ConjugateTranspose", ConjugateTransposeGrad);
+
+void ReverseGrad(Gradient& g) {
+  g.Return({Call("Reverse", {g.Upstream(), g.Input(1)}), Value()});
+}
+REGISTER_GRADIENT("Reverse", ReverseGrad);
+
+// ---- Slices.
+
+Attributes SliceMasks(Gradient& g) {
+  return g.AttrsOfOp({"begin_mask", "end_mask", "ellipsis_mask",
+                      "new_axis_mask", "shrink_axis_mask"});
+}
+
+// The op scatters a slice into zeros: its gradient is the slice.
+void StridedSliceGradGrad(Gradient& g) {
+  const Value slice =
+      Call("StridedSlice", {g.Upstream(), g.Input(1), g.Input(2), g.Input(3)},
+           SliceMasks(g));
+  g.Return({Value(), Value(), Value(), Value(), slice});
+}
+REGISTER_GRADIENT("StridedSliceGrad", StridedSliceGradGrad);
+
+// input gets the gradient with zeros in the slice; value, which may have been
+// broadcast, gets the slice (as Python's _TensorStridedSliceUpdateGrad).
+void TensorStridedSliceUpdateGrad(Gradient& g) {
+  const Value begin = g.Input(1), end = g.Input(2), strides = g.Input(3);
+  const Value value = g.Input(4), dy = g.Upstream();
+  const Value slice =
+      Call("StridedSlice", {dy, begin, end, strides}, SliceMasks(g));
+  const Value d_input =
+      Call("TensorStridedSliceUpdate",
+           {dy, begin, end, strides, ZerosLike(slice)}, SliceMasks(g));
+  const Value d_value = SumTo(value, slice, Shape(slice));
+  g.Return({d_input, Value(), Value(), Value(), d_value});
+}
+REGISTER_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGrad);
+
+// ---- Gathered rows: each row of params gets the sum of the gradients of the
+// places that it went to.
+
+void GatherGrad(Gradient& g) {
+  const Value params = g.Input(0), indices = g.Input(1), dy = g.Upstream();
+  if (!IsFloating(params) && !IsComplex(params)) {
+    return g.Return({Value(), Value()});
+  }
+  const Value rows = Element(Shape(params), 0);
+  g.Return({Call("UnsortedSegmentSum", {dy, indices, rows}), Value()});
+}
+REGISTER_GRADIENT("Gather", GatherGrad);
+
+// As Gather for the variable behind the resource; the gradient is dense. The
+// first `batch_dims` axes of params and indices are folded into one: row i of
+// batch b is row b n + i of all.
+void ResourceGatherGrad(Gradient& g) {
+  const Value indices = g.Input(1), dy = g.Upstream();
+  const int64_t batch_dims = g.Attr<int64_t>("batch_dims");
+  const Value shape =
+      Call("VariableShape", {g.Input(0)}, {{"out_type", indices.type()}});
+  if (batch_dims == 0) {
+    const Value rows = Element(shape, 0);
+    return g.Return({Call("UnsortedSegmentSum", {dy, indices, rows}), Value()});
+  }
+  const Value axis = g.Int(0);
+  const Value one = g.Scalar(1, indices.type());
+  const Value zero = g.Scalar(0, indices.type());
+  const Value minus_one = g.Vector({-1}, indices.type());
+  const Value batch = Prod(SliceVector(shape, 0, batch_dims), axis);
+  const Value rows = Element(shape, batch_dims);
+  const Value offsets = Range(zero, batch, one) * rows;
+  const Value ids =
+      Reshape(indices, Pack({batch, Size(indices, indices.type()) /
+                                        Maximum(batch, one)})) +
+      ExpandDims(offsets, g.Int(1));
+  const Value flat_ids = Reshape(ids, minus_one);
+  const Value inner = SliceVector(shape, batch_dims + 1, kToTheEnd);
+  const Value flat_dy =
+      Reshape(dy, Concat({Shape(flat_ids, indices.type()), inner}, axis));
+  const Value sums =
+      Call("UnsortedSegmentSum", {flat_dy, flat_ids, batch * rows});
+  g.Return({Reshape(sums, shape), Value()});
+}
+REGISTER_GRADIENT("ResourceGather", ResourceGatherGrad);
+
+void ResourceGatherNdGrad(Gradient& g) {
+  const Value indices = g.Input(1);
+  const Value shape =
+      Call("VariableShape", {g.Input(0)}, {{"out_type", indices.type()}});
+  g.Return({ScatterNd(indices, g.Upstream(), shape), Value()});
+}
+REGISTER_GRADIENT("ResourceGatherNd", ResourceGatherNdGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients of arithmetic: rounding, division, complex numbers, products and
+// norms, and of the ops that are themselves gradients of elementwise functions.
+
+#include <string>
+
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// ---- Piecewise constant: the derivative is zero wherever there is one.
+
+void NoGradients(Gradient& g) { g.Return(Values(g.num_inputs())); }
+REGISTER_GRADIENT("ArgMax", NoGradients);
+REGISTER_GRADIENT("ArgMin", NoGradients);
+REGISTER_GRADIENT("Ceil", NoGradients);
+REGISTER_GRADIENT("FloorDiv", NoGradients);
+REGISTER_GRADIENT("Rint", NoGradients);
+REGISTER_GRADIENT("Round", NoGradients);
+REGISTER_GRADIENT("TruncateDiv", NoGradients);
+
+// ---- Elementwise.
+
+// x mod y = x - y floor(x / y), floor being piecewise constant.
+void FloorModGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  if (!IsFloating(x)) return NoGradients(g);
+  const auto [dx, dy] = Unbroadcast(x, dz, y, dz * -FloorDiv(x, y));
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("FloorMod", FloorModGrad);
+
+// The float next to x1 is x1 but for rounding; x2 gives only the direction.
+void NextAfterGrad(Gradient& g) {
+  const Value x1 = g.Input(0), x2 = g.Input(1), dy = g.Upstream();
+  g.Return({SumTo(x1, dy, Shape(dy)), ZerosLike(x2)});
+}
+REGISTER_GRADIENT("NextAfter", NextAfterGrad);
+
+// 1 where x is not 0, else 0: d/dx of an op that is 0 at x = 0 whatever y is.
+Value IsNotZero(Value x) { return Cast(NotEqual(x, 0), x.type()); }
+
+// z = x log(y), 0 at x = 0: dz/dx = log(y), dz/dy = x / y. TensorFlow's own
+// gradients of this op and the next two, in Python and as functions, take the
+// complex derivatives without conjugating them.
+void XlogyGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xlogy(IsNotZero(x), y)), y,
+                                    dz * Conj(Xdivy(x, y)));
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("Xlogy", XlogyGrad);
+
+// z = x log(1 + y), 0 at x = 0.
+void Xlog1pyGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xlog1py(IsNotZero(x), y)), y,
+                                    dz * Conj(Xdivy(x, 1 + y)));
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("Xlog1py", Xlog1pyGrad);
+
+// z = x / y, 0 at x = 0: dz/dx = 1 / y, dz/dy = -x / y^2.
+void XdivyGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xdivy(IsNotZero(x), y)), y,
+                                    dz * Conj(Xdivy(-x, Square(y))));
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("Xdivy", XdivyGrad);
+
+// The gradient of |z| is z / |z|; 0 at 0, as in Python.
+void ComplexAbsGrad(Gradient& g) {
+  const Value z = g.Input(0), dy = g.Upstream();
+  g.Return({DivNoNan(Cast(dy, z.type()) * z, Cast(g.Output(), z.type()))});
+}
+REGISTER_GRADIENT("ComplexAbs", ComplexAbsGrad);
+
+// ---- Gradients of gradients. An op f(y, dy) that is conjugate-linear in y's
+// conjugate or holomorphic in y: for complex z = f(a, b) with upstream gradient
+// dz, da = conj(dz) df/dconj(a) + dz conj(df/da), db = dz conj(df/db).
+
+// z = -conj(a)^2 b
+void ReciprocalGradGrad(Gradient& g) {
+  const Value a = g.Input(0), b = g.Input(1), dz = g.Upstream();
+  g.Return(
+      {Conj(dz) * -2 * b * Conj(a), Call("ReciprocalGrad", {Conj(a), dz})});
+}
+REGISTER_GRADIENT("ReciprocalGrad", ReciprocalGradGrad);
+REGISTER_GRADIENT("InvGrad", ReciprocalGradGrad);
+
+// z = b / (2 conj(a))
+void SqrtGradGrad(Gradient& g) {
+  const Value a = g.Input(0), dz = g.Upstream();
+  const Value quotient = dz / a;
+  g.Return({-Conj(quotient) * g.Output(), 0.5 * quotient});
+}
+REGISTER_GRADIENT("SqrtGrad", SqrtGradGrad);
+
+// z = -b conj(a)^3 / 2
+void RsqrtGradGrad(Gradient& g) {
+  const Value a = g.Input(0), b = g.Input(1), dz = g.Upstream();
+  g.Return({Conj(dz) * -1.5 * b * Square(Conj(a)),
+            Call("RsqrtGrad", {Conj(a), dz})});
+}
+REGISTER_GRADIENT("RsqrtGrad", RsqrtGradGrad);
+
+// z = b a (1 - a)
+void SigmoidGradGrad(Gradient& g) {
+  const Value a = Conj(g.Input(0)), b = Conj(g.Input(1)), dz = g.Upstream();
+  g.Return({dz * b * (1 - 2 * a), Call("SigmoidGrad", {a, dz})});
+}
+REGISTER_GRADIENT("SigmoidGrad", SigmoidGradGrad);
+
+// z = b (1 - a^2)
+void TanhGradGrad(Gradient& g) {
+  const Value a = Conj(g.Input(0)), b = Conj(g.Input(1)), dz = g.Upstream();
+  g.Return({dz * -2 * b * a, Call("TanhGrad", {a, dz})});
+}
+REGISTER_GRADIENT("TanhGrad", TanhGradGrad);
+
+// ---- Sums, norms and products.
+
+void AccumulateNV2Grad(Gradient& g) {
+  g.Return(Values(g.num_inputs(), g.Upstream()));
+}
+REGISTER_GRADIENT("AccumulateNV2", AccumulateNV2Grad);
+
+// The gradient of |x| is x / |x|; 0 where the norm is, its smallest
+// subgradient. The norm is real, so only the real part of dy counts.
+void EuclideanNormGrad(Gradient& g) {
+  const Value x = g.Input(0), axes = g.Input(1);
+  Value norm = g.Output(), dy = g.Upstream();
+  if (IsComplex(x)) dy = Cast(Real(dy), x.type());
+  if (!g.Attr<bool>("keep_dims")) {
+    const Value shape = ReducedShape(Shape(x), axes);
+    norm = Reshape(norm, shape);
+    dy = Reshape(dy, shape);
+  }
+  g.Return({DivNoNan(x, norm) * dy, Value()});
+}
+REGISTER_GRADIENT("EuclideanNorm", EuclideanNormGrad);
+
+// dy . (da x b) = da . (b x dy)
+void CrossGrad(Gradient& g) {
+  const Value a = g.Input(0), b = g.Input(1), dy = g.Upstream();
+  g.Return({Call("Cross", {b, dy}), Call("Cross", {dy, a})});
+}
+REGISTER_GRADIENT("Cross", CrossGrad);
+
+// C = op(A) op(B): d op(A) = dC op(B)^T and d op(B) = op(A)^T dC. Each product
+// keeps the hint of which operand is sparse.
+void SparseMatMulGrad(Gradient& g) {
+  struct Operand {
+    Value value;
+    bool transposed, is_sparse;
+  };
+  const Operand a = {g.Input(0), g.Attr<bool>("transpose_a"),
+                     g.Attr<bool>("a_is_sparse")};
+  const Operand b = {g.Input(1), g.Attr<bool>("transpose_b"),
+                     g.Attr<bool>("b_is_sparse")};
+  const Operand dc = {g.Upstream(), false, false};
+  const auto product = [](const Operand& x, bool transpose_x, const Operand& y,
+                          bool transpose_y, DataType type) {
+    return Cast(Call("SparseMatMul", {x.value, y.value},
+                     {{"transpose_a", transpose_x},
+                      {"transpose_b", transpose_y},
+                      {"a_is_sparse", x.is_sparse},
+                      {"b_is_sparse", y.is_sparse}}),
+                type);
+  };
+  const DataType type_a = a.value.type(), type_b = b.value.type();
+  g.Return({a.transposed ? product(b, b.transposed, dc, true, type_a)
+                         : product(dc, false, b, !b.transposed, type_a),
+            b.transposed ? product(dc, true, a, a.transposed, type_b)
+                         : product(a, !a.transposed, dc, false, type_b)});
+}
+REGISTER_GRADIENT("SparseMatMul", SparseMatMulGrad);
+
+// The labels of an operand's axes in "ab,bc->ac", and of the result's.
+struct EinsumLabels {
+  std::string left, right, result;
+};
+EinsumLabels ParseEinsum(const std::string& equation) {
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos) return {};
+  return {equation.substr(0, comma),
+          equation.substr(comma + 1, arrow - comma - 1),
+          equation.substr(arrow + 2)};
+}
+
+// Whether the gradient of an operand with axes `labels` is again a product:
+// each axis is one of the result or of the other operand, and there once.
+bool IsPlain(const std::string& labels, const EinsumLabels& all,
+             const std::string& other) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] == '.' || labels[i] == ' ') continue;
+    if (labels.find(labels[i], i + 1) != std::string::npos) return false;
+    if ((all.result + other).find(labels[i]) == std::string::npos) return false;
+  }
+  return true;
+}
+
+// C = einsum("a,b->c", A, B) is linear in each operand: dA = einsum("c,b->a",
+// dC, conj B), and so for B. Axes under "..." broadcast: they are summed.
+void XlaEinsumGrad(Gradient& g) {
+  const std::string equation = g.Attr<std::string>("equation");
+  const EinsumLabels labels = ParseEinsum(equation);
+  if (!IsPlain(labels.left, labels, labels.right) ||
+      !IsPlain(labels.right, labels, labels.left)) {
+    return g.Unimplemented(
+        "equation='" + equation +
+        "' is not supported: in \"a,b->c\" each "
+        "label of an operand must stand there once, and in the result or the "
+        "other operand");
+  }
+  const auto product = [&](Value x, const std::string& x_labels, Value other,
+                           const std::string& other_labels) {
+    const Value dx = Call(
+        "XlaEinsum", {g.Upstream(), Conj(other)},
+        {{"equation", labels.result + "," + other_labels + "->" + x_labels}});
+    const bool broadcasts = x_labels.find("...") != std::string::npos;
+    return broadcasts ? SumTo(x, dx, Shape(dx)) : dx;
+  };
+  const Value a = g.Input(0), b = g.Input(1);
+  g.Return({product(a, labels.left, b, labels.right),
+            product(b, labels.right, a, labels.left)});
+}
+REGISTER_GRADIENT("XlaEinsum", XlaEinsumGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

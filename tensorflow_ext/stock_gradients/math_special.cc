@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients of special functions. DLMF is the NIST Digital Library of
+// Mathematical Functions, https://dlmf.nist.gov.
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::DT_DOUBLE;
+using tensorflow::DT_FLOAT;
+
+// y / x, and `limit` at x = 0. The division never sees the zero, so that
+// derivatives of the result are finite there too.
+Value Quotient(Value y, Value x, double limit) {
+  const Value is_zero = Equal(x, 0);
+  return Where(is_zero, limit, y / Where(is_zero, 1, x));
+}
+
+// x in float where it has a shorter type: some kernels know only the long ones.
+Value Widened(Value x) { return x.type() == DT_DOUBLE ? x : Cast(x, DT_FLOAT); }
+
+Value BesselOp(const char* order, Value x) {
+  return Call(std::string("Bessel") + order, {x});
+}
+
+// ---- Error functions and integrals.
+
+// d/dx erfc(x) = -2/sqrt(pi) exp(-x^2)    (DLMF 7.2.2)
+void ErfcGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * (-2 / std::sqrt(M_PI)) * Exp(-Square(x))});
+}
+REGISTER_GRADIENT("Erfc", ErfcGrad);
+
+// F'(x) = 1 - 2 x F(x)    (DLMF 7.10.4, Dawson's integral)
+void DawsnGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * (1 - 2 * x * g.Output())});
+}
+REGISTER_GRADIENT("Dawsn", DawsnGrad);
+
+// Ei'(x) = exp(x) / x    (DLMF 6.2.5)
+void ExpintGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * Exp(x) / x});
+}
+REGISTER_GRADIENT("Expint", ExpintGrad);
+
+// C'(x) = cos(pi/2 x^2), S'(x) = sin(pi/2 x^2)    (DLMF 7.2.7, 7.2.8)
+void FresnelCosGrad(Gradient& g) {
+  g.Return({g.Upstream() * Cos(M_PI_2 * Square(g.Input(0)))});
+}
+REGISTER_GRADIENT("FresnelCos", FresnelCosGrad);
+void FresnelSinGrad(Gradient& g) {
+  g.Return({g.Upstream() * Sin(M_PI_2 * Square(g.Input(0)))});
+}
+REGISTER_GRADIENT("FresnelSin", FresnelSinGrad);
+
+// spence(x) = Li2(1 - x), whose derivative is log(x) / (1 - x)    (DLMF
+// 25.12.1). At x = 1 the first two terms of its series, -1 + (x - 1) / 2, stand
+// in for 0/0.
+void SpenceGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  const Value is_one = Equal(x, 1);
+  g.Return(
+      {dy * Where(is_one, (x - 3) * 0.5, Log(x) / (1 - Where(is_one, 0, x)))});
+}
+REGISTER_GRADIENT("Spence", SpenceGrad);
+
+// ---- Bessel functions. J, Y: DLMF 10.6.2 and 10.6.3; I, K: DLMF 10.29.2 and
+// 10.29.3. With "e", I is scaled by exp(-|x|) and K by exp(x).
+
+// J0' = -J1, Y0' = -Y1, K0' = -K1, I0' = I1.
+void BesselJ0Grad(Gradient& g) {
+  g.Return({g.Upstream() * -BesselOp("J1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselJ0", BesselJ0Grad);
+void BesselY0Grad(Gradient& g) {
+  g.Return({g.Upstream() * -BesselOp("Y1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselY0", BesselY0Grad);
+void BesselK0Grad(Gradient& g) {
+  g.Return({g.Upstream() * -BesselOp("K1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselK0", BesselK0Grad);
+void BesselI0Grad(Gradient& g) {
+  g.Return({g.Upstream() * BesselOp("I1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselI0", BesselI0Grad);
+
+// J1' = J0 - J1/x and I1' = I0 - I1/x, where J1/x and I1/x go to 1/2 at 0.
+void BesselJ1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("J0", x) - Quotient(y, x, 0.5))});
+}
+REGISTER_GRADIENT("BesselJ1", BesselJ1Grad);
+void BesselI1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("I0", x) - Quotient(y, x, 0.5))});
+}
+REGISTER_GRADIENT("BesselI1", BesselI1Grad);
+
+// Y1' = Y0 - Y1/x and K1' = -K0 - K1/x; both are infinite at 0.
+void BesselY1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("Y0", x) - y / x)});
+}
+REGISTER_GRADIENT("BesselY1", BesselY1Grad);
+void BesselK1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (-BesselOp("K0", x) - y / x)});
+}
+REGISTER_GRADIENT("BesselK1", BesselK1Grad);
+
+// The same with the derivative of the scale: -sign(x) for I, +1 for K.
+void BesselI0eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("I1e", x) - Sign(x) * y)});
+}
+REGISTER_GRADIENT("BesselI0e", BesselI0eGrad);
+void BesselI1eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() *
+            (BesselOp("I0e", x) - Quotient(y, x, 0.5) - Sign(x) * y)});
+}
+REGISTER_GRADIENT("BesselI1e", BesselI1eGrad);
+void BesselK0eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (y - BesselOp("K1e", x))});
+}
+REGISTER_GRADIENT("BesselK0e", BesselK0eGrad);
+void BesselK1eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (y * (1 - Reciprocal(x)) - BesselOp("K0e", x))});
+}
+REGISTER_GRADIENT("BesselK1e", BesselK1eGrad);
+
+// ---- The gamma function's family.
+
+// psi'(x) = psi^(1)(x)    (DLMF 5.15)
+void DigammaGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream(), wide = Widened(x);
+  const Value trigamma = Call("Polygamma", {g.Scalar(1, wide.type()), wide});
+  g.Return({dy * Cast(trigamma, x.type())});
+}
+REGISTER_GRADIENT("Digamma", DigammaGrad);
+
+// d/dx psi^(n)(x) = psi^(n+1)(x); the order n is no continuous variable.
+void PolygammaGrad(Gradient& g) {
+  const Value n = g.Input(0), x = g.Input(1), dy = g.Upstream();
+  const Value dx = dy * Call("Polygamma", {n + 1, x});
+  g.Return({Value(), SumTo(x, dx, Shape(dx))});
+}
+REGISTER_GRADIENT("Polygamma", PolygammaGrad);
+
+// d/dq zeta(x, q) = -x zeta(x + 1, q)    (DLMF 25.11.17). As in Python there is
+// none by x, for which no closed form is at hand.
+void ZetaGrad(Gradient& g) {
+  const Value x = g.Input(0), q = g.Input(1), dy = g.Upstream();
+  const Value dq = dy * -x * Call("Zeta", {x + 1, q});
+  g.Return({Value(), SumTo(q, dq, Shape(dq))});
+}
+REGISTER_GRADIENT("Zeta", ZetaGrad);
+
+// The gradients of P(a, x), the regularized lower incomplete gamma function, by
+// a and x: d/dx P = exp(-x) x^(a-1) / Gamma(a) (DLMF 8.8.13), in logarithms
+// because x^(a-1) and Gamma(a) overflow long before their quotient does.
+std::pair<Value, Value> IncompleteGammaGrad(Value a, Value x, Value dy) {
+  const Value by_a =
+      Cast(Call("IgammaGradA", {Widened(a), Widened(x)}), a.type());
+  const Value by_x = Exp(Xlogy(a - 1, x) - x - Lgamma(a));
+  return Unbroadcast(a, dy * by_a, x, dy * by_x);
+}
+void IgammaGrad(Gradient& g) {
+  const auto [da, dx] =
+      IncompleteGammaGrad(g.Input(0), g.Input(1), g.Upstream());
+  g.Return({da, dx});
+}
+REGISTER_GRADIENT("Igamma", IgammaGrad);
+
+// Q(a, x) = 1 - P(a, x)    (DLMF 8.2.5)
+void IgammacGrad(Gradient& g) {
+  const auto [da, dx] =
+      IncompleteGammaGrad(g.Input(0), g.Input(1), -g.Upstream());
+  g.Return({da, dx});
+}
+REGISTER_GRADIENT("Igammac", IgammacGrad);
+
+// d/dx I_x(a, b) = x^(a-1) (1-x)^(b-1) / B(a, b)    (DLMF 8.17.1). Xlogy and
+// Xlog1py have the limit at the ends where a or b is 1. As in Python there are
+// none by a and b, for which no closed form is at hand.
+void BetaincGrad(Gradient& g) {
+  const Value a = g.Input(0), b = g.Input(1), x = g.Input(2);
+  const Value log_beta = Lgamma(a) + Lgamma(b) - Lgamma(a + b);
+  const Value dx =
+      g.Upstream() * Exp(Xlogy(a - 1, x) + Xlog1py(b - 1, -x) - log_beta);
+  g.Return({Value(), Value(), SumTo(x, dx, Shape(dx))});
+}
+REGISTER_GRADIENT("Betainc", BetaincGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

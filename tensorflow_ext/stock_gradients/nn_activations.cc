@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gradients of activations are linear in what they are given (dy), so their
+// own gradient by dy is themselves; by the features it is f''(x) dy dd, where
+// dd is the upstream gradient.
+
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// ReluGrad and Relu6Grad: f'' is zero wherever it exists.
+void PiecewiseLinearGradGrad(Gradient& g) {
+  g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)}), Value()});
+}
+REGISTER_GRADIENT("ReluGrad", PiecewiseLinearGradGrad);
+REGISTER_GRADIENT("Relu6Grad", PiecewiseLinearGradGrad);
+
+// EluGrad and SeluGrad read f' off the output y: it is y plus a constant where
+// y < 0 and a constant elsewhere. By y, then, dy dd where y < 0.
+void ExponentialLinearGradGrad(Gradient& g) {
+  const Value dy = g.Input(0), y = g.Input(1), dd = g.Upstream();
+  g.Return({g.Call(g.op(), {dd, y}), Where(Less(y, 0), dd * dy, 0)});
+}
+REGISTER_GRADIENT("EluGrad", ExponentialLinearGradGrad);
+REGISTER_GRADIENT("SeluGrad", ExponentialLinearGradGrad);
+
+// softplus'' = s(x) s(-x) with the logistic function s = softplus'.
+void SoftplusGradGrad(Gradient& g) {
+  const Value dy = g.Input(0), x = g.Input(1), dd = g.Upstream();
+  g.Return({Call("SoftplusGrad", {dd, x}), dd * dy * Sigmoid(x) * Sigmoid(-x)});
+}
+REGISTER_GRADIENT("SoftplusGrad", SoftplusGradGrad);
+
+// softsign(x) = x / (1 + |x|), softsign'' = -2 sign(x) / (1 + |x|)^3.
+void SoftsignGradGrad(Gradient& g) {
+  const Value dy = g.Input(0), x = g.Input(1), dd = g.Upstream();
+  g.Return({Call("SoftsignGrad", {dd, x}),
+            -2 * dd * dy * Sign(x) / Pow(1 + Abs(x), 3)});
+}
+REGISTER_GRADIENT("SoftsignGrad", SoftsignGradGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pooling is linear: an average always, a maximum once it is known which
+// elements win. The gradient of its gradient is the same pooling of the
+// upstream gradient; the images that only say who wins have none.
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+Attributes WindowOf(const Gradient& g) {
+  return g.AttrsOfOp({"ksize", "strides", "padding", "data_format"});
+}
+
+void AvgPoolGradGrad(Gradient& g) {
+  g.Return({Value(), Call("AvgPool", {g.Upstream()}, WindowOf(g))});
+}
+REGISTER_GRADIENT("AvgPoolGrad", AvgPoolGradGrad);
+
+void AvgPool3DGradGrad(Gradient& g) {
+  g.Return({Value(), Call("AvgPool3D", {g.Upstream()}, WindowOf(g))});
+}
+REGISTER_GRADIENT("AvgPool3DGrad", AvgPool3DGradGrad);
+
+// x with rows and columns of `filling` around it. `paddings` holds a pair
+// (before, after) for each axis.
+Value PadWith(double filling, Value x, const std::vector<int64_t>& paddings) {
+  Gradient* g = x.gradient();
+  const Value pairs = Reshape(g->Ints(paddings), g->Ints({-1, 2}));
+  return Call("PadV2", {x, pairs, g->Scalar(filling, x.type())});
+}
+
+// The inputs are the image x, its maxima y and a gradient dy by y.
+void MaxPoolGradGrad(Gradient& g) {
+  Value x = g.Input(0), dd = g.Upstream();
+  const Value y = g.Input(1);
+  Attributes window = WindowOf(g);
+  if (g.Attr<std::string>("padding") == "EXPLICIT") {
+    // MaxPoolGradGrad does not pad as told: pad for it, with what never wins.
+    if (!IsFloating(x)) return g.Return({Value(), Value(), Value()});
+    const auto paddings = g.Attr<std::vector<int64_t>>("explicit_paddings");
+    x = PadWith(-std::numeric_limits<double>::infinity(), x, paddings);
+    dd = PadWith(0, dd, paddings);
+    window = g.AttrsOfOp({"ksize", "strides", "data_format"});
+    window.push_back({"padding", "VALID"});
+  }
+  g.Return({Value(), Value(), Call("MaxPoolGradGrad", {x, y, dd}, window)});
+}
+REGISTER_GRADIENT("MaxPoolGrad", MaxPoolGradGrad);
+
+void MaxPoolGradGradGrad(Gradient& g) {
+  g.Return({Value(), Value(),
+            Call("MaxPoolGrad", {g.Input(0), g.Input(1), g.Upstream()},
+                 WindowOf(g))});
+}
+REGISTER_GRADIENT("MaxPoolGradGrad", MaxPoolGradGradGrad);
+
+// The V2 forms take ksize and strides as inputs 3 and 4.
+void MaxPoolV2Grad(Gradient& g, const char* adjoint) {
+  g.Return({Value(), Value(),
+            Call(adjoint,
+                 {g.Input(0), g.Input(1), g.Upstream(), g.Input(3), g.Input(4)},
+                 g.AttrsOfOp({"padding", "data_format"})),
+            Value(), Value()});
+}
+void MaxPoolGradV2Grad(Gradient& g) { MaxPoolV2Grad(g, "MaxPoolGradGradV2"); }
+void MaxPoolGradGradV2Grad(Gradient& g) { MaxPoolV2Grad(g, "MaxPoolGradV2"); }
+REGISTER_GRADIENT("MaxPoolGradV2", MaxPoolGradV2Grad);
+REGISTER_GRADIENT("MaxPoolGradGradV2", MaxPoolGradGradV2Grad);
+
+// The two ops and their kernels differ in the types they admit.
+void MaxPool3DGrad(Gradient& g, const char* adjoint) {
+  const DataType type = g.Upstream().type();
+  if (g.Input(0).type() != type) {
+    return g.Unimplemented("TInput other than T is not supported");
+  }
+  if (type != tensorflow::DT_FLOAT && type != tensorflow::DT_HALF &&
+      type != tensorflow::DT_BFLOAT16) {
+    return g.Unimplemented(
+        "T other than half, bfloat16 and float is not supported: there is no "
+        "kernel");
+  }
+  g.Return(
+      {Value(), Value(),
+       Call(adjoint, {g.Input(0), g.Input(1), g.Upstream()}, WindowOf(g))});
+}
+void MaxPool3DGradGrad(Gradient& g) { MaxPool3DGrad(g, "MaxPool3DGradGrad"); }
+void MaxPool3DGradGradGrad(Gradient& g) { MaxPool3DGrad(g, "MaxPool3DGrad"); }
+REGISTER_GRADIENT("MaxPool3DGrad", MaxPool3DGradGrad);
+REGISTER_GRADIENT("MaxPool3DGradGrad", MaxPool3DGradGradGrad);
+
+// The kernel of its gradient takes int64 indices only.
+void MaxPoolWithArgmaxGrad(Gradient& g) {
+  g.Return({Call(
+      "MaxPoolGradWithArgmax",
+      {g.Input(0), g.Upstream(0), Cast(g.Output(1), tensorflow::DT_INT64)},
+      g.AttrsOfOp({"ksize", "strides", "padding", "include_batch_in_index"}))});
+}
+REGISTER_GRADIENT("MaxPoolWithArgmax", MaxPoolWithArgmaxGrad);
+
+// The upstream gradient at the winners. They are counted in the flattened
+// tensor, or in the flattened image where the batch is not included.
+void MaxPoolGradWithArgmaxGrad(Gradient& g) {
+  const Value argmax = g.Input(2);
+  const Value dd = g.Upstream();
+  Value index = argmax;
+  if (!g.Attr<bool>("include_batch_in_index")) {
+    const Value shape = Shape(dd, argmax.type());
+    const Value zero = g.Scalar(0, argmax.type());
+    const Value image = Prod(SliceVector(shape, 1, kToTheEnd), g.Int(0));
+    const Value batch =
+        Range(zero, Element(shape, 0), g.Scalar(1, argmax.type()));
+    index = index + Reshape(batch * image, g.Ints({-1, 1, 1, 1}));
+  }
+  g.Return({Value(), Gather(Reshape(dd, g.Ints({-1})), index), Value()});
+}
+REGISTER_GRADIENT("MaxPoolGradWithArgmax", MaxPoolGradWithArgmaxGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients of reductions over segments: row i of the data belongs to segment
+// ids[i], and its gradient comes from row ids[i] of the result.
+
+#include <string>
+
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// x, whose axes are the first ones of `like`, with axes of size 1 behind them.
+Value WithTrailingAxes(Value x, Value like) {
+  Gradient* g = x.gradient();
+  const Value missing = ExpandDims(Rank(like) - Rank(x), g->Int(0));
+  return Reshape(x, Concat({Shape(x), Fill(missing, g->Int(1))}, g->Int(0)));
+}
+
+Value SegmentSum(Value data, Value ids) {
+  return Call("SegmentSum", {data, ids});
+}
+
+// A row's gradient is that of its segment over the segment's size.
+void SegmentMeanGrad(Gradient& g) {
+  const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
+  const Value ones = Fill(Shape(ids), g.Scalar(1, data.type()));
+  const Value sizes = Gather(SegmentSum(ones, ids), ids);
+  g.Return({Gather(dy, ids) / WithTrailingAxes(sizes, data), Value()});
+}
+REGISTER_GRADIENT("SegmentMean", SegmentMeanGrad);
+
+// The elements that attain the extremum share its gradient evenly.
+void SegmentExtremumGrad(Gradient& g) {
+  const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
+  const Value is_selected = Equal(data, Gather(g.Output(), ids));
+  const Value count = SegmentSum(Cast(is_selected, data.type()), ids);
+  g.Return(
+      {Where(is_selected, Gather(dy, ids) / Gather(count, ids), 0), Value()});
+}
+REGISTER_GRADIENT("SegmentMax", SegmentExtremumGrad);
+REGISTER_GRADIENT("SegmentMin", SegmentExtremumGrad);
+
+// The product of a segment by each of its elements x: the product over x where
+// there is no zero; with one zero, the product of the others at the zero and 0
+// elsewhere; with more zeros, 0. The second order is right with one zero; as in
+// Python it leaves out the mixed derivative by two zeros. `reduce(op, values)`
+// reduces values by segment with "Sum" or "Prod"; `spread` gives each row the
+// value of its segment.
+template <typename Reduce, typename Spread>
+Value SegmentProductGrad(Gradient& g, Reduce reduce, Spread spread) {
+  const Value data = g.Input(0), dy = g.Upstream();
+  const Value is_zero = Equal(data, 0);
+  const Value zeros = reduce("Sum", Cast(is_zero, tensorflow::DT_INT32));
+  const Value others = Where(is_zero, 1, data);
+  const Value product_of_others = spread(reduce("Prod", others));
+  const Value derivative =
+      Where(is_zero, product_of_others, spread(g.Output()) / others);
+  return spread(Where(Greater(zeros, 1), 0, dy)) * Conj(derivative);
+}
+
+void SegmentProdGrad(Gradient& g) {
+  const Value ids = g.Input(1);
+  const Value dx = SegmentProductGrad(
+      g,
+      [&](const char* op, Value values) {
+        return Call(std::string("Segment") + op, {values, ids});
+      },
+      [&](Value by_segment) { return Gather(by_segment, ids); });
+  g.Return({dx, Value()});
+}
+REGISTER_GRADIENT("SegmentProd", SegmentProdGrad);
+
+// Rows with a negative id belong to no segment: their gradient is 0.
+void UnsortedSegmentProdGrad(Gradient& g) {
+  const Value data = g.Input(0), ids = g.Input(1), num_segments = g.Input(2);
+  const Value is_used = WithTrailingAxes(GreaterEqual(ids, 0), data);
+  const Value rows = Maximum(ids, 0);
+  const Value dx = SegmentProductGrad(
+      g,
+      [&](const char* op, Value values) {
+        return Call(std::string("UnsortedSegment") + op,
+                    {values, ids, num_segments});
+      },
+      [&](Value by_segment) {
+        return Where(is_used, Gather(by_segment, rows), 0);
+      });
+  g.Return({dx, Value(), Value()});
+}
+REGISTER_GRADIENT("UnsortedSegmentProd", UnsortedSegmentProdGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

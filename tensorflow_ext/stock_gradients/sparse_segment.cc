@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions of gathered rows over segments, and their gradients' gradients.
+// The attribute sparse_gradient, which in Python asks for IndexedSlices, makes
+// no difference: a client's gradients are tensors.
+
+#include <string>
+
+#include "absl/strings/strip.h"
+#include "tensorflow_ext/stock_gradients/sparse.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// "SparseSegmentMean" of SparseSegmentMeanWithNumSegments, ...MeanGrad, ...
+std::string Reduction(Gradient& g, const char* suffix) {
+  return std::string(absl::StripSuffix(g.op(), suffix));
+}
+
+void SparseSegmentReductionGrad(Gradient& g) {
+  const Value data = g.Input(0), indices = g.Input(1), ids = g.Input(2);
+  if (!IsDifferentiable(data)) return ReturnNone(g);
+  const Value d_data =
+      Call(Reduction(g, "WithNumSegments") + "Grad",
+           {g.Upstream(), indices, ids, Element(Shape(data), 0)});
+  // With no indices the op leaves its result as it finds the memory.
+  Values gradients(g.num_inputs());
+  gradients[0] = Where(Equal(Size(indices), 0), 0, d_data);
+  g.Return(gradients);
+}
+REGISTER_GRADIENT("SparseSegmentSum", SparseSegmentReductionGrad);
+REGISTER_GRADIENT("SparseSegmentSumWithNumSegments",
+                  SparseSegmentReductionGrad);
+REGISTER_GRADIENT("SparseSegmentMean", SparseSegmentReductionGrad);
+REGISTER_GRADIENT("SparseSegmentMeanWithNumSegments",
+                  SparseSegmentReductionGrad);
+REGISTER_GRADIENT("SparseSegmentSqrtN", SparseSegmentReductionGrad);
+REGISTER_GRADIENT("SparseSegmentSqrtNWithNumSegments",
+                  SparseSegmentReductionGrad);
+
+// The op is the transpose of the reduction; its gradient is the reduction.
+void SparseSegmentReductionGradGrad(Gradient& g) {
+  const Value dy = g.Input(0), indices = g.Input(1), ids = g.Input(2);
+  const Value reduced =
+      Call(Reduction(g, "Grad") + "WithNumSegments",
+           {g.Upstream(), indices, ids, Element(Shape(dy), 0)});
+  g.Return({reduced, Value(), Value(), Value()});
+}
+REGISTER_GRADIENT("SparseSegmentSumGrad", SparseSegmentReductionGradGrad);
+REGISTER_GRADIENT("SparseSegmentMeanGrad", SparseSegmentReductionGradGrad);
+REGISTER_GRADIENT("SparseSegmentSqrtNGrad", SparseSegmentReductionGradGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

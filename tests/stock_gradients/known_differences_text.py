@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of docs/known_differences.md; known_differences.py has the numbers."""
+
+# Python's gradient is memory as it was found, now right, now wrong.
+NOT_REPEATABLE = {
+    f"SparseSegment{reduction}{segments}-empty"
+    for reduction in ("Sum", "Mean", "SqrtN")
+    for segments in ("", "WithNumSegments")
+}
+
+# What is behind a row, by op: of the tables about Python.
+_NOT_CONJUGATED = "complex operands are not conjugated"
+_ALIGNMENT = "takes bands as V3 aligns them by default"
+_EMPTY_SEGMENT = "divides by the count of an empty segment"
+_UNKNOWN_SHAPES = "needs static inner shapes"
+_UNKNOWN_SIZE = "MatrixSetDiag refuses bands of matrices of unknown size"
+_POLICY = "drops bad_indices_policy"
+_RANGE = "the gradient op counts as a constant"
+_CROPPED = "an fft_length of 1, or that crops"
+_TRAINING = "takes the mean inside the variance for a constant"
+_TRANSPOSED = "transposes where the adjoint is needed"
+_NO_COMPONENT = "wants a gradient of every component"
+_ARRAYS = [
+    f"TensorArray{access}{version}"
+    for access in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
+    for version in ("", "V2", "V3")
+]
+REASONS = {
+    "BesselI0": "by way of BesselI1' at 0",
+    "BesselI1": "at 0 it is 1/2; Python says 1",
+    "BesselJ1": "divides by x = 0",
+    "BlockLSTMV2": "reads the gates in V1's order",
+    "Cumprod": "0 at the zeros; complex operands are not conjugated",
+    "CumulativeLogsumexp": "exclusive: log of an empty sum",
+    "DebugGradientIdentity": "works on nodes of its debugger only",
+    "EuclideanNorm": "divides by a norm of 0",
+    "FakeQuantWithMinMaxArgs": _RANGE,
+    "FakeQuantWithMinMaxArgsGradient": _RANGE,
+    "FakeQuantWithMinMaxVars": _RANGE,
+    "FakeQuantWithMinMaxVarsGradient": _RANGE,
+    "FakeQuantWithMinMaxVarsPerChannel": _RANGE,
+    "FakeQuantWithMinMaxVarsPerChannelGradient": _RANGE,
+    "FusedBatchNormGrad": _TRAINING,
+    "FusedBatchNormGradV2": _TRAINING,
+    "FusedBatchNormGradV3": _TRAINING,
+    "IRFFT": _CROPPED,
+    "IRFFT2D": _CROPPED,
+    "IsotonicRegression": _UNKNOWN_SHAPES,
+    "LogMatrixDeterminant": "leaves out the sign of complex matrices",
+    "MatrixDeterminant": "complex: not conjugated; singular: inverts the matrix",
+    "MatrixDiagPartV2": _UNKNOWN_SIZE,
+    "MatrixDiagPartV3": _UNKNOWN_SIZE,
+    "MatrixDiagV2": _ALIGNMENT,
+    "MatrixSetDiagV2": _ALIGNMENT,
+    "MatrixSolveLs": _TRANSPOSED,
+    "MatrixSquareRoot": _TRANSPOSED,
+    "MaxPoolWithArgmax": "no kernel of its gradient op for int32",
+    "MulNoNan": _NOT_CONJUGATED,
+    "OptionalFromValue": _NO_COMPONENT,
+    "OptionalGetValue": _NO_COMPONENT,
+    "RFFT": _CROPPED,
+    "RFFT2D": _CROPPED,
+    "RaggedTensorFromVariant": "counts rows for values; no variants in a matrix",
+    "RaggedTensorToTensor": "sums over the wrong axes of a broadcast default",
+    "RaggedTensorToVariant": "counts rows for values; no variants in a matrix",
+    "ResourceGather": "ignores batch_dims",
+    "SegmentMax": _EMPTY_SEGMENT,
+    "SegmentMean": _EMPTY_SEGMENT,
+    "SegmentMin": _EMPTY_SEGMENT,
+    "SegmentProd": _NOT_CONJUGATED,
+    "SparseAdd": "the gradient op counts as a constant",
+    "SparseMatrixAdd": "no gradient of the factors; not conjugated",
+    "SparseMatrixMatMul": _UNKNOWN_SHAPES,
+    "SparseMatrixSparseMatMul": "lacks elements of the operand's pattern",
+    "SparseToDense": "scalar values or indices, repeated indices",
+    "Spence": "divides by 1 - x = 0",
+    "StatelessIf": "a condition that is no boolean",
+    "StatelessParameterizedTruncatedNormal": "by mean and stddev, near bounds",
+    "StatelessWhile": "a variable that changes its shape",
+    "Svd": _UNKNOWN_SHAPES,
+    **dict.fromkeys(_ARRAYS, "works with control flow of TensorFlow 1 only"),
+    "Qr": _UNKNOWN_SHAPES,
+    "TensorScatterAdd": _POLICY,
+    "TensorScatterSub": _POLICY,
+    "TensorScatterUpdate": _POLICY,
+    "TensorListGather": "repeated indices, other shapes",
+    "TensorListScatter": "repeated indices",
+    "TensorListScatterIntoExistingList": "repeated indices, a list that grows",
+    "TensorListScatterV2": "repeated indices",
+    "TensorListStack": "lists of other shapes",
+    "TopK": "also returns a gradient by an input k, which TopK has not",
+    "TopKV2": "adds int32 to the indices",
+    "TridiagonalSolve": _NOT_CONJUGATED,
+    "UnsortedSegmentProd": _NOT_CONJUGATED,
+    "Xdivy": _NOT_CONJUGATED,
+    "XlaEinsum": "not conjugated, not summed over broadcast axes",
+    "Xlog1py": _NOT_CONJUGATED,
+    "Xlogy": _NOT_CONJUGATED,
+}
+
+# Of the tables about TensorFlow's client gradients.
+_INT64 = "int64 axes or indices"
+_COMPLEX128 = "Real, Imag, Complex without their result's type"
+CLIENT_REASONS = {
+    "Acos": _NOT_CONJUGATED,
+    "Angle": _COMPLEX128,
+    "Atan": _NOT_CONJUGATED,
+    "Atan2": "not summed over broadcast axes",
+    "BroadcastTo": _INT64,
+    "Complex": _COMPLEX128,
+    "ConcatV2": "int64 axis; the process ends by a segmentation fault",
+    "Conv2D": "drops explicit_paddings and dilations",
+    "Conv2DBackpropInput": "drops explicit_paddings",
+    "GatherNd": "drops bad_indices_policy",
+    "GatherV2": "negative or int64 axis",
+    "Imag": _COMPLEX128,
+    "LRN": "drops all attributes",
+    "LogSoftmax": "right for matrices only",
+    "Max": _INT64,
+    "MaxPool": "drops explicit_paddings",
+    "Mean": "int64 axes; the process ends by a segmentation fault",
+    "Min": _INT64,
+    "Pad": _INT64,
+    "PartitionedCall": f"{_NOT_CONJUGATED}; ops without a function gradient",
+    "Pow": "NaN at 0",
+    "Prod": f"{_NOT_CONJUGATED}; {_INT64}",
+    "QuantizeAndDequantizeV4": "an int32 where a floating input is due",
+    "Real": _COMPLEX128,
+    "Slice": _INT64,
+    "SoftmaxCrossEntropyWithLogits": "float only",
+    "SquaredDifference": _NOT_CONJUGATED,
+    "StatefulPartitionedCall": "takes the gradient of a resource for float",
+    "StridedSlice": _INT64,
+    "Sum": _INT64,
+}
+
+DOCUMENT = """\
+# Where gradients differ
+
+Three parties differentiate an op of TensorFlow {VERSION}: Python, TensorFlow's own
+C++ (the client registry behind `TF_AddGradients`, and the function registry) and this
+library. This page lists where they disagree. The whole page, numbers included, is
+what this prints:
+
+    bazel build tensorflow_ext:libtensorflow_ext.so \\
+      tests/stock_gradients:libcsr_kernels.so
+    .venv/bin/python tests/stock_gradients/known_differences.py \\
+      --library bazel-bin/tensorflow_ext/libtensorflow_ext.so \\
+      --kernels bazel-bin/tests/stock_gradients/libcsr_kernels.so
+
+A number is the largest difference, over all inputs, relative to the largest magnitude
+of the reference (or to 1 where that is less). Upstream gradients are random. "second"
+is the gradient of the gradient; it is looked at where the first is right. The cases
+are those of `tests/stock_gradients/cases_*.py`; a row shows an op's worst case and how
+many more of its cases differ. Where the library's number is above 1e-9, the case is in
+single precision.
+
+## Python gives a wrong gradient
+
+The reference is central differences; for XlaEinsum, TopK and
+StatelessParameterizedTruncatedNormal it is Python's gradient of another formula of
+the same function. "none": Python says that there is no gradient, which counts as
+zero.
+
+| op | case | order | Python | this library | why |
+|---|---|---|---|---|---|
+{PYTHON_WRONG}
+
+The six ops SparseSegmentSum, -Mean, -SqrtN and those WithNumSegments are left out: of
+no indices, Python's gradient is memory as it was found. Here it is zeros.
+
+## Python gives no gradient
+
+It fails, or has none.
+
+| op | case | order | Python | this library | why |
+|---|---|---|---|---|---|
+{PYTHON_FAILS}
+
+## Only Python has a gradient
+
+| op | why |
+|---|---|
+{ONLY_IN_PYTHON}
+
+An imported graph with a loop of TensorFlow 1 that a gradient goes through ends the
+process in `TF_AddGradients`, with this library and without it: TensorFlow takes every
+`Exit` for one of a loop that `TF_NewWhile` made. Where a branch or a function is on
+the way to the loop, this library gives an error instead. Of loops that `TF_NewWhile`
+made TensorFlow's gradient is right where the gradients of the body need no value of
+the forward loop, and else an error of the session, `inputs from different frames`.
+
+The gradients of arrays have limits of TensorFlow's kernels, which are errors, too: an
+element that is read twice, or a concatenation of what was not split, has no second
+order.
+
+The gradient of a While is compiled by XLA where the loop's functions prove a bound of
+its iterations, as those of `tf.while_loop` with `maximum_iterations` do, or a counter
+that is compared with a constant. Its second order is not.
+
+## TensorFlow's client gradients against Python's
+
+{CASES} cases of {OPS} ops whose client gradient is TensorFlow's own, in a process
+without this library. (With it they are the same: it leaves them as they are.) The
+reference is Python. Wrong numbers:
+
+| op | case | order | client | why |
+|---|---|---|---|---|
+{CLIENT_WRONG}
+
+Errors, where Python has a gradient:
+
+| op | case | order | client | why |
+|---|---|---|---|---|
+{CLIENT_FAILS}
+
+The gradient of PartitionedCall and StatefulPartitionedCall is a SymbolicGradient, which
+has no gradient itself, so that there is no second order. This library inlines the
+calls in the functions of If, Case and While, and none of this holds there.
+
+## TensorFlow's function gradients
+
+`SymbolicGradient` of complex128 operands. The reference is Python's gradient of the
+same function in plain arithmetic, `x * log(y)` and so on. Clients get this library's
+gradient instead, which the first table compares.
+
+| op | function registry |
+|---|---|
+{FUNCTION}
+
+## An output on the way to another
+
+`TF_AddGradients` of two outputs, y = tanh x and the one named, at x = 1; then the
+same with an Identity behind each, so that neither lies on the way to the other. In
+the second row TensorFlow's `AddSymbolicGradients` loses the upstream gradient of y.
+No gradient of an op can mend that; the Identity does.
+
+| second output | as it is | with Identity | Python |
+|---|---|---|---|
+{ON_THE_WAY}
+"""

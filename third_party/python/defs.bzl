@@ -10,7 +10,8 @@ def pytest_test(name, src, deps = [], data = [], args = [], **kwargs):
       deps: py_library targets that it imports.
       data: files that it reads at run time.
       args: further arguments to pytest.
-      **kwargs: passed on to py_test.
+      **kwargs: passed on to py_test. With `shard_count` so many processes share
+        the tests out among them.
     """
     native.py_test(
         name = name,

@@ -2,9 +2,31 @@
 """Runs pytest as a Bazel test: results where Bazel expects them."""
 
 import os
+import pathlib
 import sys
 
 import pytest
+
+
+class _Shard:
+    """Leaves a process the tests of its own shard (shard_count), every n-th one."""
+
+    def __init__(self, index: int, count: int) -> None:
+        self._index = index
+        self._count = count
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = items[self._index :: self._count]
+
+
+def _shard() -> list[_Shard]:
+    """As Bazel's test encyclopedia has it; none where the test is not divided."""
+    status_file = os.environ.get("TEST_SHARD_STATUS_FILE")
+    if not status_file:
+        return []
+    pathlib.Path(status_file).touch()  # Bazel would run all tests in every shard.
+    index, count = (os.environ[f"TEST_{n}"] for n in ("SHARD_INDEX", "TOTAL_SHARDS"))
+    return [_Shard(int(index), int(count))]
 
 
 def main() -> int:
@@ -20,7 +42,12 @@ def main() -> int:
     selected = os.environ.get("TESTBRIDGE_TEST_ONLY")  # bazel test --test_filter
     if selected:
         arguments += ["-k", selected]
-    return pytest.main(arguments + sys.argv[1:])
+    shard = _shard()
+    status = pytest.main(arguments + sys.argv[1:], plugins=shard)
+    # A filter may leave a shard nothing to do.
+    if shard and selected and status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        return 0
+    return status
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CPP = {".c", ".cc", ".cuh", ".h"}
 LICENSED = CPP | {".bzl", ".go", ".lds", ".py", ".sh"}
+MOST_LINES = 400
+# Not for reading: locked versions, and pages that a program writes.
+UNREAD = {"requirements", "docs"}
 TYPED = ["python", "tools", "tests/stock_gradients"]
 
 
@@ -55,6 +58,17 @@ def test_ruff_format() -> None:
 
 def test_mypy(tmp_path: Path) -> None:
     _run("mypy", "--cache-dir", tmp_path, "--no-error-summary", *TYPED)
+
+
+def test_length() -> None:
+    long = []
+    for path in _sources():
+        name = path.relative_to(ROOT)
+        if name.parts[0] in UNREAD or b"\0" in (content := path.read_bytes()):
+            continue
+        if (lines := content.count(b"\n")) > MOST_LINES:
+            long.append(f"{name}: {lines} lines")
+    assert not long, f"a file is to have at most {MOST_LINES} lines: find the seam"
 
 
 def test_licence_line() -> None:

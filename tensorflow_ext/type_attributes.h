@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The attribute `T` of ops and of their gradients, by the types that it admits:
+// for .Attr() of REGISTER_OP and the attributes of FunctionDefHelper::Define.
+
+#ifndef TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
+#define TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
+
+namespace tensorflow_ext {
+
+// The real floating types.
+inline constexpr char kFloatingT[] = "T: {half, bfloat16, float, double}";
+
+// These and the signed integers.
+inline constexpr char kNumericT[] =
+    "T: {half, bfloat16, float, double, int32, int64}";
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lowerings made of the functors of elementwise.h and broadcast.h: those that
+// are written with operators, comparisons and the functions of elementary.h
+// alone (Where for a choice):
+//
+//   REGISTER_LOWERING(Name("TfExt>Mish"), FunctorLowering<Mish>);
+//   REGISTER_LOWERING(Name("TfExt>MultiplyLeft"),
+//                     BroadcastLowering<MultiplyLeft>);
+
+#ifndef TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
+#define TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "tensorflow_ext/kernels/elementary.h"
+#include "tensorflow_ext/kernels/elementwise.h"
+#include "tensorflow_ext/xla/lowering.h"
+
+namespace tensorflow_ext {
+
+namespace internal {
+
+template <typename C>
+constexpr xla::PrimitiveType kXlaType = xla::F32;
+template <>
+inline constexpr xla::PrimitiveType kXlaType<double> = xla::F64;
+template <>
+inline constexpr xla::PrimitiveType kXlaType<int32_t> = xla::S32;
+template <>
+inline constexpr xla::PrimitiveType kXlaType<int64_t> = xla::S64;
+
+}  // namespace internal
+
+// A tensor of element type C in the place of a number of type C. A constant
+// becomes a scalar, which broadcasts, where it meets a tensor.
+template <typename C>
+class XlaNumber {
+ public:
+  XlaNumber() = default;
+  template <typename Constant,
+            typename = std::enable_if_t<std::is_arithmetic_v<Constant>>>
+  explicit XlaNumber(Constant constant)
+      : constant_(static_cast<C>(constant)), is_constant_(true) {}
+  explicit XlaNumber(xla::XlaOp op) : op_(op) {}
+
+  // The tensor; there is none in a constant.
+  xla::XlaOp op() const { return op_; }
+  // This number as a tensor.
+  xla::XlaOp Op(xla::XlaBuilder* builder) const {
+    return is_constant_
+               ? xla::ConstantR0(builder, internal::kXlaType<C>, constant_)
+               : op_;
+  }
+
+  friend XlaNumber operator-(const XlaNumber& x) {
+    return x.is_constant_ ? XlaNumber(-x.constant_) : XlaNumber(-x.op_);
+  }
+
+#define TENSORFLOW_EXT_XLA_OPERATOR(sign)                                  \
+  friend XlaNumber operator sign(const XlaNumber& x, const XlaNumber& y) { \
+    if (x.is_constant_ && y.is_constant_) {                                \
+      return XlaNumber(x.constant_ sign y.constant_);                      \
+    }                                                                      \
+    xla::XlaBuilder* builder = Builder(x, y);                              \
+    return XlaNumber(x.Op(builder) sign y.Op(builder));                    \
+  }
+  TENSORFLOW_EXT_XLA_OPERATOR(+)
+  TENSORFLOW_EXT_XLA_OPERATOR(-)
+  TENSORFLOW_EXT_XLA_OPERATOR(*)
+  TENSORFLOW_EXT_XLA_OPERATOR(/)
+#undef TENSORFLOW_EXT_XLA_OPERATOR
+
+  // Comparisons, for Where.
+#define TENSORFLOW_EXT_XLA_COMPARISON(sign)                                 \
+  friend xla::XlaOp operator sign(const XlaNumber& x, const XlaNumber& y) { \
+    xla::XlaBuilder* builder = Builder(x, y);                               \
+    return x.Op(builder) sign y.Op(builder);                                \
+  }
+  TENSORFLOW_EXT_XLA_COMPARISON(==)
+  TENSORFLOW_EXT_XLA_COMPARISON(!=)
+  TENSORFLOW_EXT_XLA_COMPARISON(<)
+  TENSORFLOW_EXT_XLA_COMPARISON(<=)
+  TENSORFLOW_EXT_XLA_COMPARISON(>)
+  TENSORFLOW_EXT_XLA_COMPARISON(>=)
+#undef TENSORFLOW_EXT_XLA_COMPARISON
+
+ private:
+  // That of the one which is no constant.
+  static xla::XlaBuilder* Builder(const XlaNumber& x, const XlaNumber& y) {
+    return (x.is_constant_ ? y : x).op_.builder();
+  }
+
+  xla::XlaOp op_;
+  C constant_ = 0;
+  bool is_constant_ = false;
+};
+
+template <typename C>
+struct RealOf<XlaNumber<C>> {
+  using type = C;
+};
+
+// ----- What elementary.h leaves to T. -----
+
+template <typename C>
+XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a,
+                   const XlaNumber<C>& b) {
+  xla::XlaBuilder* builder = condition.builder();
+  return XlaNumber<C>(xla::Select(condition, a.Op(builder), b.Op(builder)));
+}
+
+template <typename C>
+XlaNumber<C> Abs(const XlaNumber<C>& x) {
+  return XlaNumber<C>(xla::Abs(x.op()));
+}
+
+template <typename C>
+XlaNumber<C> CopySign(const XlaNumber<C>& magnitude, const XlaNumber<C>& sign) {
+  return magnitude * XlaNumber<C>(xla::Sign(sign.op()));
+}
+
+template <typename C>
+XlaNumber<C> ExpOfMinus(const XlaNumber<C>& x) {
+  return XlaNumber<C>(xla::Exp(-x.op()));
+}
+
+template <typename C>
+XlaNumber<C> Exp2OfMinus(const XlaNumber<C>& x) {
+  return ExpOfMinus(x * XlaNumber<C>(0.69314718055994530942));
+}
+
+// Left out: XLA may rearrange what finds it.
+template <typename C>
+XlaNumber<C> SquareRoundoff(const XlaNumber<C>& /*x*/,
+                            const XlaNumber<C>& /*square*/) {
+  return XlaNumber<C>(0);
+}
+
+// ----- The lowerings. -----
+
+namespace internal {
+
+template <typename C, typename Functor>
+void LowerIn(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
+             LoweringContext* context) {
+  const std::vector<XlaNumber<C>> numbers(inputs.begin(), inputs.end());
+  XlaNumber<C> outputs[kOutputs<Functor>];
+  Apply(functor, numbers.data(), outputs);
+  for (int k = 0; k < kOutputs<Functor>; ++k) {
+    context->SetOutput(k, outputs[k].op());
+  }
+}
+
+// In the compute type, which `inputs` have.
+template <bool kIntegers, typename Functor>
+void Lower(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
+           LoweringContext* context) {
+  const xla::PrimitiveType type = context->ComputeType(0);
+  if constexpr (kIntegers) {
+    if (type == xla::S32) return LowerIn<int32_t>(functor, inputs, context);
+    if (type == xla::S64) return LowerIn<int64_t>(functor, inputs, context);
+  }
+  if (type == xla::F64) return LowerIn<double>(functor, inputs, context);
+  LowerIn<float>(functor, inputs, context);
+}
+
+template <typename Functor>
+absl::Status ReadFunctor(LoweringConstruction* context, Functor* functor) {
+  if constexpr (std::is_empty_v<Functor>) {
+    return absl::OkStatus();
+  } else {
+    return ReadAttributes(context->kernel_construction(), functor);
+  }
+}
+
+}  // namespace internal
+
+// All inputs have one shape. Computes in their compute type and rounds once.
+// Attributes are read as elementwise_op.h says.
+template <typename Functor>
+class FunctorLowering : public Lowering {
+ public:
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return internal::ReadFunctor(context, &functor_);
+  }
+
+  absl::Status Compile(LoweringContext* context) const override {
+    absl::Status status = context->CheckSameShape(Functor::kArity);
+    if (!status.ok()) return status;
+    std::vector<xla::XlaOp> inputs;
+    for (int k = 0; k < Functor::kArity; ++k) {
+      inputs.push_back(context->ComputeInput(k));
+    }
+    internal::Lower<false>(functor_, inputs, context);
+    return absl::OkStatus();
+  }
+
+ private:
+  Functor functor_{};
+};
+
+// The same for a functor of broadcast.h.
+template <typename Functor>
+class BroadcastLowering : public Lowering {
+ public:
+  absl::Status Compile(LoweringContext* context) const override {
+    std::vector<xla::XlaOp> inputs;
+    absl::Status status = context->BroadcastInputs(&inputs);
+    if (!status.ok()) return status;
+    internal::Lower<Functor::kIntegers>(Functor{}, inputs, context);
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace tensorflow_ext
+
+// The lowering of an elementwise op, for the list of a family (elementwise.h).
+#define REGISTER_ELEMENTWISE_LOWERING(op, Functor) \
+  REGISTER_LOWERING(Name(op), ::tensorflow_ext::FunctorLowering<Functor>);
+
+#endif  // TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/xla/lowering.h"
+
+#include <utility>
+
+#include "tensorflow/compiler/tf2xla/lib/broadcast.h"
+#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
+#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tensorflow_ext/gradient/first_copy.h"
+#include "tensorflow_ext/kernels/broadcast_shape.h"
+#include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/xla/real_op.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::OpKernelConstruction;
+using tensorflow::TensorShape;
+
+// ----- The node. -----
+
+const std::string& LoweringConstruction::op() const {
+  return context_->def().op();
+}
+bool LoweringConstruction::HasAttr(const char* name) const {
+  return context_->HasAttr(name);
+}
+absl::Status LoweringConstruction::GetAttr(const char* name,
+                                           bool* value) const {
+  return context_->GetAttr(name, value);
+}
+absl::Status LoweringConstruction::GetAttr(const char* name,
+                                           int32_t* value) const {
+  return context_->GetAttr(name, value);
+}
+absl::Status LoweringConstruction::GetAttr(const char* name,
+                                           int64_t* value) const {
+  return context_->GetAttr(name, value);
+}
+absl::Status LoweringConstruction::GetAttr(const char* name,
+                                           float* value) const {
+  return context_->GetAttr(name, value);
+}
+absl::Status LoweringConstruction::GetAttr(const char* name,
+                                           std::string* value) const {
+  return context_->GetAttr(name, value);
+}
+absl::Status LoweringConstruction::GetAttr(const char* name,
+                                           tensorflow::DataType* value) const {
+  return context_->GetAttr(name, value);
+}
+
+// ----- Its arguments. -----
+
+const std::string& LoweringContext::op() const {
+  return context_->op_kernel().type_string();
+}
+int LoweringContext::num_inputs() const { return context_->num_inputs(); }
+int LoweringContext::num_outputs() const { return context_->num_outputs(); }
+xla::XlaBuilder* LoweringContext::builder() const {
+  return context_->builder();
+}
+
+xla::PrimitiveType LoweringContext::InputType(int index) const {
+  return xla::Own(context_->input_xla_type(index));
+}
+xla::XlaOp LoweringContext::Input(int index) const {
+  return xla::Own(context_->Input(index));
+}
+
+absl::Status LoweringContext::InputShape(int index, TensorShape* shape) const {
+  TF_ASSIGN_OR_RETURN(const ::xla::Shape input, context_->InputXlaShape(index));
+  *shape = TensorShape(input.dimensions());
+  return absl::OkStatus();
+}
+
+absl::Status LoweringContext::InputShapes(
+    std::vector<TensorShape>* shapes) const {
+  shapes->resize(num_inputs());
+  for (int i = 0; i < num_inputs(); ++i) {
+    TF_RETURN_IF_ERROR(InputShape(i, &(*shapes)[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoweringContext::ConstantInputAsShape(int index,
+                                                   TensorShape* shape) const {
+  return context_->ConstantInputAsShape(index, shape);
+}
+
+absl::Status LoweringContext::CheckSameShape(int count) const {
+  TensorShape first, shape;
+  TF_RETURN_IF_ERROR(InputShape(0, &first));
+  for (int i = 1; i < count; ++i) {
+    TF_RETURN_IF_ERROR(InputShape(i, &shape));
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckSameShape(op(), first, shape, i));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoweringContext::BroadcastInputs(
+    std::vector<xla::XlaOp>* inputs) const {
+  const int count = num_inputs();
+  TensorShape x, y, shape;
+  TF_RETURN_IF_ERROR(InputShape(count - 2, &x));
+  TF_RETURN_IF_ERROR(InputShape(count - 1, &y));
+  TF_RETURN_IF_ERROR(BroadcastShape(op(), x, y, &shape));
+  if (count == 3) {
+    TensorShape gradients;
+    TF_RETURN_IF_ERROR(InputShape(0, &gradients));
+    TF_RETURN_IF_ERROR(CheckGradientShape(op(), gradients, shape));
+  }
+  for (int k = 0; k < count; ++k) {
+    TF_ASSIGN_OR_RETURN(
+        const ::xla::XlaOp input,
+        tensorflow::BroadcastTo(context_->Input(k), shape.dim_sizes()));
+    inputs->push_back(xla::ConvertElementType(xla::Own(input), ComputeType(k)));
+  }
+  return absl::OkStatus();
+}
+
+void LoweringContext::SetOutput(int index, xla::XlaOp value) {
+  const xla::PrimitiveType type = xla::Own(context_->output_xla_type(index));
+  if (xla::ElementType(value) != type) {
+    value = xla::ConvertElementType(value, type);
+  }
+  context_->SetOutput(index, xla::Real(value));
+}
+
+// Not by SetOutput: resources and tensor lists are more than an XlaOp.
+void LoweringContext::ForwardInput(int index) {
+  tensorflow::OpKernelContext* context = context_->op_kernel_context();
+  context->set_output(index, context->input(index));
+}
+
+// ----- The kernel that carries a lowering. -----
+
+namespace {
+
+class LoweringKernel final : public tensorflow::XlaOpKernel {
+ public:
+  LoweringKernel(OpKernelConstruction* context,
+                 std::unique_ptr<Lowering> lowering)
+      : XlaOpKernel(context), lowering_(std::move(lowering)) {
+    LoweringConstruction construction(context);
+    OP_REQUIRES_OK(context, lowering_->ReadAttributes(&construction));
+  }
+
+  void Compile(tensorflow::XlaOpKernelContext* context) override {
+    LoweringContext lowering_context(context);
+    OP_REQUIRES_OK(context, lowering_->Compile(&lowering_context));
+  }
+
+ private:
+  const std::unique_ptr<Lowering> lowering_;
+};
+
+}  // namespace
+
+tensorflow::OpKernel* internal::NewLoweringKernel(
+    OpKernelConstruction* context, std::unique_ptr<Lowering> lowering) {
+  return new LoweringKernel(context, std::move(lowering));
+}
+
+LoweringRegistration LoweringRegistration::Name(const char* op) {
+  LoweringRegistration registration;
+  registration.op_ = op;
+  return registration;
+}
+
+LoweringRegistration& LoweringRegistration::CompileTimeConstantInput(
+    const char* name) {
+  constant_inputs_.push_back(name);
+  return *this;
+}
+
+LoweringRegistration& LoweringRegistration::AllowAllTypes() {
+  allow_all_types_ = true;
+  return *this;
+}
+
+bool LoweringRegistration::Register(Factory factory) const {
+  if (!IsFirstCopy()) return false;
+  auto builder = tensorflow::XlaOpRegistrationBuilder::Name(op_);
+  for (const std::string& name : constant_inputs_) {
+    builder.CompileTimeConstantInput(name);
+  }
+  if (allow_all_types_) {
+    builder.AllowResourceTypes().AllowStringType().AllowVariantTypes();
+  }
+  tensorflow::XlaOpRegistrar registrar(builder.Build(factory));
+  return true;
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of XLA's builder that our lowerings use, without XLA's headers,
+// which keep a compiler busy for twenty seconds a file. Names and meanings are
+// those of ::xla (xla/hlo/builder/xla_builder.h and lib/), except that
+//
+//   - comparisons are operators too, which give a tensor of PRED;
+//   - a number may stand in the place of an operand: a scalar, which
+//     broadcasts, of the other operand's type;
+//   - what takes several operations there has one name here, see the end.
+//
+// A wrong operation, of shapes that do not fit for one, makes an invalid XlaOp;
+// the builder keeps the first such error, which becomes that of the
+// compilation.
+
+#ifndef TENSORFLOW_EXT_XLA_XLA_OP_H_
+#define TENSORFLOW_EXT_XLA_XLA_OP_H_
+
+#include <cstdint>
+#include <functional>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace xla {
+class XlaBuilder;
+}  // namespace xla
+
+namespace tensorflow_ext::xla {
+
+using ::xla::XlaBuilder;
+
+// The types that our lowerings name, by XLA's numbers.
+enum PrimitiveType : int {
+  PRED = 1,
+  S32 = 4,
+  S64 = 5,
+  F16 = 10,
+  F32 = 11,
+  F64 = 12,
+  BF16 = 16,
+};
+
+// The type that values of `stored` are computed in: float for the 16-bit types.
+inline PrimitiveType ComputeType(PrimitiveType stored) {
+  return stored == F16 || stored == BF16 ? F32 : stored;
+}
+
+// A tensor in the computation that is being built.
+class XlaOp {
+ public:
+  XlaBuilder* builder() const { return builder_; }
+
+ private:
+  // Those of ::xla::XlaOp: xla_op.cc converts by copying the bits.
+  int64_t handle_ = -1;
+  XlaBuilder* builder_ = nullptr;
+};
+
+// A number in the place of a tensor.
+using Constant = std::variant<int64_t, double>;
+
+using Sizes = absl::Span<const int64_t>;
+
+// ----- Constants. -----
+
+XlaOp ConstantR0(XlaBuilder* builder, PrimitiveType type, Constant value);
+// `value` as a scalar of the type of `like`, and in its shape too.
+XlaOp ScalarLike(XlaOp like, Constant value);
+XlaOp FullLike(XlaOp like, Constant value);
+XlaOp ZerosLike(XlaOp like);
+XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
+           Constant value);
+inline XlaOp Zeros(XlaBuilder* builder, PrimitiveType type, Sizes sizes) {
+  return Full(builder, type, sizes, 0);
+}
+// 0, 1, 2, ... along `dimension`.
+XlaOp Iota(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
+           int64_t dimension);
+
+// ----- Element by element. -----
+
+XlaOp Neg(XlaOp x);
+XlaOp Not(XlaOp x);
+XlaOp Abs(XlaOp x);
+XlaOp Sign(XlaOp x);
+XlaOp Exp(XlaOp x);
+XlaOp Sqrt(XlaOp x);
+XlaOp Floor(XlaOp x);
+XlaOp Ceil(XlaOp x);
+XlaOp Round(XlaOp x);  // half away from zero
+XlaOp RoundNearestEven(XlaOp x);
+XlaOp IsFinite(XlaOp x);
+XlaOp ConvertElementType(XlaOp x, PrimitiveType type);
+// x, of which XLA's optimisations know nothing.
+XlaOp OptimizationBarrier(XlaOp x);
+
+inline XlaOp operator-(XlaOp x) { return Neg(x); }
+inline XlaOp operator!(XlaOp x) { return Not(x); }
+
+#define TENSORFLOW_EXT_XLA_BINARY(Name)                                        \
+  XlaOp Name(XlaOp x, XlaOp y);                                                \
+  inline XlaOp Name(XlaOp x, Constant y) { return Name(x, ScalarLike(x, y)); } \
+  inline XlaOp Name(Constant x, XlaOp y) { return Name(ScalarLike(y, x), y); }
+#define TENSORFLOW_EXT_XLA_OPERATOR(sign, Name)                          \
+  TENSORFLOW_EXT_XLA_BINARY(Name)                                        \
+  inline XlaOp operator sign(XlaOp x, XlaOp y) { return Name(x, y); }    \
+  inline XlaOp operator sign(XlaOp x, Constant y) { return Name(x, y); } \
+  inline XlaOp operator sign(Constant x, XlaOp y) { return Name(x, y); }
+
+TENSORFLOW_EXT_XLA_BINARY(Max)
+TENSORFLOW_EXT_XLA_BINARY(Min)
+TENSORFLOW_EXT_XLA_OPERATOR(+, Add)
+TENSORFLOW_EXT_XLA_OPERATOR(-, Sub)
+TENSORFLOW_EXT_XLA_OPERATOR(*, Mul)
+TENSORFLOW_EXT_XLA_OPERATOR(/, Div)
+TENSORFLOW_EXT_XLA_OPERATOR(%, Rem)  // of x's sign
+TENSORFLOW_EXT_XLA_OPERATOR(&, And)
+TENSORFLOW_EXT_XLA_OPERATOR(|, Or)
+TENSORFLOW_EXT_XLA_OPERATOR(==, Eq)
+TENSORFLOW_EXT_XLA_OPERATOR(!=, Ne)
+TENSORFLOW_EXT_XLA_OPERATOR(<, Lt)
+TENSORFLOW_EXT_XLA_OPERATOR(<=, Le)
+TENSORFLOW_EXT_XLA_OPERATOR(>, Gt)
+TENSORFLOW_EXT_XLA_OPERATOR(>=, Ge)
+#undef TENSORFLOW_EXT_XLA_OPERATOR
+#undef TENSORFLOW_EXT_XLA_BINARY
+
+// on_true where the condition, a tensor of PRED, holds, else on_false.
+XlaOp Select(XlaOp condition, XlaOp on_true, XlaOp on_false);
+inline XlaOp Select(XlaOp condition, XlaOp on_true, Constant on_false) {
+  return Select(condition, on_true, FullLike(on_true, on_false));
+}
+inline XlaOp Select(XlaOp condition, Constant on_true, XlaOp on_false) {
+  return Select(condition, FullLike(on_false, on_true), on_false);
+}
+// The nearest number in [min, max]; of NaN, either NaN or such a number.
+XlaOp Clamp(Constant min, XlaOp x, Constant max);
+
+// ----- Shapes. -----
+
+XlaOp Reshape(XlaOp x, Sizes sizes);
+// Dimension k of x becomes dimension `dimensions[k]` of the result, and x
+// repeats along the others.
+XlaOp BroadcastInDim(XlaOp x, Sizes sizes, Sizes dimensions);
+XlaOp ConcatInDim(absl::Span<const XlaOp> parts, int64_t dimension);
+// Elements [begin, end) along `dimension`.
+XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension);
+// Zeros around x, and between each two neighbours: for each dimension.
+struct Padding {
+  int64_t low = 0, high = 0, interior = 0;
+};
+XlaOp Pad(XlaOp x, absl::Span<const Padding> dimensions);
+// Of the size `sizes`, from the indices `start` on, a scalar a dimension.
+XlaOp DynamicSlice(XlaOp x, absl::Span<const XlaOp> start, Sizes sizes);
+XlaOp DynamicUpdateSlice(XlaOp x, XlaOp slice, absl::Span<const XlaOp> start);
+
+// ----- What takes several operations of ::xla, or arguments that are always
+// the same. -----
+
+PrimitiveType ElementType(XlaOp x);
+
+// The sum over `dimensions`, which the result lacks, or over all; in x's type.
+XlaOp ReduceSum(XlaOp x, Sizes dimensions);
+XlaOp ReduceSumAll(XlaOp x);
+// The largest element of x, and at least `least`: a scalar.
+XlaOp ReduceMaxAll(XlaOp x, Constant least);
+// The sums over windows that lie inside x.
+XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
+
+// x[index] for each index in indices [..., K]: indices of the first K
+// dimensions of x; the others follow in the result. What points outside of x is
+// clamped into it. As tf.gather_nd.
+XlaOp GatherNd(XlaOp x, XlaOp indices);
+// x plus each of `updates`, laid out as GatherNd's result, at its index. What
+// points outside of x is left out. As tf.tensor_scatter_nd_add.
+XlaOp ScatterAddNd(XlaOp x, XlaOp indices, XlaOp updates);
+
+// The state after `body` has replaced it as long as `condition`, a scalar,
+// held. `name` is for reading what was compiled.
+using State = absl::Span<const XlaOp>;
+absl::StatusOr<std::vector<XlaOp>> WhileLoop(
+    const char* name, const std::function<XlaOp(State)>& condition,
+    const std::function<std::vector<XlaOp>(State)>& body, State initial);
+
+}  // namespace tensorflow_ext::xla
+
+#endif  // TENSORFLOW_EXT_XLA_XLA_OP_H_

@@ -163,9 +163,9 @@ def main() -> int:
     console.print(f"test accuracy, Python       {python_accuracy:.1%}")
     console.print(f"test accuracy, C++          {cpp_accuracy:.1%}")
     console.print(f"picture                     {arguments.picture}")
-    with console.status("central differences, client by client") as status:
+    with console.status("central differences, op by op") as status:
         deviations = client_table.deviations(
-            lambda client: status.update(f"central differences: {client}")
+            lambda op: status.update(f"central differences: {op}")
         )
     console.print(client_table.render(deviations))
 

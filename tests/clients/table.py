@@ -4,96 +4,35 @@
 Run it, or call `deviations()` and `render()`.
 """
 
-import dataclasses
-import functools
 import math
-import os
 import pathlib
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import rich.box
 import rich.console
 import rich.table
 
 _HERE = pathlib.Path(__file__).absolute().parent
-_ROOT = _HERE.parents[1]
-_PYTHON = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
-_BINARIES = {"C++": "cpp/cpp_client", "C": "c/c_client"}
-CLIENTS = (*_PYTHON, *_BINARIES)
+CLIENTS = (
+    "eager",
+    "tf.function",
+    "tf.gradients",
+    "SymbolicGradient",
+    "C++",
+    "C",
+)
 
 # By op and client: the largest deviation of any gradient of any case in double,
 # relative where the gradient is larger than 1. Infinite: a check failed.
 Deviations = dict[str, dict[str, float]]
 
 
-def _case_files() -> list[pathlib.Path]:
-    return sorted((_HERE / "cases").glob("*.cases"))
-
-
-def _binary(name: str) -> pathlib.Path:
-    """A client's program: beside this file under Bazel, else in bazel-bin."""
-    for folder in (_HERE, _ROOT / "bazel-bin" / "tests" / "clients"):
-        if (folder / name).is_file():
-            return folder / name
-    target = f"//tests/clients/{name.replace('/', ':')}"
-    raise FileNotFoundError(f"{name} is not built: run 'bazel build {target}'")
-
-
-@functools.cache
-def _double_cases() -> list:
-    """The cases in double that are not errors."""
-    import cases
-
-    everything = cases.read(*_case_files())
-    good = [case for case in everything if "double" in case.types and not case.error]
-    # Values need not be exact in any other type.
-    return [dataclasses.replace(case, types=("double",)) for case in good]
-
-
-def _from_binary(name: str, library: str) -> Iterator[tuple[str, float]]:
-    """(op, deviation) of every check that the C or the C++ client makes."""
-    options = ["--tsv", "--quick", "--type=double"]
-    command = [_binary(name), *options, library, *_case_files()]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    run = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, text=True, check=False
-    )
-    if run.returncode not in (0, 1):
-        raise RuntimeError(f"{name} ended with exit status {run.returncode}")
-    for line in run.stdout.splitlines():
-        op, _, _, what, deviation, _, verdict, *_ = line.split("\t")
-        if verdict != "ok":
-            yield op, math.inf
-        elif what == "gradient":
-            yield op, float(deviation)
-
-
-def _from_python(client: str) -> Iterator[tuple[str, float]]:
-    """(op, deviation) of every check of one of the ways from Python."""
-    import check
-    import clients
-
-    for case in _double_cases():
-        try:
-            checks = check.check_first(case, clients.CLIENTS[client], "double")
-        except Exception as error:
-            print(f"{client}, {case.id}: {error}", file=sys.stderr)
-            yield case.op, math.inf
-            continue
-        for result in checks:
-            if not result.ok:
-                yield case.op, math.inf
-            elif result.what == "gradient":
-                yield case.op, result.deviation
-
-
-def deviations(progress: Callable[[str], None] = lambda client: None) -> Deviations:
+def deviations(progress: Callable[[str], None] = lambda op: None) -> Deviations:
     """Runs every case through every client.
 
     Args:
-      progress: Called with the name of each client before its turn.
+      progress: Called with the name of each op before its turn.
 
     Returns:
       The table, ops and clients in the order in which they are to be shown.
@@ -102,23 +41,25 @@ def deviations(progress: Callable[[str], None] = lambda client: None) -> Deviati
       FileNotFoundError: The C or the C++ client is not built.
     """
     sys.path.append(str(_HERE / "python"))
+    import case_files
+    import judge
     import tensorflow as tf
 
-    import tensorflow_ext
-
     tf.get_logger().setLevel("ERROR")  # Retracing is what this is about.
-    library = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
     table: Deviations = {}
-    for client in CLIENTS:
-        progress(client)
-        rows = (
-            _from_binary(_BINARIES[client], library)
-            if client in _BINARIES
-            else _from_python(client)
-        )
-        for op, deviation in rows:
-            cells = table.setdefault(op, {})
-            cells[client] = max(cells.get(client, 0.0), deviation)
+    for case in judge.in_one_type(case_files.read(*judge.CASE_FILES), "double"):
+        if case.error:
+            continue
+        if case.op not in table:
+            progress(case.op)
+        cells = table.setdefault(case.op, {})
+        for client in CLIENTS:
+            checks = list(judge.all_checks(case, client, quick=True))
+            found = [c.deviation for c in checks if c.what == "gradient"]
+            if not all(c.ok for c in checks):
+                found = [math.inf]
+            if found:
+                cells[client] = max(cells.get(client, 0.0), *found)
     return table
 
 

@@ -18,10 +18,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import case_files
 import cases
 import check
 import clients
+import differences
 import numpy as np
+import references
 import tensorflow as tf
 from cases import Case
 from tensorflow.python.framework import config, kernels
@@ -92,7 +95,7 @@ def _placement(case: Case, dtype: str) -> None:
     for output in outputs:
         assert output.device.endswith(_GPU), f"an output is on {output.device}"
     with tf.device(_CPU):
-        problem = check.make_problem(case, dtype)
+        problem = references.make_problem(case, dtype)
         expected = clients.eager(problem)
     actual = _on_gpu(clients.eager, problem)
     limit = 2 * case.tolerance * cases.UNIT_ROUNDOFF[dtype]
@@ -103,7 +106,7 @@ def _placement(case: Case, dtype: str) -> None:
     for i, (a, b) in enumerate(pairs):
         assert (a is None) == (b is None), f"result {i}"
         if a is not None:
-            apart = check.deviation(a, b)
+            apart = differences.deviation(a, b)
             assert apart <= limit, f"result {i}: GPU and CPU are {apart:.2g} apart"
 
 
@@ -190,7 +193,7 @@ def _recurrent(op: str) -> None:
 
 
 def _all_checks() -> Iterator[tuple[str, Check]]:
-    for case in cases.read(*sorted(_CASES.glob("*.cases"))):
+    for case in case_files.read(*sorted(_CASES.glob("*.cases"))):
         if case.error:
             continue
         for dtype in case.types:

@@ -18,7 +18,8 @@ import kernels
 import mutations
 import numpy as np
 import tensorflow as tf
-from cases import Case, read
+from case_files import read
+from cases import Case
 
 _REFUSALS = (
     tf.errors.InvalidArgumentError,

@@ -14,7 +14,7 @@ import kernels
 import mutations
 import numpy as np
 import tensorflow as tf
-from cases import read
+from case_files import read
 
 _CALLERS = 3
 _TYPES = ("float", "half", "double", "int32")

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of cases that every client runs; see tests/clients/cases/README.md.
+"""A case of the table that every client runs, and the numbers that it asks for.
 
-The same format as tests/clients/harness/case.c reads, the same numbers as
-values.c makes: keep them in step.
+tests/clients/cases/README.md describes the table; case_files.py reads it.
 """
 
-import copy
 import dataclasses
 import math
-import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -55,7 +52,7 @@ def is_floating(dtype: str) -> bool:
 
 @dataclasses.dataclass
 class Values:
-    """How the numbers of a tensor come about: the words of a line."""
+    """How the numbers of a tensor come about."""
 
     kind: str  # values, uniform, choose, permutation or none
     seed: int = 0
@@ -63,25 +60,6 @@ class Values:
     low: float = 0
     high: float = 0
     step: float = 0
-
-    @staticmethod
-    def parse(words: Sequence[str]) -> "Values":
-        """Reads what follows the name of a tensor."""
-        match list(words):
-            case ["none"]:
-                return Values("none")
-            case ["values", *numbers]:
-                return Values("values", numbers=tuple(map(float, numbers)))
-            case ["choose", seed, *numbers] if numbers:
-                return Values("choose", int(seed), tuple(map(float, numbers)))
-            case ["permutation", seed, step]:
-                return Values("permutation", int(seed), step=float(step))
-            case ["uniform", seed, low, high]:
-                return Values("uniform", int(seed), (), float(low), float(high))
-            case ["uniform", seed, low, high, "avoid", *kinks]:
-                numbers = tuple(map(float, kinks))
-                return Values("uniform", int(seed), numbers, float(low), float(high))
-        raise ValueError(f"not values, a generator or none: {' '.join(words)}")
 
     def golden(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The listed values as a tensor of this shape, if they fit.
@@ -126,7 +104,7 @@ class Node:
 
 @dataclasses.dataclass(eq=False)
 class Case:
-    """One case; `parse` reads it. Equal to itself alone, so that it can be a key.
+    """One case. Equal to itself alone, so that it can be a key.
 
     Gradients, upstreams and outputs are keyed by the index of the input or output
     that the case says something about.
@@ -159,6 +137,11 @@ class Case:
     def input_type(self, index: int, dtype: str) -> str:
         """The type of an input when T is `dtype`."""
         return resolve_type(self.inputs[index].dtype, dtype)
+
+    def type_of_t(self, inputs: Sequence[Any]) -> str:
+        """T, as arrays or tensors for the inputs have it; empty where none is a T."""
+        declared = zip(self.inputs, inputs, strict=True)
+        return next((type_name(x.dtype) for i, x in declared if i.dtype == "T"), "")
 
     def make_attrs(self, dtype: str) -> dict[str, object]:
         """The attributes when T is `dtype`."""
@@ -246,85 +229,3 @@ def _permutation(seed: int, size: int) -> np.ndarray:
         j = int(draws[size - 1 - i]) % (i + 1)
         numbers[i], numbers[j] = numbers[j], numbers[i]
     return numbers
-
-
-def _parse_attr(kind: str, value: str) -> object:
-    if kind == "bool":
-        return {"true": True, "false": False}[value]
-    if kind == "type":
-        return TypeName(value)
-    return {"int": int, "float": float, "string": str}[kind](value)
-
-
-def _parse_input(name: str, dtype: str, shape: str, words: Sequence[str]) -> Input:
-    argument, dot, _ = name.partition(".")
-    dims = tuple(int(dim) for dim in shape.strip("[]").split(",") if dim)
-    return Input(argument, bool(dot), dtype, dims, Values.parse(words))
-
-
-def _parse_line(case: Case, words: list[str]) -> None:
-    match words:
-        case ["types", *types]:
-            case.types = tuple(types)
-        case ["attr", name, kind, value]:
-            case.attrs[name] = _parse_attr(kind, value)
-        case ["input", name, dtype, shape, *values]:
-            case.inputs.append(_parse_input(name, dtype, shape, values))
-        case ["gradient", index, *values]:
-            case.gradients[int(index)] = Values.parse(values)
-        case ["upstream", index, *values]:
-            case.upstreams[int(index)] = Values.parse(values)
-        case ["output", index, *values]:
-            case.outputs[int(index)] = Values.parse(values)
-        case ["reference" | "loss" as chain, "none"]:
-            getattr(case, chain).clear()
-        case ["reference" | "loss" as chain, name, op, *arguments]:
-            getattr(case, chain).append(Node(name, op, tuple(arguments)))
-        case ["tolerance", factor]:
-            case.tolerance = float(factor)
-        case ["error", code, *text]:
-            case.error, case.fragments = code, tuple(" ".join(text).split(" | "))
-        case _:
-            raise ValueError(f"not a line of a case: {' '.join(words)}")
-
-
-def _lines(text: str) -> Iterator[list[str]]:
-    """The words of each line, comments and continuations dealt with."""
-    words: list[str] = []
-    for line in text.splitlines():
-        for word in line.split():
-            if word.startswith("#"):
-                break
-            words.append(word)
-        if words and words[-1] == "\\":
-            words.pop()
-            continue
-        if words:
-            yield words
-        words = []
-
-
-def parse(text: str) -> list[Case]:
-    """Reads the cases of a file.
-
-    Raises:
-      ValueError: A line is malformed.
-    """
-    cases: list[Case] = []
-    current = defaults = Case("")
-    for words in _lines(text):
-        match words:
-            case ["op", op]:
-                current = defaults = Case(op)
-            case ["case", name]:
-                current = copy.deepcopy(defaults)
-                current.name = name
-                cases.append(current)
-            case _:
-                _parse_line(current, words)
-    return cases
-
-
-def read(*paths: str | pathlib.Path) -> list[Case]:
-    """Reads the cases of several files, in that order."""
-    return [case for path in paths for case in parse(pathlib.Path(path).read_text())]

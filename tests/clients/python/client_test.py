@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of tests/clients/cases in every way from Python to a gradient."""
+"""Every case of tests/clients/cases in every client."""
 
-import pathlib
-
-import cases
+import case_files
 import check
-import clients
+import judge
 import pytest
-import tensorflow as tf
 from cases import Case
 
-_FOLDER = pathlib.Path(__file__).absolute().parents[1] / "cases"
-_ALL = cases.read(*sorted(_FOLDER.glob("*.cases")))
+_ALL = case_files.read(*judge.CASE_FILES)
 _GOOD = [case for case in _ALL if not case.error]
 _BAD = [case for case in _ALL if case.error]
-# SymbolicGradient itself has no gradient.
-_TWICE = [name for name in clients.CLIENTS if name != "SymbolicGradient"]
-# XLA's kernels see no values that they could check.
-_CHECKED = ["eager", "tf.function", "tf.gradients"]
 
 
 def _case_id(case: Case) -> str:
@@ -30,36 +22,36 @@ def _assert_ok(checks: list[check.Check]) -> None:
 
 
 @pytest.mark.parametrize("case", _GOOD, ids=_case_id)
-@pytest.mark.parametrize("client", clients.CLIENTS)
+@pytest.mark.parametrize("client", judge.CLIENTS)
 def test_gradients(client: str, case: Case) -> None:
     for dtype in case.types:
-        _assert_ok(check.check_first(case, clients.CLIENTS[client], dtype))
+        _assert_ok(check.check_first(case, judge.find_client(client), dtype))
 
 
 @pytest.mark.parametrize("case", _GOOD, ids=_case_id)
-@pytest.mark.parametrize("client", _CHECKED[1:])
-def test_unknown_shapes(client: str, case: Case) -> None:
-    dtype = case.types[-1]
-    run = clients.CLIENTS[client]
-    _assert_ok(check.check_first(case, run, dtype, known_shapes=False))
-
-
-@pytest.mark.parametrize("case", _GOOD, ids=_case_id)
-@pytest.mark.parametrize("client", _TWICE)
+@pytest.mark.parametrize("client", judge.WITH_SECOND_ORDER)
 def test_second_order(client: str, case: Case) -> None:
-    _assert_ok(check.check_second(case, clients.CLIENTS[client]))
+    _assert_ok(check.check_second(case, judge.find_client(client)))
+
+
+@pytest.mark.parametrize("case", _GOOD, ids=_case_id)
+@pytest.mark.parametrize("client", judge.WITH_UNKNOWN_SHAPES)
+def test_unknown_shapes(client: str, case: Case) -> None:
+    _assert_ok(check.check_unknown_shapes(case, judge.find_client(client)))
 
 
 @pytest.mark.parametrize("case", _BAD, ids=_case_id)
-@pytest.mark.parametrize("client", _CHECKED)
+@pytest.mark.parametrize("client", judge.WITH_ERRORS)
 def test_errors(client: str, case: Case) -> None:
-    expected = getattr(tf.errors, f"{case.error}Error")
-    for dtype in case.types:
-        for known_shapes in (True, False):
-            problem = clients.Problem(case, case.make_inputs(dtype))
-            problem.known_shapes = known_shapes
-            # ValueError: how a graph reports what its shape functions refuse.
-            with pytest.raises((expected, ValueError)) as error:
-                clients.CLIENTS[client](problem)
-            message = str(error.value)
-            assert any(text in message for text in case.fragments), message
+    exact = client in judge.PROGRAMS
+    _assert_ok(check.check_errors(case, judge.find_client(client), exact))
+
+
+@pytest.mark.parametrize("op", judge.OPS)
+def test_every_op_has_cases(op: str) -> None:
+    good = [case.op for case in _GOOD]
+    assert op in good, (
+        f"{op} has no case that computes something: write 'op {op}' and its cases "
+        "into tests/clients/cases/<op>.cases, <op> the one that users call; "
+        "README.md there has the format"
+    )

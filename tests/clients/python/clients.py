@@ -88,10 +88,8 @@ def call_case(case: Case, inputs: Sequence[tf.Tensor]) -> list[tf.Tensor]:
             arguments.setdefault(declared.argument, []).append(tensor)
         else:
             arguments[declared.argument] = tensor
-    of_type_t = (x for i, x in zip(case.inputs, inputs, strict=True) if i.dtype == "T")
-    first = next(of_type_t, None)
-    dtype = "" if first is None else cases.type_name(first.dtype)
-    return call(case.op, list(arguments.values()), case.make_attrs(dtype))
+    attrs = case.make_attrs(case.type_of_t(inputs))
+    return call(case.op, list(arguments.values()), attrs)
 
 
 def call_chain(

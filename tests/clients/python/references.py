@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients are compared with: numbers and results in eager mode."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import cases
+import clients
+import differences
+import numpy as np
+import tensorflow as tf
+from cases import Case
+from clients import Problem, Results
+from differences import Slopes
+
+
+def is_floating(array: np.ndarray) -> bool:
+    """Whether tensors of this type have gradients."""
+    return tf.as_dtype(array.dtype).is_floating
+
+
+def make_problem(case: Case, dtype: str) -> Problem:
+    """All numbers of a case in one type; in double, for second order too."""
+    return Reference(case, dtype).problem
+
+
+class Reference:
+    """A case in one type; each attribute is computed when it is asked for.
+
+    Attributes:
+      case: The case.
+      problem: The numbers fed.
+      outputs: Of the eager client.
+    """
+
+    def __init__(self, case: Case, dtype: str) -> None:
+        self.case = case
+        inputs = case.make_inputs(dtype)
+        self.outputs = clients.eager(Problem(case, inputs)).outputs
+        self.problem = Problem(case, inputs, self._upstreams())
+        if dtype == "double" and not case.has_golden_gradients:
+            self.problem.weights = self._weights()
+
+    def has_gradient(self, index: int) -> bool:
+        """Whether this input is to have a gradient."""
+        said = self.case.gradients.get(index)
+        denied = said is not None and said.kind == "none"
+        return is_floating(self.problem.inputs[index]) and not denied
+
+    def _upstreams(self) -> list[np.ndarray | None]:
+        """Of the floating outputs, or of all outputs when none is."""
+        floating = any(map(is_floating, self.outputs))
+        return [
+            None
+            if self.case.upstreams.get(i, cases.Values("")).kind == "none"
+            or (floating and not is_floating(output))
+            else self.case.make_upstream(i, output)
+            for i, output in enumerate(self.outputs)
+        ]
+
+    def _weights(self) -> list[np.ndarray | None]:
+        inputs = self.problem.inputs
+        if not any(map(self.has_gradient, range(len(inputs)))):
+            return []
+        return [
+            4 * cases.uniforms(2001 + i, x.size).reshape(x.shape) - 2
+            if self.has_gradient(i)
+            else None
+            for i, x in enumerate(inputs)
+        ]
+
+    @functools.cached_property
+    def chain(self) -> np.ndarray | None:
+        """What output 0 must be: the chain `reference`, if the case has one."""
+        if not self.case.reference:
+            return None
+        inputs = [tf.constant(x) for x in self.problem.inputs]
+        return clients.call_chain(self.case, self.case.reference, inputs).numpy()
+
+    @functools.cached_property
+    def results(self) -> Results:
+        """Outputs and gradients of the eager client."""
+        return clients.eager(dataclasses.replace(self.problem, weights=[]))
+
+    def _loss(self, index: int, array: np.ndarray) -> list[np.ndarray]:
+        moved = _moved(self.problem, index, array)
+        if not self.case.loss:
+            return clients.eager(Problem(self.case, moved.inputs)).outputs
+        inputs = [tf.constant(x) for x in moved.inputs]
+        upstream = tf.constant(self.problem.upstreams[0])
+        return [clients.call_chain(self.case, self.case.loss, inputs, upstream).numpy()]
+
+    @functools.cached_property
+    def slopes(self) -> list[Slopes | None]:
+        """Of the loss in double, for each input that has a gradient."""
+        weights = [np.ones(())] if self.case.loss else self.problem.upstreams
+        return [
+            differences.slopes(functools.partial(self._loss, i), weights, x)
+            if self.has_gradient(i)
+            else None
+            for i, x in enumerate(self.problem.inputs)
+        ]
+
+    @functools.cached_property
+    def second_slopes(self) -> list[Slopes | None]:
+        """Of the weighted gradients in double, for inputs, then upstream gradients.
+
+        None where the definition denies an input its gradient: differences would
+        not. Empty when nothing has a gradient.
+        """
+        problem = self.problem
+        if not problem.weights:
+            return []
+
+        def gradients(index: int, array: np.ndarray) -> list[np.ndarray | None]:
+            return clients.eager(_moved(problem, index, array)).gradients
+
+        count = len(problem.inputs)
+        return [
+            differences.slopes(functools.partial(gradients, i), problem.weights, x)
+            if x is not None and is_floating(x) and (i >= count or self.has_gradient(i))
+            else None
+            for i, x in enumerate([*problem.inputs, *problem.upstreams])
+        ]
+
+
+def _moved(problem: Problem, index: int, array: np.ndarray) -> Problem:
+    """The problem with another input or, after the inputs, upstream gradient."""
+    sources = [*problem.inputs, *problem.upstreams]
+    sources[index] = array
+    count = len(problem.inputs)
+    return Problem(problem.case, sources[:count], sources[count:])
+
+
+# Of the last few cases: clients take turns case by case, so that each serves all.
+reference: Callable[[Case, str], Reference] = functools.lru_cache(maxsize=16)(Reference)

@@ -9,14 +9,24 @@ import pytest
 
 
 class _Shard:
-    """Leaves a process the tests of its own shard (shard_count), every n-th one."""
+    """Leaves a process the tests of its own shard (shard_count), every n-th one.
+
+    Tests with the same parameter `case` stay together and run in turn, so that what
+    the case costs once serves them all.
+    """
 
     def __init__(self, index: int, count: int) -> None:
         self._index = index
         self._count = count
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = items[self._index :: self._count]
+        groups: dict[object, list[pytest.Item]] = {}
+        for item in items:
+            parameters = item.callspec.params if hasattr(item, "callspec") else {}
+            key = id(parameters["case"]) if "case" in parameters else item.nodeid
+            groups.setdefault(key, []).append(item)
+        own = list(groups.values())[self._index :: self._count]
+        items[:] = [item for group in own for item in group]
 
 
 def _shard() -> list[_Shard]:

@@ -3,7 +3,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import cases
 import clients
@@ -38,6 +38,9 @@ class Reference:
         self.case = case
         inputs = case.make_inputs(dtype)
         self.outputs = clients.eager(Problem(case, inputs)).outputs
+        _require_indices(case, "gradient", case.gradients, len(inputs))
+        _require_indices(case, "upstream", case.upstreams, len(self.outputs))
+        _require_indices(case, "output", case.outputs, len(self.outputs))
         self.problem = Problem(case, inputs, self._upstreams())
         if dtype == "double" and not case.has_golden_gradients:
             self.problem.weights = self._weights()
@@ -123,6 +126,15 @@ class Reference:
             else None
             for i, x in enumerate([*problem.inputs, *problem.upstreams])
         ]
+
+
+def _require_indices(
+    case: Case, what: str, said: Mapping[int, cases.Values], count: int
+) -> None:
+    if said and max(said) >= count:
+        raise ValueError(
+            f"{case.id}: {what} {max(said)}; expected an index below {count}"
+        )
 
 
 def _moved(problem: Problem, index: int, array: np.ndarray) -> Problem:

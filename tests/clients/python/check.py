@@ -49,7 +49,8 @@ def check_that(true: bool, what: str, dtype: str, message: str) -> Check:
     return Check(what, dtype, 0 if true else np.inf, 0, message)
 
 
-@functools.lru_cache(maxsize=16)
+# Holds what all clients compute for a case, in all types.
+@functools.lru_cache(maxsize=64)
 def _run(
     case: Case, client: Client, dtype: str, known_shapes: bool, second: bool
 ) -> Results:

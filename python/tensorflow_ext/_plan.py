@@ -13,8 +13,8 @@ from tensorflow.core.framework import graph_pb2, node_def_pb2
 
 from tensorflow_ext import _attributes, _library
 
-# Ops that hand their inputs on as they are: a definition needs them for a name,
-# who runs it does not.
+# Ops whose outputs are their inputs. Definitions use them to give tensors names;
+# running them would change nothing.
 _PASS_THROUGH = ("Identity", "IdentityN", "_ArrayToList", "_ListToArray")
 
 

@@ -3,7 +3,7 @@
 
 Each op gets an ordinary Python gradient (tf.RegisterGradient) that replays the
 C++ definition. Its plan is found once for the attributes and wanted inputs that
-it meets; from then on the gradient costs a dictionary look-up and its ops.
+it meets; after that the gradient costs a dictionary look-up and its ops.
 """
 
 import threading
@@ -16,8 +16,8 @@ from tensorflow.python.framework import ops
 
 from tensorflow_ext import _attributes, _library, _plan, _replay, raw_ops
 
-# A table of plans that grows past this starts afresh: an attribute may take a
-# new value at every step of a training.
+# A table of plans is emptied when it has this many: an attribute may take a new
+# value at every step of a training, and its plans are never met again.
 _MAX_PLANS = 1024
 
 _lock = threading.Lock()
@@ -27,12 +27,13 @@ def register() -> set[str]:
     """Registers a Python gradient for every op that has a function gradient and
     no Python gradient; returns those ops.
 
-    That an op has none is only taken over for ops of this library: in the
-    function registry it often means that nobody wrote one.
+    Also says of ops of this library that they have no gradient, where the function
+    registry says so. Not of TensorFlow's ops: there it often means that nobody has
+    written one.
     """
     with _lock:
-        # A leading underscore marks ops of the function runtime, which no client
-        # adds; TensorFlow's definition for _ListToArray ends the process.
+        # A leading underscore marks ops that only the function runtime adds;
+        # TensorFlow's definition for _ListToArray ends the process.
         new = {
             op
             for op in _library.list_ops()
@@ -82,9 +83,9 @@ def _find(
     by_attrs: dict[Any, _replay.Replay],
     by_node: dict[Any, _replay.Replay],
 ) -> _replay.Replay:
-    """Looks a plan up by all that decides it; makes it at the first time.
+    """The plan for the op's attributes and wanted inputs, made when there is none.
 
-    Threads that meet the same op at once each make an equal plan.
+    Threads that need the same plan at once each make an equal one.
     """
     skip = getattr(op, "skip_input_indices", None)
     node = _node_def(op, op_type)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gradients that are written in C++: which there are, and what they say."""
+"""The gradients that are written in C++: which ops have one, and its definition."""
 
 import threading
 from typing import Any
@@ -59,7 +59,8 @@ def register_all() -> int:
     """
     known = _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
     with _lock:
-        # Ops of the function runtime are handed to nobody.
+        # Ops with a leading underscore are the function runtime's own: no client
+        # adds them.
         new = {
             op
             for op in list_ops()

@@ -12,7 +12,7 @@ import processes
 import pytest
 import tensorflow as tf
 
-import tensorflow_ext as tfx
+import tensorflow_ext as tfe
 from tensorflow_ext import layers
 
 _RNG = np.random.default_rng(0)
@@ -20,7 +20,7 @@ _X = _RNG.normal(size=(4, 3, 6)).astype(np.float32)
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class ConfiguredLayer:
     """A layer with attributes that are not its defaults.
 
     Attributes:
@@ -34,45 +34,45 @@ class Case:
     reference: Callable[..., tf.Tensor]
 
 
-CASES = {
-    "GradientReversal": Case(
+LAYERS = {
+    "GradientReversal": ConfiguredLayer(
         lambda: layers.GradientReversal(scale=0.5),
         (_X,),
-        lambda x: tfx.reverse_gradient(x, scale=0.5),
+        lambda x: tfe.reverse_gradient(x, scale=0.5),
     ),
-    "SignQuantizer": Case(
+    "SignQuantizer": ConfiguredLayer(
         lambda: layers.SignQuantizer(clip=0.5),
         (_X,),
-        lambda x: tfx.sign_straight_through(x, clip=0.5),
+        lambda x: tfe.sign_straight_through(x, clip=0.5),
     ),
-    "MagnitudePruning": Case(
+    "MagnitudePruning": ConfiguredLayer(
         lambda: layers.MagnitudePruning(threshold=0.5),
         (_X,),
-        tfx.prune_by_magnitude,
+        tfe.prune_by_magnitude,
     ),
-    "MagnitudePruning to a sparsity": Case(
+    "MagnitudePruning to a sparsity": ConfiguredLayer(
         lambda: layers.MagnitudePruning(sparsity=0.75, gradient="masked"),
         (_X,),
-        lambda x, _: tfx.prune_by_magnitude(
+        lambda x, _: tfe.prune_by_magnitude(
             x, np.sort(np.abs(_X), axis=None)[54], gradient="masked"
         ),
     ),
-    "LayerNormalization": Case(
+    "LayerNormalization": ConfiguredLayer(
         lambda: layers.LayerNormalization(
             epsilon=0.25, gamma_initializer="uniform", beta_initializer="uniform"
         ),
         (_X,),
-        lambda x, gamma, beta: tfx.layer_norm(x, gamma, beta, epsilon=0.25).y,
+        lambda x, gamma, beta: tfe.layer_norm(x, gamma, beta, epsilon=0.25).y,
     ),
-    "LayerNormalization without weights": Case(
+    "LayerNormalization without weights": ConfiguredLayer(
         lambda: layers.LayerNormalization(epsilon=0.25, center=False, scale=False),
         (_X,),
-        lambda x: tfx.layer_norm(x, tf.ones(6), tf.zeros(6), epsilon=0.25).y,
+        lambda x: tfe.layer_norm(x, tf.ones(6), tf.zeros(6), epsilon=0.25).y,
     ),
-    "RmsNormalization": Case(
+    "RmsNormalization": ConfiguredLayer(
         lambda: layers.RmsNormalization(epsilon=0.25, scale_initializer="uniform"),
         (_X,),
-        lambda x, scale: tfx.rms_norm(x, scale, epsilon=0.25).y,
+        lambda x, scale: tfe.rms_norm(x, scale, epsilon=0.25).y,
     ),
 }
 
@@ -80,53 +80,53 @@ _IMAGES = _RNG.normal(size=(2, 5, 6, 3)).astype(np.float32)
 _ROIS = np.array([[0, 1, 2, 9, 8], [1, 3, 0, 11.5, 7], [1, 0, 0, 4, 9]], np.float32)
 _BINS = {"pooled_height": 2, "pooled_width": 3, "spatial_scale": 0.5}
 _SAMPLES = {"sampling_ratio": 2, "aligned": False}
-CASES |= {
-    "RoiPooling": Case(
+LAYERS |= {
+    "RoiPooling": ConfiguredLayer(
         lambda: layers.RoiPooling(**_BINS),
         (_IMAGES, _ROIS),
-        lambda data, rois: tfx.roi_pool(data, rois, **_BINS).pooled,
+        lambda data, rois: tfe.roi_pool(data, rois, **_BINS).pooled,
     ),
-    "RoiAlign": Case(
+    "RoiAlign": ConfiguredLayer(
         lambda: layers.RoiAlign(**_BINS, **_SAMPLES),
         (_IMAGES, _ROIS),
-        lambda data, rois: tfx.roi_align(data, rois, **_BINS, **_SAMPLES),
+        lambda data, rois: tfe.roi_align(data, rois, **_BINS, **_SAMPLES),
     ),
 }
 
-every_layer = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+every_layer = pytest.mark.parametrize("sample", LAYERS.values(), ids=LAYERS)
 
 
-def _call(layer: Callable[..., tf.Tensor], case: Case) -> tf.Tensor:
-    inputs = [tf.constant(x) for x in case.inputs]
+def _call(layer: Callable[..., tf.Tensor], sample: ConfiguredLayer) -> tf.Tensor:
+    inputs = [tf.constant(x) for x in sample.inputs]
     return layer(inputs[0] if len(inputs) == 1 else inputs)
 
 
-def _model(case: Case) -> keras.Model:
-    inputs = [keras.Input(x.shape[1:], batch_size=len(x)) for x in case.inputs]
-    output = case.make()(inputs[0] if len(inputs) == 1 else inputs)
+def _model(sample: ConfiguredLayer) -> keras.Model:
+    inputs = [keras.Input(x.shape[1:], batch_size=len(x)) for x in sample.inputs]
+    output = sample.make()(inputs[0] if len(inputs) == 1 else inputs)
     return keras.Model(inputs, output)
 
 
 @every_layer
-def test_value(case: Case) -> None:
-    layer = case.make()
-    actual = _call(layer, case)
+def test_value(sample: ConfiguredLayer) -> None:
+    layer = sample.make()
+    actual = _call(layer, sample)
     weights = [tf.constant(weight) for weight in layer.get_weights()]
-    expected = case.reference(*map(tf.constant, case.inputs), *weights)
+    expected = sample.reference(*map(tf.constant, sample.inputs), *weights)
     np.testing.assert_array_equal(actual, expected)
 
 
 @every_layer
-def test_output_shape(case: Case) -> None:
-    shapes = [x.shape for x in case.inputs]
-    layer = case.make()
+def test_output_shape(sample: ConfiguredLayer) -> None:
+    shapes = [x.shape for x in sample.inputs]
+    layer = sample.make()
     actual = layer.compute_output_shape(shapes[0] if len(shapes) == 1 else shapes)
-    assert tuple(actual) == _call(layer, case).shape
+    assert tuple(actual) == _call(layer, sample).shape
 
 
 @every_layer
-def test_config(case: Case) -> None:
-    layer = case.make()
+def test_config(sample: ConfiguredLayer) -> None:
+    layer = sample.make()
     again = keras.saving.deserialize_keras_object(
         keras.saving.serialize_keras_object(layer)
     )
@@ -135,26 +135,30 @@ def test_config(case: Case) -> None:
 
 
 @every_layer
-def test_model_is_saved_and_loaded(case: Case, tmp_path: pathlib.Path) -> None:
-    model = _model(case)
+def test_model_is_saved_and_loaded(
+    sample: ConfiguredLayer, tmp_path: pathlib.Path
+) -> None:
+    model = _model(sample)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
-    inputs = [tf.constant(x) for x in case.inputs]
+    inputs = [tf.constant(x) for x in sample.inputs]
     np.testing.assert_array_equal(loaded(inputs), model(inputs))
 
 
 @every_layer
-def test_gradient_of_a_loaded_model(case: Case, tmp_path: pathlib.Path) -> None:
-    model = _model(case)
+def test_gradient_of_a_loaded_model(
+    sample: ConfiguredLayer, tmp_path: pathlib.Path
+) -> None:
+    model = _model(sample)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     gradients = []
-    for one in (model, loaded):
-        sources = [tf.constant(case.inputs[0]), *one.trainable_variables]
-        rest = [tf.constant(x) for x in case.inputs[1:]]
+    for tested in (model, loaded):
+        sources = [tf.constant(sample.inputs[0]), *tested.trainable_variables]
+        rest = [tf.constant(x) for x in sample.inputs[1:]]
         with tf.GradientTape() as tape:
             tape.watch(sources[0])
-            loss = tf.reduce_sum(tf.sin(one([sources[0], *rest])))
+            loss = tf.reduce_sum(tf.sin(tested([sources[0], *rest])))
         gradients.append(tape.gradient(loss, sources))
         assert all(gradient is not None for gradient in gradients[-1])
     for actual, expected in zip(gradients[1], gradients[0], strict=True):

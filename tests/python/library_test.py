@@ -9,7 +9,7 @@ import processes
 import pytest
 import tensorflow as tf
 
-import tensorflow_ext as tfx
+import tensorflow_ext as tfe
 from tensorflow_ext import _library, _version
 
 
@@ -22,7 +22,7 @@ def _library_for(version: bytes, folder: pathlib.Path) -> pathlib.Path:
 
 def test_versions() -> None:
     version, built_for = _version.read_stamp(_library.PATH)
-    assert tfx.__version__ == version
+    assert tfe.__version__ == version
     assert built_for.split(".")[:2] == tf.__version__.split(".")[:2]
 
 
@@ -54,7 +54,7 @@ def test_a_file_that_is_no_library(tmp_path: pathlib.Path) -> None:
 def _package_with(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """A copy of the package beside this library."""
     package = folder / "tensorflow_ext"
-    source = pathlib.Path(tfx.__file__).parent
+    source = pathlib.Path(tfe.__file__).parent
     package.mkdir()
     for file in source.glob("*.py"):
         shutil.copy(file, package)
@@ -105,7 +105,7 @@ def test_loading_the_same_file_again() -> None:
     path = str(_library.PATH)
     first, second = tf.load_op_library(path), tf.load_op_library(path)
     assert first is second
-    assert tfx.gradients.register_all() == 0
+    assert tfe.gradients.register_all() == 0
 
 
 def test_import_by_many_threads() -> None:
@@ -133,7 +133,7 @@ def test_import_by_many_threads() -> None:
 
 def test_raw_ops_of_an_unknown_name() -> None:
     with pytest.raises(AttributeError, match=r"nope.*relu"):
-        _ = tfx.raw_ops.nope
+        _ = tfe.raw_ops.nope
 
 
 def test_compile_and_link_flags(tmp_path: pathlib.Path) -> None:
@@ -147,15 +147,15 @@ def test_compile_and_link_flags(tmp_path: pathlib.Path) -> None:
         "}\n"
     )
     program = tmp_path / "main"
-    folders = [tfx.sysconfig.get_lib(), tf.sysconfig.get_lib()]
+    folders = [tfe.sysconfig.get_lib(), tf.sysconfig.get_lib()]
     subprocess.run(
         [
             "c++",
-            *tfx.sysconfig.get_compile_flags(),
+            *tfe.sysconfig.get_compile_flags(),
             str(source),
             "-o",
             str(program),
-            *tfx.sysconfig.get_link_flags(),
+            *tfe.sysconfig.get_link_flags(),
             *[f"-Wl,-rpath,{folder}" for folder in folders],
         ],
         check=True,

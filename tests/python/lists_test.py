@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import tensorflow_ext as tfx
+import tensorflow_ext as tfe
 
 
 def test_reverse_gradient_n_of_any_types() -> None:
@@ -15,7 +15,7 @@ def test_reverse_gradient_n_of_any_types() -> None:
     variable = tf.Variable(3.0)
     with tf.GradientTape() as tape:
         tape.watch([x, z])
-        outputs = tfx.reverse_gradient_n([x, *others, z, variable.handle], scale=2.0)
+        outputs = tfe.reverse_gradient_n([x, *others, z, variable.handle], scale=2.0)
     gradients = tape.gradient([outputs[0], outputs[4]], [x, z])
     np.testing.assert_array_equal(gradients[0], [-2, -2])
     np.testing.assert_array_equal(gradients[1], [-2])
@@ -30,7 +30,7 @@ def test_reverse_gradient_n_in_a_function(jit_compile: bool) -> None:
     def gradients(x: tf.Tensor, z: tf.Tensor, n: tf.Tensor) -> list[tf.Tensor | None]:
         with tf.GradientTape() as tape:
             tape.watch([x, z])
-            y, w, _ = tfx.reverse_gradient_n([x, z, n], scale=0.5)
+            y, w, _ = tfe.reverse_gradient_n([x, z, n], scale=0.5)
             loss = tf.reduce_sum(y * y) + tf.reduce_sum(tf.math.real(w))
         return tape.gradient(loss, [x, z])
 
@@ -42,14 +42,14 @@ def test_reverse_gradient_n_in_a_function(jit_compile: bool) -> None:
 
 def test_reverse_gradient_n_of_nothing() -> None:
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
-        tfx.reverse_gradient_n([])
+        tfe.reverse_gradient_n([])
 
 
 def test_clip_by_global_norm_is_that_of_tensorflow() -> None:
     """None and IndexedSlices included."""
     slices = tf.IndexedSlices(tf.constant([[2.0, 4.0]]), tf.constant([3]))
     values = [tf.constant([3.0, 4.0]), None, slices]
-    actual = tfx.clip_by_global_norm(values, 1.0)
+    actual = tfe.clip_by_global_norm(values, 1.0)
     expected, norm = tf.clip_by_global_norm(values, 1.0)
     np.testing.assert_allclose(actual.norm, norm, rtol=1e-6)
     np.testing.assert_allclose(actual.clipped[0], expected[0], rtol=1e-6)
@@ -61,19 +61,19 @@ def test_clip_by_global_norm_is_that_of_tensorflow() -> None:
 @pytest.mark.parametrize("values", [[], [None]])
 def test_clip_by_global_norm_of_nothing(values: list[None]) -> None:
     with pytest.raises(ValueError, match="argument 'values' has no tensor in it"):
-        tfx.clip_by_global_norm(values, 1.0)
+        tfe.clip_by_global_norm(values, 1.0)
 
 
 @pytest.mark.parametrize("clip_norm", [-1.0, np.nan])
 def test_clip_norm_that_xla_cannot_refuse(clip_norm: float) -> None:
-    function = tf.function(tfx.clip_by_global_norm, jit_compile=True)
+    function = tf.function(tfe.clip_by_global_norm, jit_compile=True)
     (clipped,), norm = function([tf.constant([3.0, 4.0])], tf.constant(clip_norm))
     np.testing.assert_array_equal(clipped, [np.nan, np.nan])
     assert norm == 5
 
 
 def test_threshold_that_xla_cannot_refuse() -> None:
-    function = tf.function(tfx.prune_by_magnitude, jit_compile=True)
+    function = tf.function(tfe.prune_by_magnitude, jit_compile=True)
     pruned = function(tf.constant([3.0, 4.0]), tf.constant(np.nan))
     np.testing.assert_array_equal(pruned, [np.nan, np.nan])
 
@@ -81,8 +81,8 @@ def test_threshold_that_xla_cannot_refuse() -> None:
 def test_clip_by_global_norm_of_many_tensors() -> None:
     """Many tensors give what one with the same values gives, but for rounding."""
     values = np.random.default_rng(0).normal(size=100_000).astype(np.float32)
-    one, norm_of_one = tfx.clip_by_global_norm([values], 2.0)
+    one, norm_of_one = tfe.clip_by_global_norm([values], 2.0)
     parts = np.split(values, np.arange(500, 100_000, 500))
-    many, norm_of_many = tfx.clip_by_global_norm(parts, 2.0)
+    many, norm_of_many = tfe.clip_by_global_norm(parts, 2.0)
     np.testing.assert_allclose(norm_of_many, norm_of_one, rtol=1e-7)
     np.testing.assert_allclose(tf.concat(many, 0), one[0], rtol=3e-7)

@@ -2,30 +2,25 @@
 """Every op differentiated in every way that Python has."""
 
 import numpy as np
-import op_case
-import op_cases
 import pytest
 import tensorflow as tf
-from op_case import Case
+from comparisons import Comparison, Function, every_op, upstream_of
 
-import tensorflow_ext as tfx
+import tensorflow_ext as tfe
 
-every_op = pytest.mark.parametrize(
-    "case", op_cases.CASES, ids=[case.name for case in op_cases.CASES]
-)
 Gradients = list[tf.Tensor | None]
 
 
-def _gradients(function: op_case.Function, inputs: list[tf.Tensor]) -> Gradients:
+def _gradients(function: Function, inputs: list[tf.Tensor]) -> Gradients:
     with tf.GradientTape() as tape:
         tape.watch(inputs)
         output = function(*inputs)
-    return tape.gradient(output, inputs, op_case.upstream(output))
+    return tape.gradient(output, inputs, upstream_of(output))
 
 
-def _second(function: op_case.Function, inputs: list[tf.Tensor]) -> Gradients:
+def _second(function: Function, inputs: list[tf.Tensor]) -> Gradients:
     """The gradient of a function of all first gradients, upstream included."""
-    upstream = op_case.upstream(function(*inputs))
+    upstream = upstream_of(function(*inputs))
     sources = [*inputs, upstream]
     with tf.GradientTape() as outer:
         outer.watch(sources)
@@ -48,49 +43,37 @@ def _assert_same(actual: Gradients, expected: Gradients) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-def test_all_ops_have_a_case() -> None:
-    outputs = {
-        "ClipByGlobalNorm",
-        "LayerNorm",
-        "RmsNorm",
-        "RoiPool",
-        "ZeroOutWithIndex",
-    }
-    public = set(tfx.ops.__all__) - outputs
-    assert {case.name.partition(",")[0] for case in op_cases.CASES} == public
-
-
 @every_op
-def test_value(case: Case) -> None:
-    inputs = case.tensors()
+def test_value(op: Comparison) -> None:
+    inputs = op.tensors()
     np.testing.assert_allclose(
-        case.function(*inputs), case.reference(*inputs), rtol=1e-12, atol=1e-12
+        op.function(*inputs), op.reference(*inputs), rtol=1e-12, atol=1e-12
     )
 
 
 @every_op
-def test_eager_tape(case: Case) -> None:
-    actual = _gradients(case.function, case.tensors())
-    _assert_same(actual, _gradients(case.reference, case.tensors()))
+def test_eager_tape(op: Comparison) -> None:
+    actual = _gradients(op.function, op.tensors())
+    _assert_same(actual, _gradients(op.reference, op.tensors()))
     for index, gradient in enumerate(actual):
-        assert (gradient is None) == (index in case.none)
+        assert (gradient is None) == (index in op.without_gradient)
 
 
 @every_op
-def test_second_gradient_is_the_same(case: Case) -> None:
-    first = _gradients(case.function, case.tensors())
-    _assert_same(_gradients(case.function, case.tensors()), first)
+def test_second_gradient_is_the_same(op: Comparison) -> None:
+    first = _gradients(op.function, op.tensors())
+    _assert_same(_gradients(op.function, op.tensors()), first)
 
 
 @every_op
 @pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float32])
-def test_types(case: Case, dtype: tf.DType) -> None:
-    inputs = case.tensors(dtype)
+def test_types(op: Comparison, dtype: tf.DType) -> None:
+    inputs = op.tensors(dtype)
     exact = [tf.cast(tensor, tf.float64) for tensor in inputs]
     tolerance = {tf.float16: 4e-3, tf.bfloat16: 4e-2, tf.float32: 1e-5}[dtype]
     for actual, expected in zip(
-        _gradients(case.function, inputs),
-        _gradients(case.function, exact),
+        _gradients(op.function, inputs),
+        _gradients(op.function, exact),
         strict=True,
     ):
         assert (actual is None) == (expected is None)
@@ -102,12 +85,12 @@ def test_types(case: Case, dtype: tf.DType) -> None:
 
 
 @every_op
-def test_persistent_tape(case: Case) -> None:
-    inputs = case.tensors()
+def test_persistent_tape(op: Comparison) -> None:
+    inputs = op.tensors()
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(inputs)
-        output = case.function(*inputs)
-    upstream = op_case.upstream(output)
+        output = op.function(*inputs)
+    upstream = upstream_of(output)
     first = tape.gradient(output, inputs, upstream)
     _assert_same(tape.gradient(output, inputs, upstream), first)
     for index, source in enumerate(inputs):  # one input wanted at a time
@@ -115,76 +98,74 @@ def test_persistent_tape(case: Case) -> None:
 
 
 @every_op
-def test_nested_tapes(case: Case) -> None:
+def test_nested_tapes(op: Comparison) -> None:
     _assert_same(
-        _second(case.function, case.tensors()), _second(case.reference, case.tensors())
+        _second(op.function, op.tensors()), _second(op.reference, op.tensors())
     )
 
 
 @every_op
-def test_tf_function(case: Case) -> None:
-    inputs = case.tensors()
-    expected = _gradients(case.function, inputs)
-    inside = tf.function(lambda *xs: _gradients(case.function, list(xs)))
+def test_tf_function(op: Comparison) -> None:
+    inputs = op.tensors()
+    expected = _gradients(op.function, inputs)
+    inside = tf.function(lambda *xs: _gradients(op.function, list(xs)))
     _assert_same(inside(*inputs), expected)
-    _assert_same(_gradients(tf.function(case.function), inputs), expected)
-    second = tf.function(lambda *xs: _second(case.function, list(xs)))
-    _assert_same(second(*inputs), _second(case.reference, inputs))
+    _assert_same(_gradients(tf.function(op.function), inputs), expected)
+    second = tf.function(lambda *xs: _second(op.function, list(xs)))
+    _assert_same(second(*inputs), _second(op.reference, inputs))
 
 
 @every_op
-def test_tf_function_of_unknown_shapes(case: Case) -> None:
-    inputs = case.tensors()
-    upstream = op_case.upstream(case.function(*inputs))
+def test_tf_function_of_unknown_shapes(op: Comparison) -> None:
+    inputs = op.tensors()
+    upstream = upstream_of(op.function(*inputs))
 
     @tf.function(input_signature=[tf.TensorSpec(None, x.dtype) for x in inputs])
     def gradients(*xs: tf.Tensor) -> Gradients:
         with tf.GradientTape() as tape:
             tape.watch(xs)
-            output = case.function(*xs)
+            output = op.function(*xs)
         return tape.gradient(output, list(xs), upstream)
 
-    _assert_same(gradients(*inputs), _gradients(case.function, inputs))
+    _assert_same(gradients(*inputs), _gradients(op.function, inputs))
 
 
 @every_op
-def test_jit_compile(case: Case) -> None:
-    inputs = case.tensors()
-    expected = _gradients(case.function, inputs)
+def test_jit_compile(op: Comparison) -> None:
+    inputs = op.tensors()
+    expected = _gradients(op.function, inputs)
     compiled = tf.function(
-        lambda *xs: _gradients(case.function, list(xs)), jit_compile=True
+        lambda *xs: _gradients(op.function, list(xs)), jit_compile=True
     )
     _assert_same(compiled(*inputs), expected)
-    second = tf.function(lambda *xs: _second(case.function, list(xs)), jit_compile=True)
-    _assert_same(second(*inputs), _second(case.function, inputs))
+    second = tf.function(lambda *xs: _second(op.function, list(xs)), jit_compile=True)
+    _assert_same(second(*inputs), _second(op.function, inputs))
 
 
 @every_op
-def test_tf_gradients_in_a_v1_graph(case: Case) -> None:
-    expected = _gradients(case.function, case.tensors())
+def test_tf_gradients_in_a_v1_graph(op: Comparison) -> None:
+    expected = _gradients(op.function, op.tensors())
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        inputs = case.tensors()
-        output = case.function(*inputs)
-        gradients = tf.compat.v1.gradients(
-            output, inputs, grad_ys=op_case.upstream(output)
-        )
+        inputs = op.tensors()
+        output = op.function(*inputs)
+        gradients = tf.compat.v1.gradients(output, inputs, grad_ys=upstream_of(output))
         for index, gradient in enumerate(gradients):
-            assert (gradient is None) == (index in case.none)
+            assert (gradient is None) == (index in op.without_gradient)
         values = [None if g is None else session.run(g) for g in gradients]
     _assert_same(values, expected)
 
 
 @every_op
-def test_forward_mode(case: Case) -> None:
+def test_forward_mode(op: Comparison) -> None:
     """The forward derivative u'(Jt) is the transpose of the backward one."""
-    inputs = case.tensors()
-    tangents = [op_case.upstream(tensor, seed=7 + i) for i, tensor in enumerate(inputs)]
+    inputs = op.tensors()
+    tangents = [upstream_of(tensor, seed=7 + i) for i, tensor in enumerate(inputs)]
     with tf.autodiff.ForwardAccumulator(inputs, tangents) as accumulator:
-        output = case.function(*inputs)
+        output = op.function(*inputs)
     forward = accumulator.jvp(output, tf.UnconnectedGradients.ZERO)
-    backward = _gradients(case.function, inputs)
-    upstream = op_case.upstream(output)
-    if case.name == "clip_gradient":
+    backward = _gradients(op.function, inputs)
+    upstream = upstream_of(output)
+    if op.name == "clip_gradient":
         # Not linear in its upstream gradient: the transpose is not defined.
         assert np.all(np.isfinite(forward))
         return
@@ -197,15 +178,15 @@ def test_forward_mode(case: Case) -> None:
 
 
 @every_op
-def test_empty_and_scalar_inputs(case: Case) -> None:
-    if not case.any_shape:
+def test_empty_and_scalar_inputs(op: Comparison) -> None:
+    if not op.any_shape:
         return
     for shape in ((), (0,), (2, 0)):
         # What has to be a scalar stays one.
-        inputs = [tf.ones(shape if np.ndim(x) else (), tf.float64) for x in case.inputs]
-        gradients = _gradients(case.function, inputs)
+        inputs = [tf.ones(shape if np.ndim(x) else (), tf.float64) for x in op.inputs]
+        gradients = _gradients(op.function, inputs)
         for index, gradient in enumerate(gradients):
-            assert (gradient is None) == (index in case.none)
+            assert (gradient is None) == (index in op.without_gradient)
             assert gradient is None or gradient.shape == inputs[index].shape
 
 
@@ -213,7 +194,7 @@ def test_integers_have_no_gradient() -> None:
     x = tf.constant([5, -5, 7])
     with tf.GradientTape() as tape:
         tape.watch(x)
-        output = tf.cast(tfx.floor_mod(x, 3), tf.float32)
+        output = tf.cast(tfe.floor_mod(x, 3), tf.float32)
     assert tape.gradient(output, x) is None
 
 
@@ -223,7 +204,7 @@ def test_a_new_attribute_at_every_step() -> None:
         scale = step / 7
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = tfx.reverse_gradient(x, scale=scale)
+            y = tfe.reverse_gradient(x, scale=scale)
         np.testing.assert_allclose(tape.gradient(y, x), -scale, rtol=1e-6)
 
 
@@ -236,10 +217,10 @@ def test_keras_fit() -> None:
     model = tf.keras.Sequential(
         [
             layer.Dense(32),
-            layer.Lambda(tfx.relu),
+            layer.Lambda(tfe.relu),
             layer.Dense(16),
-            layer.Lambda(lambda h: tfx.sign_straight_through(h, clip=2.0)),
-            layer.Lambda(lambda h: tfx.scale_gradient(h, scale=0.5)),
+            layer.Lambda(lambda h: tfe.sign_straight_through(h, clip=2.0)),
+            layer.Lambda(lambda h: tfe.scale_gradient(h, scale=0.5)),
             layer.Dense(1, activation="sigmoid"),
         ]
     )

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the tests use, and Python processes of their own."""
+"""Files that the tests use, and programs in processes of their own.
 
+The processes are forked from one that has imported TensorFlow and nothing else, which
+is most of what a new one would spend its time on.
+"""
+
+import multiprocessing
 import os
 import pathlib
-import subprocess
 import sys
+import tempfile
 import textwrap
 
-import tensorflow_ext
-
-_PACKAGE = pathlib.Path(tensorflow_ext.__file__).absolute().parent
 _OTHER = "libother_ops.so"
 
 
@@ -23,19 +25,52 @@ def other_library() -> str:
     raise FileNotFoundError(f"Build it first: bazel build //tests/python:{_OTHER}")
 
 
-def run(program: str, *arguments: str, package: pathlib.Path = _PACKAGE) -> str:
-    """Runs a program in a fresh process that can import `package`.
+def run(program: str, *arguments: str, package: pathlib.Path | None = None) -> str:
+    """Runs a program in a process that has not imported tensorflow_ext.
 
-    Returns what it prints. Raises AssertionError, with what it wrote, if it
-    fails.
+    Args:
+      program: Its source; indented as a whole if that reads better.
+      *arguments: Those of sys.argv.
+      package: The folder that `import tensorflow_ext` takes, if not that of this
+        process.
+
+    Returns:
+      What it prints.
+
+    Raises:
+      AssertionError: It fails; the message has what it wrote.
     """
-    path = os.pathsep.join([str(package.parent), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program), *arguments],
-        env=os.environ | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    folder = str(package.parent) if package else None
+    with tempfile.TemporaryDirectory() as scratch:
+        printed, errors = (pathlib.Path(scratch, name) for name in ("out", "err"))
+        process = _FORK_SERVER.Process(
+            target=_execute,
+            args=(textwrap.dedent(program), arguments, folder, printed, errors),
+        )
+        process.start()
+        process.join()
+        output = printed.read_text()
+        assert process.exitcode == 0, (
+            f"{process.exitcode}\n{output}\n{errors.read_text()}"
+        )
+    return output
+
+
+_FORK_SERVER = multiprocessing.get_context("forkserver")
+_FORK_SERVER.set_forkserver_preload(["numpy", "tensorflow"])
+
+
+def _execute(
+    program: str,
+    arguments: tuple[str, ...],
+    folder: str | None,
+    printed: pathlib.Path,
+    errors: pathlib.Path,
+) -> None:
+    for descriptor, path in ((1, printed), (2, errors)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), descriptor)
+    assert "tensorflow_ext" not in sys.modules
+    if folder:
+        sys.path.insert(0, folder)
+    sys.argv = ["", *arguments]
+    exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})

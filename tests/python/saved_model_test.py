@@ -7,7 +7,7 @@ import numpy as np
 import processes
 import tensorflow as tf
 
-import tensorflow_ext as tfx
+import tensorflow_ext as tfe
 
 
 class _Model(tf.Module):
@@ -19,8 +19,8 @@ class _Model(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2])])
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
-        hidden = tfx.relu(x @ self.weight)
-        return tfx.reverse_gradient(hidden, scale=0.25)
+        hidden = tfe.relu(x @ self.weight)
+        return tfe.reverse_gradient(hidden, scale=0.25)
 
 
 _LOAD = """
@@ -56,7 +56,7 @@ def test_keras_model_in_a_fresh_process(tmp_path: pathlib.Path) -> None:
     @tf.keras.utils.register_keras_serializable("tests")
     class Relu(tf.keras.layers.Layer):
         def call(self, x: tf.Tensor) -> tf.Tensor:
-            return tfx.relu(x)
+            return tfe.relu(x)
 
     inputs = tf.keras.Input([3])
     outputs = tf.keras.layers.Dense(2)(Relu()(inputs))

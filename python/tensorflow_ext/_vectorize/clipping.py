@@ -7,15 +7,9 @@ from collections.abc import Sequence
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for import pfor
 
-from tensorflow_ext._vectorize._common import Converter, Input, Output
+from tensorflow_ext._vectorize._rules import Output, Vectorized, align, tensors
 
 Tensors = Sequence[tf.Tensor]
-
-
-def _along(scalars: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
-    """[B] as [B, 1, ...], for products with a stacked tensor."""
-    ones = tf.ones([tf.rank(like) - 1], tf.int32)
-    return tf.reshape(scalars, tf.concat([tf.shape(scalars), ones], axis=0))
 
 
 def _dot(x: Tensors, y: Tensors) -> tf.Tensor:
@@ -31,7 +25,7 @@ def _norm(values: Tensors) -> tf.Tensor:
     """The norm of each iteration, [B]; its derivative at 0 is 0."""
     largest = tf.stop_gradient(_largest(values))
     in_range = tf.where((largest > 0) & tf.math.is_finite(largest), largest, 1)
-    scaled = [value / _along(in_range, value) for value in values]
+    scaled = [value / align(in_range, value) for value in values]
     square = _dot(scaled, scaled)
     is_zero = tf.equal(square, 0)
     root = tf.sqrt(tf.where(is_zero, tf.ones_like(square), square))
@@ -53,29 +47,27 @@ def _scale(norm: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
     return scale + (norm - norm)  # NaN where the norm is not finite
 
 
-def _wide(vectorized: Input) -> list[tf.Tensor]:
+def _wide(vectorized: Vectorized) -> list[tf.Tensor]:
     """All inputs, stacked, in double."""
     vectorized.stack_inputs()
-    return [
-        tf.cast(vectorized.input(i).t, tf.float64) for i in range(vectorized.num_inputs)
-    ]
+    return [tf.cast(tensor, tf.float64) for tensor in tensors(vectorized)]
 
 
-def _outputs(vectorized: Input, tensors: Tensors) -> list[Output]:
+def _outputs(vectorized: Vectorized, wide: Tensors) -> list[Output]:
     dtype = vectorized.op.inputs[0].dtype
-    return [pfor.wrap(tf.cast(tensor, dtype), True) for tensor in tensors]
+    return [pfor.wrap(tf.cast(tensor, dtype), True) for tensor in wide]
 
 
-def _clip_by_global_norm(vectorized: Input) -> list[Output]:
+def clip_by_global_norm(vectorized: Vectorized) -> list[Output]:
     *values, clip_norm = _wide(vectorized)
     norm = _norm(values)
     scale = _scale(norm, clip_norm)
-    clipped = [value * _along(scale, value) for value in values]
+    clipped = [value * align(scale, value) for value in values]
     return _outputs(vectorized, [*clipped, norm])
 
 
-def _clip_by_global_norm_grad(vectorized: Input) -> list[Output]:
-    """As the op's documentation has it."""
+def clip_by_global_norm_grad(vectorized: Vectorized) -> list[Output]:
+    """By the formula in the op's documentation."""
     inputs = _wide(vectorized)
     count = len(inputs) // 2 - 1
     gradients, norm_gradient = inputs[:count], inputs[count]
@@ -83,17 +75,11 @@ def _clip_by_global_norm_grad(vectorized: Input) -> list[Output]:
     norm = _norm(values)
     scale = _scale(norm, clip_norm)
     inverse = tf.math.divide_no_nan(tf.ones_like(norm), norm)
-    units = [value * _along(inverse, value) for value in values]
+    units = [value * align(inverse, value) for value in values]
     of_clip_norm = tf.where(norm > clip_norm, _dot(gradients, units), 0)
-    along = (norm_gradient - scale * of_clip_norm) * (1 + (norm - norm))
+    of_norm = (norm_gradient - scale * of_clip_norm) * (1 + (norm - norm))
     backprops = [
-        _along(scale, g) * g + _along(along, u) * u
+        align(scale, g) * g + align(of_norm, u) * u
         for g, u in zip(gradients, units, strict=True)
     ]
     return _outputs(vectorized, [*backprops, of_clip_norm + (norm - norm)])
-
-
-CONVERTERS: dict[str, Converter] = {
-    "clip_by_global_norm": _clip_by_global_norm,
-    "clip_by_global_norm_grad": _clip_by_global_norm_grad,
-}

@@ -13,12 +13,9 @@ if keras.backend.backend() != "tensorflow":
         f"'{keras.backend.backend()}': set KERAS_BACKEND=tensorflow"
     )
 
-from tensorflow_ext.layers.gradients import (
-    GradientReversal,
-    MagnitudePruning,
-    SignQuantizer,
-)
+from tensorflow_ext.layers.gradient_modifiers import GradientReversal, SignQuantizer
 from tensorflow_ext.layers.normalization import LayerNormalization, RmsNormalization
+from tensorflow_ext.layers.pruning import MagnitudePruning
 from tensorflow_ext.layers.regions import RoiAlign, RoiPooling
 
 __all__ = [

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalization of the last dimension."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import keras
 import tensorflow as tf
 
+from tensorflow_ext.layers._common import SameShape, Shape
 from tensorflow_ext.ops import normalization as ops
 
-Shape = Sequence[int | None]
 
-
-class _Normalization(keras.layers.Layer):
-    """A layer of the shape of its input, with weights over its last dimension."""
+class _Normalization(SameShape):
+    """A layer that has weights over its input's last dimension."""
 
     def __init__(self, epsilon: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.epsilon = epsilon
-        self.supports_masking = True
 
     def _add_parameter(
         self,
@@ -41,9 +38,6 @@ class _Normalization(keras.layers.Layer):
             regularizer=regularizer,
             constraint=constraint,
         )
-
-    def compute_output_shape(self, input_shape: Shape) -> Shape:
-        return input_shape
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}

@@ -7,9 +7,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.ops import regions, sampling
-
-Shape = Sequence[int | None]
+from tensorflow_ext.layers._common import Shape
+from tensorflow_ext.ops import regions as ops
 
 
 class _OverRegions(keras.layers.Layer):
@@ -57,7 +56,7 @@ class RoiPooling(_OverRegions):
 
     def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
         data, rois = inputs
-        return regions.roi_pool(
+        return ops.roi_pool(
             data,
             rois,
             pooled_height=self.pooled_height,
@@ -99,7 +98,7 @@ class RoiAlign(_OverRegions):
 
     def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
         data, rois = inputs
-        return sampling.roi_align(
+        return ops.roi_align(
             data,
             rois,
             pooled_height=self.pooled_height,

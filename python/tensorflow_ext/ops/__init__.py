@@ -9,6 +9,10 @@ in float. NaN propagates and empty tensors work unless something else is said.
 Errors: tf.errors.InvalidArgumentError (ValueError while a graph is built) names
 the argument, its value and what was expected; an unsupported type is a TypeError
 or tf.errors.InvalidArgumentError.
+
+A module holds a family of ops. What else Python has of the family is in the module of
+the same name: Keras layers in tensorflow_ext.layers, rules that serve no other family
+in tensorflow_ext._vectorize. No module has the name of a function, which would hide it.
 """
 
 from tensorflow_ext.ops import (
@@ -21,7 +25,7 @@ from tensorflow_ext.ops import (
     normalization,
     pruning,
     regions,
-    sampling,
+    resampling,
     zeroing,
 )
 from tensorflow_ext.ops.activations import *
@@ -33,7 +37,7 @@ from tensorflow_ext.ops.gradient_modifiers import *
 from tensorflow_ext.ops.normalization import *
 from tensorflow_ext.ops.pruning import *
 from tensorflow_ext.ops.regions import *
-from tensorflow_ext.ops.sampling import *
+from tensorflow_ext.ops.resampling import *
 from tensorflow_ext.ops.zeroing import *
 
 __all__: list[str] = []
@@ -46,5 +50,5 @@ __all__ += gradient_modifiers.__all__
 __all__ += normalization.__all__
 __all__ += pruning.__all__
 __all__ += regions.__all__
-__all__ += sampling.__all__
+__all__ += resampling.__all__
 __all__ += zeroing.__all__

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule for ops over a batch: the iterations are more of the same batch, more
+images, regions, points or bags."""
+
+import enum
+
+import tensorflow as tf
+from tensorflow.python.ops.parallel_for import pfor
+
+from tensorflow_ext._vectorize._rules import (
+    Output,
+    Rule,
+    Vectorized,
+    align,
+    as_list,
+    call,
+    tensors,
+    widen,
+)
+
+
+class Role(enum.Enum):
+    """What an input is to its op."""
+
+    ROWS = enum.auto()  # [n, ...]: images, regions, points or bags
+    TABLE = enum.auto()  # [n, ...]: images or rows that an index names
+    TABLES = enum.auto()  # the same, where the output has that shape too
+    INDICES = enum.auto()  # [n, ...]: each names a row of the table
+    REGIONS = enum.auto()  # [n, 5]: the first column names an image of the table
+    SHAPE = enum.auto()  # the shape of the output, which is a table
+
+
+def batched(*roles: Role) -> Rule:
+    """The rule for an op whose inputs have these roles: B iterations of n rows are
+    one batch of B * n rows.
+
+    A TABLE that all iterations share stays as it is. If each has its own, these
+    are laid one after the other, and the indices of an iteration count from the
+    start of its table.
+    """
+
+    def rule(vectorized: Vectorized) -> list[Output]:
+        folded = [
+            index
+            for index, role in enumerate(roles)
+            if role is not Role.SHAPE
+            and (role is not Role.TABLE or vectorized.input(index).is_stacked)
+        ]
+        vectorized.stack_inputs(folded)
+        inputs = tensors(vectorized)
+        if Role.REGIONS in roles:  # half types hold only small indices exactly
+            inputs = [widen(tensor) for tensor in inputs]
+        size = None  # of the table of one iteration
+        for index, role in enumerate(roles):
+            if role is Role.SHAPE:
+                shape = _of_one_iteration(vectorized.input(index))
+                size = shape[0]
+                length = vectorized.pfor.loop_len_vector[0]
+                inputs[index] = tf.concat([[length * size], shape[1:]], axis=0)
+            elif role in (Role.TABLE, Role.TABLES) and index in folded:
+                size = tf.shape(inputs[index])[1]
+        for index in folded:
+            if size is not None:
+                inputs[index] = _renumber(inputs[index], roles[index], size)
+            inputs[index] = _fold(inputs[index])
+        outputs = as_list(call(vectorized, *inputs))
+        return [
+            _unfold(vectorized, tf.cast(output, declared.dtype))
+            for output, declared in zip(outputs, vectorized.op.outputs, strict=True)
+        ]
+
+    return rule
+
+
+def _fold(tensor: tf.Tensor) -> tf.Tensor:
+    """[B, n, ...] as [B * n, ...]."""
+    shape = tf.shape(tensor)
+    folded = tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0)
+    result = tf.reshape(tensor, folded)
+    result.set_shape(tf.TensorShape([None]).concatenate(tensor.shape[2:]))
+    return result
+
+
+def _unfold(vectorized: Vectorized, tensor: tf.Tensor) -> Output:
+    """[B * n, ...] as the stacked output [B, n, ...]."""
+    length = vectorized.pfor.loop_len_vector[0]
+    shape = tf.shape(tensor)
+    # Not -1, which an empty tensor leaves open.
+    count = shape[0] // tf.maximum(length, 1)
+    unfolded = tf.concat([[length, count], shape[1:]], axis=0)
+    return pfor.wrap(tf.reshape(tensor, unfolded), True)
+
+
+def _of_one_iteration(shape: Output) -> tf.Tensor:
+    """The value of an input that is a shape; it has to be the same in all
+    iterations, because their outputs are stacked."""
+    if not shape.is_stacked:
+        return shape.t
+    same = tf.debugging.assert_equal(shape.t, shape.t[:1])
+    with tf.control_dependencies([same]):
+        return tf.identity(shape.t)[0]
+
+
+def _renumber(tensor: tf.Tensor, role: Role, size: tf.Tensor) -> tf.Tensor:
+    """Indices into tables of `size` rows as indices into these tables laid one after
+    the other; a tensor that holds no indices as it is."""
+    if role is Role.INDICES:
+        return _count_on(tf.cast(tensor, tf.int64), size)
+    if role is Role.REGIONS:
+        images = tensor[..., 0]
+        # As the op reads them: the fraction is dropped.
+        images = tf.where(images < 0, tf.math.ceil(images), tf.math.floor(images))
+        images = _count_on(images, size)
+        return tf.concat([images[..., tf.newaxis], tensor[..., 1:]], axis=2)
+    return tensor
+
+
+def _count_on(indices: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+    """Indices [B, ...], iteration b counting from b * `size`. An index that named no
+    row, NaN too, names none afterwards."""
+    size = tf.cast(size, indices.dtype)
+    iterations = tf.cast(tf.range(tf.shape(indices)[0]), indices.dtype)
+    is_valid = (indices >= 0) & (indices < size)
+    counted_on = indices + align(iterations * size, like=indices)
+    return tf.where(is_valid, counted_on, -tf.ones_like(indices))

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every op beside stock ops that have the same value and the same gradient: what the
+tests of ways to differentiate and to vectorize run over."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import references
+import tensorflow as tf
+from references import with_value
+
+import tensorflow_ext as tfe
+
+Function = Callable[..., tf.Tensor]
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """An op with given attributes and inputs, and its stock counterpart."""
+
+    # The op's function in tensorflow_ext; after a comma what is special.
+    name: str
+    function: Function
+    reference: Function
+    inputs: tuple[np.ndarray, ...]
+    # The inputs whose gradient is None.
+    without_gradient: tuple[int, ...] = ()
+    # Whether tf.vectorized_map gives the same bits as a loop.
+    vectorizes_exactly: bool = True
+    # Whether the inputs may have any shape that they have in common.
+    any_shape: bool = True
+
+    def tensors(self, dtype: tf.DType = tf.float64) -> list[tf.Tensor]:
+        return [tf.constant(value, dtype) for value in self.inputs]
+
+
+def apart(shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """Distinct values of both signs, no two closer than 0.01 and none closer to
+    a multiple of 0.25 than 0.005: away from every kink of the ops."""
+    count = int(np.prod(shape))
+    values = (np.arange(count) - count // 2) * 0.0625 + 0.03125
+    return np.random.default_rng(seed).permutation(values).reshape(shape)
+
+
+def upstream_of(like: tf.Tensor, seed: int = 3) -> tf.Tensor:
+    """A random upstream gradient in the shape of `like`."""
+    values = np.random.default_rng(seed).normal(size=like.shape)
+    return tf.constant(values, like.dtype)
+
+
+_X = apart((3, 4), 0)
+_WIDE = _X * 4
+
+_ACTIVATIONS = [
+    Comparison("relu", tfe.relu, tf.nn.relu, (_X,)),
+    Comparison("gelu", tfe.gelu, references.gelu, (_WIDE,)),
+    Comparison(
+        "gelu, exact",
+        lambda x: tfe.gelu(x, approximate=False),
+        references.gelu_exact,
+        (_WIDE,),
+    ),
+    Comparison(
+        "swiglu",
+        tfe.swiglu,
+        lambda gate, value: tf.nn.silu(gate) * value,
+        (_WIDE, _WIDE[::-1] * 0.5),
+    ),
+    Comparison("mish", tfe.mish, lambda x: x * tf.tanh(tf.nn.softplus(x)), (_WIDE,)),
+    Comparison("lisht", tfe.lisht, lambda x: x * tf.tanh(x), (_WIDE,)),
+    Comparison("tanhshrink", tfe.tanhshrink, lambda x: x - tf.tanh(x), (_WIDE,)),
+    Comparison(
+        "hardshrink",
+        lambda x: tfe.hardshrink(x, **references.BOUNDS),
+        references.hardshrink,
+        (_WIDE,),
+    ),
+    Comparison(
+        "softshrink",
+        lambda x: tfe.softshrink(x, **references.BOUNDS),
+        references.softshrink,
+        (_WIDE,),
+    ),
+]
+
+_ROW = apart((4,), 1) * 8 + 0.3
+
+_ARITHMETIC = [
+    Comparison(
+        "floor_mod",
+        tfe.floor_mod,
+        references.floor_mod,
+        (_X[:, np.newaxis] * 9, _ROW),
+    ),
+    Comparison(
+        "multiply_left",
+        tfe.multiply_left,
+        lambda x, y: x * tf.stop_gradient(y),
+        (_ROW, _X),
+        without_gradient=(1,),
+    ),
+]
+
+
+def _clip(x: tf.Tensor, y: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
+    clipped, norm = tfe.clip_by_global_norm([x, y], clip_norm)
+    return references.flat(*clipped, norm)
+
+
+_CLIPPING = [
+    Comparison(
+        "clip_by_global_norm",
+        _clip,
+        references.clip_by_global_norm,
+        (_X, apart((5,), 1), np.array(0.5)),
+        vectorizes_exactly=False,
+    ),
+    Comparison(
+        "clip_by_global_norm, not clipped",
+        _clip,
+        references.clip_by_global_norm,
+        (_X, apart((5,), 1), np.array(3.0)),
+        vectorizes_exactly=False,
+    ),
+]
+
+_EMBEDDING = [
+    Comparison(
+        "embedding_bag",
+        lambda params, weights: tfe.embedding_bag(references.INDICES, params, weights),
+        references.embedding_bag,
+        (apart((6, 5), 23), apart(references.INDICES.shape, 24)),
+        any_shape=False,
+    ),
+    Comparison(
+        "embedding_bag, mean",
+        lambda params, weights: tfe.embedding_bag(
+            tf.constant(references.INDICES, tf.int32), params, weights, combiner="mean"
+        ),
+        lambda params, weights: (
+            references.embedding_bag(params, weights) / references.INDICES.shape[1]
+        ),
+        (apart((6, 5), 23), apart(references.INDICES.shape, 24)),
+        any_shape=False,
+    ),
+]
+
+_GRADIENT_MODIFIERS = [
+    Comparison(
+        "sign_straight_through",
+        lambda x: tfe.sign_straight_through(x, clip=0.25),
+        lambda x: with_value(tf.clip_by_value(x, -0.25, 0.25), tf.sign(x)),
+        (_X,),
+    ),
+    Comparison(
+        "round_straight_through",
+        tfe.round_straight_through,
+        lambda x: with_value(x, tf.round(x)),
+        (_X * 9,),
+    ),
+    Comparison(
+        "reverse_gradient",
+        lambda x: tfe.reverse_gradient(x, scale=0.5),
+        lambda x: with_value(-0.5 * x, x),
+        (_X,),
+    ),
+    Comparison(
+        "reverse_gradient_n",
+        lambda x: tfe.reverse_gradient_n([x, tf.constant(3)], scale=0.5)[0],
+        lambda x: with_value(-0.5 * x, x),
+        (_X,),
+    ),
+    Comparison(
+        "scale_gradient",
+        lambda x: tfe.scale_gradient(x, scale=-3.0),
+        lambda x: with_value(-3.0 * x, x),
+        (_X,),
+    ),
+    Comparison(
+        "clip_gradient",
+        lambda x: tfe.clip_gradient(x, min=-0.5, max=0.25),
+        references.clip_gradient,
+        (_X,),
+    ),
+    Comparison(
+        "straight_through",
+        tfe.straight_through,
+        lambda value, surrogate: with_value(surrogate, value),
+        (_X, _X[::-1] * 2),
+        without_gradient=(0,),
+    ),
+]
+
+_RNG = np.random.default_rng(5)
+_ROWS = _RNG.normal(size=(2, 3, 5))
+_SCALE, _OFFSET = _RNG.normal(size=(2, 5))
+
+_NORMALIZATION = [
+    Comparison(
+        "layer_norm",
+        lambda x, scale, offset: references.with_statistics(
+            *tfe.layer_norm(x, scale, offset, epsilon=references.EPSILON)
+        ),
+        references.layer_norm,
+        (_ROWS, _SCALE, _OFFSET),
+        any_shape=False,
+    ),
+    Comparison(
+        "rms_norm",
+        lambda x, scale: references.with_statistics(
+            *tfe.rms_norm(x, scale, epsilon=references.EPSILON)
+        ),
+        references.rms_norm,
+        (_ROWS, _SCALE),
+        any_shape=False,
+    ),
+]
+
+# The threshold lies at no value of `apart`.
+_PRUNING = [
+    Comparison(
+        "prune_by_magnitude",
+        tfe.prune_by_magnitude,
+        lambda weights, threshold: with_value(
+            weights, references.prune(weights, threshold)
+        ),
+        (_X, np.array(0.25)),
+        without_gradient=(1,),
+    ),
+    Comparison(
+        "prune_by_magnitude, masked",
+        lambda weights, threshold: tfe.prune_by_magnitude(
+            weights, threshold, gradient="masked"
+        ),
+        references.prune,
+        (apart((3, 4), 1), np.array(0.25)),
+        without_gradient=(1,),
+    ),
+]
+
+_IMAGES = apart((2, 5, 5, 2), 2)
+_PAIR = (2, 5, 6, 3)
+
+_ON_IMAGES = [
+    Comparison(
+        "correlation_cost",
+        lambda a, b: tfe.correlation_cost(a, b, **references.DISPLACEMENTS),
+        references.correlation_cost,
+        (apart(_PAIR, 21), np.flip(apart(_PAIR, 22), 1).copy()),
+        any_shape=False,
+    ),
+    Comparison(
+        "roi_pool",
+        lambda data, rois: tfe.roi_pool(data, rois, **references.BINS).pooled,
+        references.roi_pool,
+        (_IMAGES, references.POOLED_REGIONS),
+        without_gradient=(1,),
+        any_shape=False,
+    ),
+    Comparison(
+        "roi_align",
+        lambda data, rois: tfe.roi_align(data, rois, **references.BINS),
+        references.roi_align,
+        (_IMAGES, references.ALIGNED_REGIONS),
+        without_gradient=(1,),
+        any_shape=False,
+    ),
+    Comparison(
+        "resampler",
+        tfe.resampler,
+        references.resampler,
+        (apart((2, 5, 5, 3), 4), references.POINTS),
+        any_shape=False,
+    ),
+]
+
+_ZEROING = [
+    Comparison("zero_out", tfe.zero_out, references.zero_out, (_X,)),
+    Comparison(
+        "zero_out_with_index",
+        lambda x: tfe.zero_out_with_index(x).zeroed,
+        references.zero_out,
+        (_X,),
+    ),
+]
+
+COMPARISONS = [
+    *_ACTIVATIONS,
+    *_ARITHMETIC,
+    *_CLIPPING,
+    *_EMBEDDING,
+    *_GRADIENT_MODIFIERS,
+    *_NORMALIZATION,
+    *_ON_IMAGES,
+    *_PRUNING,
+    *_ZEROING,
+]
+
+every_op = pytest.mark.parametrize(
+    "op", COMPARISONS, ids=[comparison.name for comparison in COMPARISONS]
+)

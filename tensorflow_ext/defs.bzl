@@ -32,32 +32,31 @@ COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
-def op_library(name, has_xla = True, deps = [], gpu_deps = []):
-    """An op, or a small family of ops: all files of its folder, tests aside.
+def op_library():
+    """An op, or a family of ops: all files of its folder.
 
-    Defines <name>, the op with its kernels and gradient; <name>_headers, its
-    arithmetic without TensorFlow, for tests of it; <name>_cpu, its loops
-    without TensorFlow (*_cpu.cc), optimised further; <name>_gpu, its CUDA
-    kernels, and <name>_gpu_objects, their object files (both empty without
-    nvcc); <name>_gpu_srcs, the sources of these, for tests without nvcc;
-    <name>_on_cpu, the op with its CPU kernels and nothing else, for
-    builds with a sanitizer.
-
-    Args:
-      name: the folder's name.
-      has_xla: whether *_xla.cc is part of it.
-      deps: libraries that only the host's sources include.
-      gpu_deps: libraries of headers without TensorFlow, included by *.cu.cc or
-        by this folder's headers.
+    Defines, by the folder's name, <name>, the op with its kernels, lowering and
+    gradient; <name>_headers, its arithmetic without TensorFlow, for tests of it;
+    <name>_cpu, its loops without TensorFlow (*_cpu.cc), optimised further;
+    <name>_gpu, its CUDA kernels, and <name>_gpu_objects, their object files (both
+    empty without nvcc); <name>_gpu_srcs, the sources of these, for tests without
+    nvcc; <name>_op, its registration (*_op.cc); <name>_on_cpu, its CPU kernels
+    and nothing else, for builds with a sanitizer.
     """
-    hdrs = native.glob(["*.cuh", "*.h"], allow_empty = True)
+    name = native.package_name().split("/")[-1]
     gpu_srcs = native.glob(["*.cu.cc"], allow_empty = True)
-    other_srcs = ["*.cu.cc", "*_cpu.cc", "*_test.cc"] + ([] if has_xla else ["*_xla.cc"])
+    not_kernels = ["*.cu.cc", "*_cpu.cc", "*_op.cc"]
+    host_deps = [
+        ":%s_headers" % name,
+        "//tensorflow_ext:registration",
+        "//tensorflow_ext/kernels",
+        "@local_config_tf//:framework",
+    ]
     native.cc_library(
         name = name + "_headers",
-        hdrs = hdrs,
+        hdrs = native.glob(["*.cuh", "*.h"], allow_empty = True),
         visibility = ["//visibility:public"],
-        deps = gpu_deps,
+        deps = ["//tensorflow_ext/kernels:loops"],
     )
     native.filegroup(
         name = name + "_gpu_srcs",
@@ -80,35 +79,39 @@ def op_library(name, has_xla = True, deps = [], gpu_deps = []):
         deps = [":%s_headers" % name],
     )
     native.cc_library(
-        name = name,
-        srcs = native.glob(["*.cc"], allow_empty = True, exclude = other_srcs),
+        name = name + "_op",
+        srcs = native.glob(["*_op.cc"]),
         copts = COPTS,
-        local_defines = if_cuda(["TENSORFLOW_EXT_CUDA=1"]) if gpu_srcs else [],
+        visibility = ["//tests/sanitizers:__pkg__"],
+        deps = host_deps,
+        alwayslink = 1,
+    )
+    native.cc_library(
+        name = name,
+        srcs = native.glob(["*.cc"], exclude = not_kernels),
+        copts = COPTS,
+        local_defines = ["TENSORFLOW_EXT_XLA=1"] + (
+            if_cuda(["TENSORFLOW_EXT_CUDA=1"]) if gpu_srcs else []
+        ),
         visibility = ["//visibility:public"],
-        deps = [
+        deps = host_deps + [
             ":%s_cpu" % name,
             ":%s_gpu" % name,
-            ":%s_headers" % name,
-            "//tensorflow_ext:registration",
-            "@local_config_tf//:cc" if has_xla else "@local_config_tf//:framework",
-        ] + deps,
+            ":%s_op" % name,
+            "//tensorflow_ext/xla",
+            "@local_config_tf//:cc",
+        ],
         alwayslink = 1,
     )
     native.cc_library(
         name = name + "_on_cpu",
-        srcs = native.glob(
-            ["*.cc"],
-            allow_empty = True,
-            exclude = ["*.cu.cc", "*_cpu.cc", "*_grad.cc", "*_test.cc", "*_xla.cc"],
-        ),
+        srcs = native.glob(["*.cc"], exclude = not_kernels + ["*_grad.cc", "*_xla.cc"]),
         copts = COPTS,
         tags = ["manual"],
         visibility = ["//tests/sanitizers:__pkg__"],
-        deps = [
+        deps = host_deps + [
             ":%s_cpu" % name,
-            ":%s_headers" % name,
-            "//tensorflow_ext:registration",
-            "@local_config_tf//:framework",
-        ] + deps,
+            ":%s_op" % name,
+        ],
         alwayslink = 1,
     )

@@ -8,8 +8,9 @@
 //
 // Accurate to two units in the last place, slopes and what is said beside them
 // to four. Infinity gives the limit, NaN gives NaN. T is float, double or, in
-// XLA lowerings, XlaNumber (functor_xla.h), which brings its own Where, Abs,
-// CopySign, ExpOfMinus, Exp2OfMinus and SquareRoundoff.
+// XLA lowerings, XlaNumber (xla/functor_lowering.h), which brings its own
+// Where, Abs, CopySign, Floor, RoundToEven, Remainder, ExpOfMinus, Exp2OfMinus
+// and SquareRoundoff.
 //
 // Polynomials are minimax in their relative error (found with Remez' exchange
 // algorithm), to less than half a unit.
@@ -66,6 +67,37 @@ TENSORFLOW_EXT_HOST_DEVICE T CopySign(T magnitude, T sign) {
     return copysignf(magnitude, sign);
   } else {
     return copysign(magnitude, sign);
+  }
+}
+
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Floor(T x) {
+  if constexpr (kIsFloat<T>) {
+    return floorf(x);
+  } else {
+    return floor(x);
+  }
+}
+
+// The nearest integer, the even one of two. Adding 2^p, p the bits of the
+// mantissa, to a smaller magnitude makes the adder round so; larger ones are
+// integers already. Unlike rint it vectorises on every machine, and like it, it
+// keeps the sign of zero, infinity and NaN.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T RoundToEven(T x) {
+  constexpr T kInteger = sizeof(T) == 4 ? T(1 << 23) : T(int64_t{1} << 52);
+  const T magnitude = Abs(x);
+  const T shift = magnitude < kInteger ? kInteger : T(0);
+  return CopySign((magnitude + shift) - shift, x);
+}
+
+// That of the division whose quotient is truncated: of x's sign.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Remainder(T x, T y) {
+  if constexpr (kIsFloat<T>) {
+    return fmodf(x, y);
+  } else {
+    return fmod(x, y);
   }
 }
 

@@ -8,19 +8,21 @@
 //     static constexpr int kArity = 2;
 //     template <typename T>
 //     TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T feature) const {
-//       return feature > T(0) ? gradient : T(0);
+//       return Where(feature > T(0), gradient, T(0));
 //     }
 //   };
-//
-// and instantiates the loops in its <op>_cpu.cc (elementwise_cpu.h) and
-// <op>_gpu.cu.cc (elementwise_gpu.cuh):
-//
-//   template struct CpuElementwise<ReluGrad>;
-//   template struct GpuElementwise<ReluGrad>;
 //
 // A functor that returns a Pair has two outputs. One that computes for longer
 // than its operands take to arrive says so in `static constexpr int kCycles`,
 // for an element of float on the CPU.
+//
+// A family of ops lists them in its header:
+//
+//   #define TENSORFLOW_EXT_ACTIVATIONS(OP) OP("TfExt>ReluGrad", ReluGrad) ...
+//
+// Out of this list <family>_cpu.cc (elementwise_cpu.h) and <family>_gpu.cu.cc
+// (elementwise_gpu.cuh) instantiate the loops, and <family>_kernels.cc
+// (elementwise_op.h) registers the kernels.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_H_
@@ -87,12 +89,40 @@ template <typename Functor>
 constexpr bool kComputesLong<Functor, std::void_t<decltype(Functor::kCycles)>> =
     true;
 template <typename Functor>
-constexpr int ElementCycles() {
+constexpr int ElementCycles(const Functor& /*functor*/) {
   if constexpr (kComputesLong<Functor>) {
     return Functor::kCycles;
   } else {
     return Functor::kArity + kOutputs<Functor>;
   }
+}
+
+// The functor of an op with two formulas, of which an attribute chooses one.
+// The loops do not ask which it is for every element: each formula has its own.
+template <typename First, typename Second>
+struct Choice {
+  static constexpr int kArity = First::kArity;
+
+  template <typename... T>
+  TENSORFLOW_EXT_HOST_DEVICE auto operator()(T... x) const {
+    return is_first ? First{}(x...) : Second{}(x...);
+  }
+
+  bool is_first;
+};
+template <typename First, typename Second>
+constexpr int ElementCycles(const Choice<First, Second>& choice) {
+  return choice.is_first ? ElementCycles(First{}) : ElementCycles(Second{});
+}
+
+// Calls fn with the formula of a functor: itself, or the one that was chosen.
+template <typename Functor, typename Fn>
+auto WithFormula(const Functor& functor, Fn&& fn) {
+  return fn(functor);
+}
+template <typename First, typename Second, typename Fn>
+auto WithFormula(const Choice<First, Second>& choice, Fn&& fn) {
+  return choice.is_first ? fn(First{}) : fn(Second{});
 }
 
 template <typename Functor>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the CPU; an <op>_cpu.cc includes this and
-// instantiates CpuElementwise for its functors.
+// The elementwise loop on the CPU; a <family>_cpu.cc includes this and
+// instantiates the loops of its ops (elementwise.h):
+//
+//   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_CPU_ELEMENTWISE)
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_CPU_H_
@@ -118,12 +120,18 @@ void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
                                   const void* const* inputs,
                                   void* const* outputs, int64_t begin,
                                   int64_t end) {
-  DispatchFloating(type, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    RunBest<internal::ElementwiseLoop<Functor, T>>(functor, inputs, outputs,
-                                                   begin, end);
+  WithFormula(functor, [&](const auto& formula) {
+    using Formula = std::decay_t<decltype(formula)>;
+    DispatchFloating(type, [&](auto tag) {
+      using T = TypeOf<decltype(tag)>;
+      RunBest<internal::ElementwiseLoop<Formula, T>>(formula, inputs, outputs,
+                                                     begin, end);
+    });
   });
 }
+
+#define INSTANTIATE_CPU_ELEMENTWISE(op, Functor) \
+  template struct CpuElementwise<Functor>;
 
 }  // namespace tensorflow_ext
 

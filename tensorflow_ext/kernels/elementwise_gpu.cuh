@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the GPU; an <op>_gpu.cu.cc includes this and
-// instantiates GpuElementwise for its functors.
+// The elementwise loop on the GPU; a <family>_gpu.cu.cc includes this and
+// instantiates the loops of its ops (elementwise.h):
+//
+//   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_GPU_ELEMENTWISE)
 
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_GPU_CUH_
@@ -79,6 +81,38 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+// `size` > 0 elements of one type, by one formula.
+template <typename T, typename Formula>
+int LaunchElementwise(const Formula& formula, const void* const* inputs,
+                      void* const* outputs, int64_t size, void* stream) {
+  const auto misalignment = [](const void* address) {
+    return reinterpret_cast<uintptr_t>(address) % sizeof(Pack<T>);
+  };
+  Arrays<const T, Formula::kArity> operands;
+  Arrays<T, kOutputs<Formula>> results;
+  bool same_alignment = true;
+  for (int k = 0; k < Formula::kArity; ++k) {
+    operands.data[k] = static_cast<const T*>(inputs[k]);
+    same_alignment &= misalignment(inputs[k]) == misalignment(outputs[0]);
+  }
+  for (int k = 0; k < kOutputs<Formula>; ++k) {
+    results.data[k] = static_cast<T*>(outputs[k]);
+    same_alignment &= misalignment(outputs[k]) == misalignment(outputs[0]);
+  }
+  int64_t head = size;
+  if (same_alignment) {
+    head = (sizeof(Pack<T>) - misalignment(outputs[0])) % sizeof(Pack<T>) /
+           sizeof(T);
+    if (head > size) head = size;
+  }
+  const int64_t packs = (size - head) / Pack<T>::kSize;
+  const int64_t items = packs > 0 ? packs : size;
+  ElementwiseKernel<Formula, T><<<GridBlocks(items), kBlockThreads, 0,
+                                  static_cast<cudaStream_t>(stream)>>>(
+      formula, operands, results, head, packs, size);
+  return cudaGetLastError();
+}
+
 }  // namespace internal
 
 template <typename Functor>
@@ -87,38 +121,17 @@ int GpuElementwise<Functor>::Launch(const Functor& functor, NumericType type,
                                     void* const* outputs, int64_t size,
                                     void* stream) {
   if (size == 0) return cudaSuccess;
-  return DispatchFloating(type, [&](auto tag) -> int {
-    using T = TypeOf<decltype(tag)>;
-    using Pack = internal::Pack<T>;
-    const auto misalignment = [](const void* address) {
-      return reinterpret_cast<uintptr_t>(address) % sizeof(Pack);
-    };
-    internal::Arrays<const T, Functor::kArity> operands;
-    internal::Arrays<T, kOutputs<Functor>> results;
-    bool same_alignment = true;
-    for (int k = 0; k < Functor::kArity; ++k) {
-      operands.data[k] = static_cast<const T*>(inputs[k]);
-      same_alignment &= misalignment(inputs[k]) == misalignment(outputs[0]);
-    }
-    for (int k = 0; k < kOutputs<Functor>; ++k) {
-      results.data[k] = static_cast<T*>(outputs[k]);
-      same_alignment &= misalignment(outputs[k]) == misalignment(outputs[0]);
-    }
-    int64_t head = size;
-    if (same_alignment) {
-      head =
-          (sizeof(Pack) - misalignment(outputs[0])) % sizeof(Pack) / sizeof(T);
-      if (head > size) head = size;
-    }
-    const int64_t packs = (size - head) / Pack::kSize;
-    const int64_t items = packs > 0 ? packs : size;
-    internal::ElementwiseKernel<Functor, T>
-        <<<GridBlocks(items), kBlockThreads, 0,
-           static_cast<cudaStream_t>(stream)>>>(functor, operands, results,
-                                                head, packs, size);
-    return cudaGetLastError();
+  return WithFormula(functor, [&](const auto& formula) -> int {
+    return DispatchFloating(type, [&](auto tag) -> int {
+      using T = TypeOf<decltype(tag)>;
+      return internal::LaunchElementwise<T>(formula, inputs, outputs, size,
+                                            stream);
+    });
   });
 }
+
+#define INSTANTIATE_GPU_ELEMENTWISE(op, Functor) \
+  template struct GpuElementwise<Functor>;
 
 }  // namespace tensorflow_ext
 

@@ -3,12 +3,7 @@
 // The OpKernels of elementwise ops (elementwise.h), each for all types that the
 // op's definition admits:
 //
-//   REGISTER_KERNEL_BUILDER(Name("TfExt>Relu").Device(DEVICE_CPU),
-//                           ElementwiseCpuOp<Relu>);
-//   #if TENSORFLOW_EXT_CUDA
-//   REGISTER_KERNEL_BUILDER(Name("TfExt>Relu").Device(DEVICE_GPU),
-//                           ElementwiseGpuOp<Relu>);
-//   #endif
+//   TENSORFLOW_EXT_ACTIVATIONS(REGISTER_ELEMENTWISE)
 //
 // A functor with members reads them from the attributes, in an overload of
 //
@@ -27,6 +22,9 @@
 
 #if TENSORFLOW_EXT_CUDA
 #include "tensorflow_ext/kernels/gpu_stream.h"
+#endif
+#if TENSORFLOW_EXT_XLA
+#include "tensorflow_ext/xla/functor_lowering.h"
 #endif
 
 namespace tensorflow_ext {
@@ -95,7 +93,7 @@ class ElementwiseCpuOp final : public ElementwiseOp<Functor> {
  private:
   void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
               void* const* outputs, int64_t size) override {
-    Parallel(context, size, ElementCycles<Functor>(),
+    Parallel(context, size, ElementCycles(this->functor()),
              [&](int64_t begin, int64_t end) {
                CpuElementwise<Functor>::Run(this->functor(), this->type(),
                                             inputs, outputs, begin, end);
@@ -121,5 +119,28 @@ class ElementwiseGpuOp final : public ElementwiseOp<Functor> {
 #endif
 
 }  // namespace tensorflow_ext
+
+// The kernels of an op for the CPU and, in a build with CUDA, the GPU, and its
+// lowering, which a build of the CPU kernels alone leaves out.
+#define REGISTER_ELEMENTWISE(op, Functor)                               \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_CPU),    \
+                          ::tensorflow_ext::ElementwiseCpuOp<Functor>); \
+  REGISTER_ELEMENTWISE_ON_GPU(op, Functor)                              \
+  REGISTER_ELEMENTWISE_LOWERING(op, Functor)
+
+#if TENSORFLOW_EXT_CUDA
+#define REGISTER_ELEMENTWISE_ON_GPU(op, Functor)                     \
+  REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_GPU), \
+                          ::tensorflow_ext::ElementwiseGpuOp<Functor>);
+#else
+#define REGISTER_ELEMENTWISE_ON_GPU(op, Functor)
+#endif
+
+#if TENSORFLOW_EXT_XLA
+#define REGISTER_ELEMENTWISE_LOWERING(op, Functor) \
+  REGISTER_LOWERING(Name(op), ::tensorflow_ext::FunctorLowering<Functor>);
+#else
+#define REGISTER_ELEMENTWISE_LOWERING(op, Functor)
+#endif
 
 #endif  // TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_

@@ -58,6 +58,11 @@ inline absl::Status SameShape(const char* op,
   for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, merged);
   return absl::OkStatus();
 }
+inline auto SameShapeFn(const char* op, int inputs = 2) {
+  return [=](tensorflow::shape_inference::InferenceContext* c) {
+    return SameShape(op, c, inputs);
+  };
+}
 
 }  // namespace tensorflow_ext
 

@@ -73,6 +73,11 @@ class XlaNumber {
   TENSORFLOW_EXT_XLA_OPERATOR(/)
 #undef TENSORFLOW_EXT_XLA_OPERATOR
 
+  // Of two tensors.
+  friend XlaNumber operator%(const XlaNumber& x, const XlaNumber& y) {
+    return XlaNumber(x.op_ % y.op_);
+  }
+
   // Comparisons, for Where.
 #define TENSORFLOW_EXT_XLA_COMPARISON(sign)                                 \
   friend xla::XlaOp operator sign(const XlaNumber& x, const XlaNumber& y) { \
@@ -120,6 +125,21 @@ XlaNumber<C> Abs(const XlaNumber<C>& x) {
 template <typename C>
 XlaNumber<C> CopySign(const XlaNumber<C>& magnitude, const XlaNumber<C>& sign) {
   return magnitude * XlaNumber<C>(xla::Sign(sign.op()));
+}
+
+template <typename C>
+XlaNumber<C> Floor(const XlaNumber<C>& x) {
+  return XlaNumber<C>(xla::Floor(x.op()));
+}
+
+template <typename C>
+XlaNumber<C> RoundToEven(const XlaNumber<C>& x) {
+  return XlaNumber<C>(xla::RoundNearestEven(x.op()));
+}
+
+template <typename C>
+XlaNumber<C> Remainder(const XlaNumber<C>& x, const XlaNumber<C>& y) {
+  return x % y;
 }
 
 template <typename C>
@@ -216,9 +236,5 @@ class BroadcastLowering : public Lowering {
 };
 
 }  // namespace tensorflow_ext
-
-// The lowering of an elementwise op, for the list of a family (elementwise.h).
-#define REGISTER_ELEMENTWISE_LOWERING(op, Functor) \
-  REGISTER_LOWERING(Name(op), ::tensorflow_ext::FunctorLowering<Functor>);
 
 #endif  // TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tensorflow_ext/ops/normalization/layer_norm.h"
+#include "tensorflow_ext/ops/normalization/normalization.h"
 #include "tensorflow_ext/ops/normalization/row_normalization_xla.h"
 #include "tensorflow_ext/registration.h"
 

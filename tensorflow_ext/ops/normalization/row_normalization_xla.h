@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// XLA lowerings of row normalization (row_normalization.h) and its gradient,
+// XLA lowerings of row normalization (normalization.h) and its gradient,
 // in the compute type, rounded once.
 
 #ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_ROW_NORMALIZATION_XLA_H_
@@ -10,8 +10,8 @@
 
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow_ext/kernels/shape_xla.h"
-#include "tensorflow_ext/ops/normalization/row_normalization.h"
-#include "tensorflow_ext/ops/normalization/row_normalization_shape.h"
+#include "tensorflow_ext/ops/normalization/normalization.h"
+#include "tensorflow_ext/ops/normalization/normalization_shape.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"

@@ -5,8 +5,7 @@
 
 #include <cstdint>
 
-#include "tensorflow_ext/ops/normalization/layer_norm.h"
-#include "tensorflow_ext/ops/normalization/rms_norm.h"
+#include "tensorflow_ext/ops/normalization/normalization.h"
 
 #pragma GCC visibility push(default)
 extern "C" {

@@ -13,17 +13,9 @@
 
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/elementwise.h"
-#include "tensorflow_ext/ops/activations/gelu.h"
-#include "tensorflow_ext/ops/activations/lisht.h"
-#include "tensorflow_ext/ops/activations/mish.h"
-#include "tensorflow_ext/ops/activations/relu.h"
-#include "tensorflow_ext/ops/activations/shrink.h"
-#include "tensorflow_ext/ops/activations/swiglu.h"
+#include "tensorflow_ext/ops/activations/activations.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
-#include "tensorflow_ext/ops/gradient_modifiers/clip_gradient.h"
-#include "tensorflow_ext/ops/gradient_modifiers/round_straight_through.h"
-#include "tensorflow_ext/ops/gradient_modifiers/scale_gradient.h"
-#include "tensorflow_ext/ops/gradient_modifiers/sign_straight_through.h"
+#include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
 
@@ -51,16 +43,25 @@ int LaunchElementwise(const float* attributes, NumericType type,
                                          stream);
 }
 
+// One of the two formulas of a Choice.
+template <typename Functor, bool kFirst>
+int LaunchFormula(const float* /*attributes*/, NumericType type,
+                  const void* const* inputs, void* const* outputs, int64_t size,
+                  void* stream) {
+  return GpuElementwise<Functor>::Launch(Functor{kFirst}, type, inputs, outputs,
+                                         size, stream);
+}
+
 struct {
   std::string_view name;
   ElementwiseLauncher launch;
 } constexpr kElementwise[] = {
     {"Clip", LaunchElementwise<Clip>},
     {"ClipGrad", LaunchElementwise<ClipGrad>},
-    {"GeluExact", LaunchElementwise<GeluExact>},
-    {"GeluExactGrad", LaunchElementwise<GeluExactGrad>},
-    {"GeluTanh", LaunchElementwise<GeluTanh>},
-    {"GeluTanhGrad", LaunchElementwise<GeluTanhGrad>},
+    {"GeluExact", LaunchFormula<Gelu, false>},
+    {"GeluExactGrad", LaunchFormula<GeluGrad, false>},
+    {"GeluTanh", LaunchFormula<Gelu, true>},
+    {"GeluTanhGrad", LaunchFormula<GeluGrad, true>},
     {"Hardshrink", LaunchElementwise<Hardshrink>},
     {"Lisht", LaunchElementwise<Lisht>},
     {"LishtGrad", LaunchElementwise<LishtGrad>},

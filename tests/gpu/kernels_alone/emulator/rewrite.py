@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns a CUDA source into C++ for the emulator.
 
-    python3 rewrite.py tensorflow_ext/ops/activations/relu_gpu.cu.cc relu_gpu.cc
+    python3 rewrite.py tensorflow_ext/ops/resampler/resampler_gpu.cu.cc resampler_gpu.cc
 
 What is not C++ in it becomes a call of emulator.h:
 

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The activations and their derivatives, for host, device and XLA, and the row
+// of each op that makes kernels of them (elementwise.h).
+
+#ifndef TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
+#define TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
+
+#include "tensorflow_ext/kernels/elementary.h"
+#include "tensorflow_ext/kernels/elementwise.h"
+
+namespace tensorflow_ext {
+
+// max(x, 0). Written so that NaN stays NaN.
+struct Relu {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T feature) const {
+    return Where(feature <= T(0), T(0), feature);
+  }
+};
+
+// The upstream gradient where x > 0, else 0; also where x is NaN.
+struct ReluGrad {
+  static constexpr int kArity = 2;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T feature) const {
+    return Where(feature > T(0), gradient, T(0));
+  }
+};
+
+// The Gaussian error linear unit. From kGeluLimit on, Phi and its approximation
+// are 0 and 1, their slopes 0, in every type.
+constexpr double kGeluLimit = 40;
+
+// x Phi(x) with the cumulative normal distribution Phi.
+struct GeluExact {
+  static constexpr int kArity = 1;
+  static constexpr int kCycles = 12;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T near = Clamp(x, T(kGeluLimit));
+    return Gated(x, Normal(near).cumulative, kGeluLimit);
+  }
+};
+
+// Phi(x) + x phi(x) with the normal density phi = Phi'.
+struct GeluExactGrad {
+  static constexpr int kArity = 2;
+  static constexpr int kCycles = 12;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const T near = Clamp(x, T(kGeluLimit));
+    const NormalDistribution<T> normal = Normal(near);
+    return gradient * (normal.cumulative + near * normal.density);
+  }
+};
+
+// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), with the logistic function s and
+// 2u = kGeluScale (x + kGeluCubic x^3).
+constexpr double kGeluScale = 1.59576912160573071176;  // 2 sqrt(2 / pi)
+constexpr double kGeluCubic = 0.044715;
+
+// For x > 0 that is 1 / (1 + 2^-v) with v = 2u log2(e), that is kGeluPower x +
+// kGeluPowerCubic x^3.
+constexpr double kGeluPower = 2.3022081981443248891;
+constexpr double kGeluPowerCubic = kGeluCubic * kGeluPower;
+
+struct GeluTanh {
+  static constexpr int kArity = 1;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T y = Abs(x);
+    const T cubic = T(kGeluPowerCubic) * (y * y);
+    const T decay = Exp2OfMinus(y * (T(kGeluPower) + cubic));
+    const T gate = Where(x < T(0), decay, T(1)) / (T(1) + decay);
+    return Gated(x, gate, kGeluLimit);
+  }
+};
+
+struct GeluTanhGrad {
+  static constexpr int kArity = 2;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const T y = Abs(x);
+    const T cubic = T(kGeluPowerCubic) * (y * y);
+    const T argument = y * (T(kGeluPower) + cubic);
+    const T slope =
+        T(kGeluScale) + T(3 * kGeluScale / kGeluPower) * cubic;  // of 2u
+    const T decay = Exp2OfMinus(argument);
+    const T inverse = T(1) / (T(1) + decay);
+    const T rest = decay * inverse;
+    // The slope is 0 where the power is; infinity times 0 is to be 0.
+    const T rise = Where(argument > T(kExp2Limit<T>), T(0),
+                         (x * slope) * (rest * inverse));
+    return gradient * (Where(x < T(0), rest, inverse) + rise);
+  }
+};
+
+// As the attribute `approximate` says.
+using Gelu = Choice<GeluTanh, GeluExact>;
+using GeluGrad = Choice<GeluTanhGrad, GeluExactGrad>;
+
+// silu(gate) value, where silu(x) = x s(x) with the logistic function s.
+struct SwiGlu {
+  static constexpr int kArity = 2;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gate, T value) const {
+    return Gated(gate, Sigmoid(gate).value, kExpLimit<T>) * value;
+  }
+};
+
+// The gradients of both, where silu'(x) = s(x) + x s'(x).
+struct SwiGluGrad {
+  static constexpr int kArity = 3;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE Pair<T> operator()(T gradient, T gate,
+                                                T value) const {
+    const Logistic<T> logistic = Sigmoid(gate);
+    const T silu = Gated(gate, logistic.value, kExpLimit<T>);
+    const T slope = logistic.value + Sloped(gate, logistic.slope, kExpLimit<T>);
+    return {gradient * value * slope, gradient * silu};
+  }
+};
+
+// tanh(softplus(x)) = above / below and its derivative rise / below^2. No
+// logarithm: with e = e^x they are
+//
+//   (e^2 + 2e) / (e^2 + 2e + 2)   and   4e (e + 1) / (e^2 + 2e + 2)^2,
+//
+// here for w = e^-|x|, which does not overflow, and for x > 0 multiplied above
+// and below by w^2 and w^4.
+template <typename T>
+struct TanhOfSoftplus {
+  T above, rise, below;
+};
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE TanhOfSoftplus<T> MishGate(T x) {
+  const T w = ExpOfMinus(Abs(x));
+  const T twice = w + w, square = w * w, squares = square + square;
+  const T above = Where(x < T(0), square, T(1)) + twice;
+  const T rise = Where(x < T(0), twice, squares) * (twice + T(2));
+  return {above, rise, above + Where(x < T(0), T(2), squares)};
+}
+
+// x tanh(softplus(x)).
+struct Mish {
+  static constexpr int kArity = 1;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const TanhOfSoftplus<T> gate = MishGate(x);
+    return Gated(x, gate.above / gate.below, kExpLimit<T>);
+  }
+};
+
+struct MishGrad {
+  static constexpr int kArity = 2;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const TanhOfSoftplus<T> gate = MishGate(x);
+    const T inverse = T(1) / gate.below;
+    const T rise = Sloped(x, gate.rise, kExpLimit<T>);
+    return gradient * ((gate.above + rise * inverse) * inverse);
+  }
+};
+
+// x tanh(x).
+struct Lisht {
+  static constexpr int kArity = 1;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    return x * Tanh(x).value;
+  }
+};
+
+// tanh(x) + x tanh'(x).
+struct LishtGrad {
+  static constexpr int kArity = 2;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const HyperbolicTangent<T> tangent = Tanh(x);
+    return gradient * (tangent.value + Sloped(x, tangent.slope, kExpLimit<T>));
+  }
+};
+
+// x - tanh(x).
+struct Tanhshrink {
+  static constexpr int kArity = 1;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    return Tanh(x).shrunk;
+  }
+};
+
+// 1 - tanh'(x) = tanh(x)^2.
+struct TanhshrinkGrad {
+  static constexpr int kArity = 2;
+  static constexpr int kCycles = 8;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const T tangent = Tanh(x).value;
+    return gradient * (tangent * tangent);
+  }
+};
+
+// x outside [lower, upper], else 0. NaN is outside.
+struct Hardshrink {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T not_above = Where(x <= T(upper), T(0), x);
+    return Where(x >= T(lower), not_above, x);
+  }
+
+  float lower, upper;
+};
+
+// x - upper above the interval, x - lower below it, else 0. NaN stays NaN.
+struct Softshrink {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T not_above = Where(x <= T(upper), T(0), x - T(upper));
+    return Where(x >= T(lower), not_above, x - T(lower));
+  }
+
+  float lower, upper;
+};
+
+// The derivative of the two above: the upstream gradient outside [lower,
+// upper], also where x is NaN, else 0.
+struct ShrinkGrad {
+  static constexpr int kArity = 2;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const T not_above = Where(x <= T(upper), T(0), gradient);
+    return Where(x >= T(lower), not_above, gradient);
+  }
+
+  float lower, upper;
+};
+
+}  // namespace tensorflow_ext
+
+// ShrinkGrad serves SoftshrinkGrad too (activations_kernels.cc).
+#define TENSORFLOW_EXT_ACTIVATIONS(OP)       \
+  OP("TfExt>Relu", Relu)                     \
+  OP("TfExt>ReluGrad", ReluGrad)             \
+  OP("TfExt>Gelu", Gelu)                     \
+  OP("TfExt>GeluGrad", GeluGrad)             \
+  OP("TfExt>SwiGlu", SwiGlu)                 \
+  OP("TfExt>SwiGluGrad", SwiGluGrad)         \
+  OP("TfExt>Mish", Mish)                     \
+  OP("TfExt>MishGrad", MishGrad)             \
+  OP("TfExt>Lisht", Lisht)                   \
+  OP("TfExt>LishtGrad", LishtGrad)           \
+  OP("TfExt>Tanhshrink", Tanhshrink)         \
+  OP("TfExt>TanhshrinkGrad", TanhshrinkGrad) \
+  OP("TfExt>Hardshrink", Hardshrink)         \
+  OP("TfExt>HardshrinkGrad", ShrinkGrad)     \
+  OP("TfExt>Softshrink", Softshrink)
+
+#endif  // TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic of the gradient modifiers, for host, device and XLA, and the
+// row of each op that makes kernels of it (elementwise.h).
+
+#ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
+#define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
+
+#include "tensorflow_ext/kernels/elementary.h"
+#include "tensorflow_ext/kernels/elementwise.h"
+
+namespace tensorflow_ext {
+
+// factor * x.
+struct Scale {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    return T(factor) * x;
+  }
+
+  float factor;
+};
+
+// The nearest number in [min, max]; NaN stays NaN.
+struct Clip {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T at_least_min = Where(x < T(min), T(min), x);
+    return Where(at_least_min > T(max), T(max), at_least_min);
+  }
+
+  float min, max;
+};
+
+// The upstream gradient where min <= x <= max, else 0; also where x is NaN.
+struct ClipGrad {
+  static constexpr int kArity = 2;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    const T above = Where(x >= T(min), gradient, T(0));
+    return Where(x <= T(max), above, T(0));
+  }
+
+  float min, max;
+};
+
+// 1, 0 or -1; NaN stays NaN, and zero keeps its sign.
+struct Sign {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    const T positive_or_x = Where(x > T(0), T(1), x);
+    return Where(x < T(0), T(-1), positive_or_x);
+  }
+};
+
+// The upstream gradient where |x| <= clip, else 0; also where x is NaN.
+struct SignStraightThroughGrad {
+  static constexpr int kArity = 2;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
+    return Where(Abs(x) <= T(clip), gradient, T(0));
+  }
+
+  float clip;
+};
+
+// The nearest integer, the even one of two.
+struct Round {
+  static constexpr int kArity = 1;
+
+  template <typename T>
+  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
+    return RoundToEven(x);
+  }
+};
+
+}  // namespace tensorflow_ext
+
+#define TENSORFLOW_EXT_GRADIENT_MODIFIERS(OP)                  \
+  OP("TfExt>Scale", Scale)                                     \
+  OP("TfExt>Clip", Clip)                                       \
+  OP("TfExt>ClipGrad", ClipGrad)                               \
+  OP("TfExt>SignStraightThrough", Sign)                        \
+  OP("TfExt>SignStraightThroughGrad", SignStraightThroughGrad) \
+  OP("TfExt>RoundStraightThrough", Round)
+
+#endif  // TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/kernels/attributes.h"
+#include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::shape_inference::InferenceContext;
+using tensorflow::shape_inference::UnchangedShape;
+
+REGISTER_OP("TfExt>ReverseGradient")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr(kFloatingT)
+    .Attr("scale: float = 1.0")
+    .SetShapeFn([](InferenceContext* c) {
+      float scale;
+      c->set_output(0, c->input(0));
+      return GetFiniteAttr(c, "TfExt>ReverseGradient", "scale", &scale);
+    })
+    .Doc(R"doc(
+Identity whose gradient is reversed: the gradient reversal layer of
+domain-adversarial training (Ganin and Lempitsky, 2015, arXiv:1409.7495). The
+output shares the input's buffer.
+
+The gradient: -scale * dy.
+
+input: Tensor of any shape.
+output: The same tensor.
+scale: Factor of the reversed gradient, finite.
+)doc");
+
+REGISTER_OP("TfExt>ReverseGradientN")
+    .Input("inputs: T")
+    .Output("outputs: T")
+    .Attr("T: list(type) >= 1")
+    .Attr("scale: float = 1.0")
+    .SetShapeFn([](InferenceContext* c) {
+      float scale;
+      for (int i = 0; i < c->num_inputs(); ++i) {
+        c->set_output(i, c->input(i));
+        if (const auto* handle = c->input_handle_shapes_and_types(i)) {
+          c->set_output_handle_shapes_and_types(i, *handle);
+        }
+      }
+      return GetFiniteAttr(c, "TfExt>ReverseGradientN", "scale", &scale);
+    })
+    .Doc(R"doc(
+ReverseGradient of a list of tensors, which may differ in type and shape. The
+outputs share the inputs' buffers.
+
+The gradient: -scale * dy of each floating-point or complex output; none to
+inputs of other types (integers, booleans, strings, resources, variants).
+
+inputs: Tensors of any shapes and types, at least one.
+outputs: The same tensors.
+scale: Factor of the reversed gradients, finite.
+)doc");
+
+REGISTER_OP("TfExt>ScaleGradient")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr(kFloatingT)
+    .Attr("scale: float")
+    .SetShapeFn([](InferenceContext* c) {
+      float scale;
+      c->set_output(0, c->input(0));
+      return GetFiniteAttr(c, "TfExt>ScaleGradient", "scale", &scale);
+    })
+    .Doc(R"doc(
+Identity whose gradient is scaled. The output shares the input's buffer.
+
+The gradient: scale * dy.
+
+input: Tensor of any shape.
+output: The same tensor.
+scale: Factor of the gradient, finite.
+)doc");
+
+REGISTER_OP("TfExt>Scale")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(kFloatingT)
+    .Attr("factor: float")
+    .SetShapeFn([](InferenceContext* c) {
+      float factor;
+      c->set_output(0, c->input(0));
+      return GetFiniteAttr(c, "TfExt>Scale", "factor", &factor);
+    })
+    .Doc(R"doc(
+Product factor * x with a constant. half and bfloat16 are multiplied in float
+and rounded once.
+
+The gradient: factor * dy.
+
+x: Tensor of any shape.
+y: Tensor of the same shape.
+factor: The constant, finite.
+)doc");
+
+namespace {
+
+// Of an op with limits, all of whose inputs have one shape.
+absl::Status ClippedShape(const char* op, InferenceContext* c) {
+  float min, max;
+  if (absl::Status s = GetRangeAttrs(c, op, &min, &max); !s.ok()) return s;
+  return SameShape(op, c, c->num_inputs());
+}
+
+}  // namespace
+
+REGISTER_OP("TfExt>ClipGradient")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr(kFloatingT)
+    .Attr("min: float")
+    .Attr("max: float")
+    .SetShapeFn([](InferenceContext* c) {
+      return ClippedShape("TfExt>ClipGradient", c);
+    })
+    .Doc(R"doc(
+Identity whose gradient is clipped, element by element. The output shares the
+input's buffer.
+
+The gradient: dy clipped to [min, max].
+
+input: Tensor of any shape.
+output: The same tensor.
+min: Least value of the gradient; may be -infinity.
+max: Greatest value of the gradient, >= min; may be infinity.
+)doc");
+
+REGISTER_OP("TfExt>Clip")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(kFloatingT)
+    .Attr("min: float")
+    .Attr("max: float")
+    .SetShapeFn([](InferenceContext* c) {
+      return ClippedShape("TfExt>Clip", c);
+    })
+    .Doc(R"doc(
+Clips to [min, max], element by element. NaN stays NaN.
+
+The gradient: ClipGrad(dy, x), that is dy where min <= x <= max, else 0.
+
+x: Tensor of any shape.
+y: Tensor of the same shape.
+min: Least value, may be -infinity. half and bfloat16 round it to their type.
+max: Greatest value, >= min, may be infinity. Rounded likewise.
+)doc");
+
+REGISTER_OP("TfExt>ClipGrad")
+    .Input("gradients: T")
+    .Input("x: T")
+    .Output("backprops: T")
+    .Attr(kFloatingT)
+    .Attr("min: float")
+    .Attr("max: float")
+    .SetShapeFn([](InferenceContext* c) {
+      return ClippedShape("TfExt>ClipGrad", c);
+    })
+    .Doc(R"doc(
+Gradient of Clip: gradients where min <= x <= max, else 0, also where x is NaN.
+
+The gradient: the same op on dy to gradients; none to x, in which this op is
+piecewise constant.
+
+gradients: Upstream gradient of Clip's output, of any shape.
+x: What Clip was given; the same shape.
+backprops: Gradient with respect to x; the same shape.
+min: As in Clip.
+max: As in Clip.
+)doc");
+
+REGISTER_OP("TfExt>SignStraightThrough")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(kFloatingT)
+    .Attr("clip: float = 1.0")
+    .SetShapeFn([](InferenceContext* c) {
+      float clip;
+      c->set_output(0, c->input(0));
+      return GetPositiveAttr(c, "TfExt>SignStraightThrough", "clip", &clip);
+    })
+    .Doc(R"doc(
+Sign of x (-1, 0 or 1; NaN stays NaN) with a gradient: the straight-through
+estimator of binarised networks (Hubara et al., 2016, arXiv:1602.02830).
+
+The gradient: dy where abs(x) <= clip, else 0.
+
+x: Tensor of any shape.
+y: Tensor of the same shape.
+clip: Where the gradient ends, > 0. Infinity passes all of it, except where x is
+  NaN.
+)doc");
+
+REGISTER_OP("TfExt>SignStraightThroughGrad")
+    .Input("gradients: T")
+    .Input("x: T")
+    .Output("backprops: T")
+    .Attr(kFloatingT)
+    .Attr("clip: float = 1.0")
+    .SetShapeFn([](InferenceContext* c) {
+      constexpr char kOp[] = "TfExt>SignStraightThroughGrad";
+      float clip;
+      if (absl::Status s = GetPositiveAttr(c, kOp, "clip", &clip); !s.ok()) {
+        return s;
+      }
+      return SameShape(kOp, c);
+    })
+    .Doc(R"doc(
+Gradient of SignStraightThrough: gradients where abs(x) <= clip, else 0, also
+where x is NaN.
+
+The gradient: the same op on dy to gradients; none to x, in which this op is
+piecewise constant.
+
+gradients: Upstream gradient of SignStraightThrough's output, of any shape.
+x: What SignStraightThrough was given; the same shape.
+backprops: Gradient with respect to x; the same shape.
+clip: As in SignStraightThrough, > 0.
+)doc");
+
+REGISTER_OP("TfExt>RoundStraightThrough")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr(kFloatingT)
+    .SetShapeFn(UnchangedShape)
+    .Doc(R"doc(
+Rounds to the nearest integer, ties to even, with the gradient of the identity:
+the straight-through estimator (Bengio et al., 2013, arXiv:1308.3432).
+
+The gradient: dy.
+
+x: Tensor of any shape.
+y: Tensor of the same shape. Infinities and NaN stay what they are.
+)doc");
+
+REGISTER_OP("TfExt>StraightThrough")
+    .Input("value: T")
+    .Input("surrogate: T")
+    .Output("output: T")
+    .Attr(kFloatingT)
+    .SetShapeFn(SameShapeFn("TfExt>StraightThrough"))
+    .Doc(R"doc(
+The value forwards, the gradient to the surrogate: what surrogate +
+stop_gradient(value - surrogate) approximates, without its rounding. The output
+shares the buffer of value.
+
+The gradient: none to value, dy to surrogate.
+
+value: Tensor of any shape.
+surrogate: Differentiable stand-in for value; the same shape.
+output: value, bit for bit.
+)doc");
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Normalization of the rows of a matrix by statistics of each row, and its
+// gradient, without any TensorFlow header. With centered rows it is layer
+// normalization (J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer Normalization",
+// arXiv:1607.06450), without centering root mean square normalization (B. Zhang
+// and R. Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019):
+//
+//   m = mean(x)  (0 if not centered)    r = 1 / sqrt(mean((x - m)^2) + epsilon)
+//   n = (x - m) r                       y = n scale + offset
+//
+// By dm/dx_i = 1 / D and dr/dx_i = -r^2 n_i / D, upstream gradients dy, dm and
+// dr of the three outputs give, with g = dy scale,
+//
+//   dx = r (g - mean(g) - n mean(g n)) + dm / D - dr r^2 n / D
+//   dscale = sum over rows of dy n      doffset = sum over rows of dy
+//
+// where mean(g) and dm are left out if not centered. The mean over an empty row
+// is 0. The 16-bit types are computed in float; m and r are stored in the
+// compute type.
+
+#ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_H_
+#define TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_H_
+
+#include <cstdint>
+
+#include "tensorflow_ext/kernels/numeric.h"
+
+namespace tensorflow_ext {
+
+// The ops.
+struct LayerNorm {
+  static constexpr bool kCentered = true;
+  static constexpr char kName[] = "TfExt>LayerNorm";
+  static constexpr char kGradName[] = "TfExt>LayerNormGrad";
+  static constexpr char kInverse[] = "inverse_stddev";  // what r is called
+};
+struct RmsNorm {
+  static constexpr bool kCentered = false;
+  static constexpr char kName[] = "TfExt>RmsNorm";
+  static constexpr char kGradName[] = "TfExt>RmsNormGrad";
+  static constexpr char kInverse[] = "inverse_rms";
+};
+
+struct RowDims {
+  int64_t rows, size;
+
+  // What a sum over a row is divided by.
+  TENSORFLOW_EXT_HOST_DEVICE int64_t divisor() const {
+    return size > 0 ? size : 1;
+  }
+};
+
+// Of type T: x, y, scale, offset and their gradients; x and y are [rows, size],
+// scale and offset [size]. Of T's compute type: the statistics and their
+// gradients, [rows]. What belongs to mean and offset is null if not centered.
+struct NormalizationTensors {
+  const void *x, *scale, *offset;
+  void *y, *mean, *inverse;
+};
+struct NormalizationGradTensors {
+  const void *gradients, *mean_gradients, *inverse_gradients;
+  const void *x, *scale, *mean, *inverse;
+  void *x_backprops, *scale_backprops, *offset_backprops;
+  // Scratch of the compute type: [parts, 2 or 1, size], sums over parts of the
+  // rows for scale and then for offset.
+  void* partial_sums;
+};
+
+// The rows are divided into parts of equal size, by the dimensions alone: sums
+// do not depend on how many threads there are.
+TENSORFLOW_EXT_HOST_DEVICE int64_t RowsOfAPart(int64_t rows, int64_t least,
+                                               int64_t most_parts) {
+  const int64_t wanted = (rows + most_parts - 1) / most_parts;
+  return wanted > least ? wanted : least;
+}
+
+template <typename Norm>
+struct CpuRowNormalization {
+  // Parts of the rows; each adds to sums of its own.
+  static constexpr int64_t kRowsOfAPart = 32, kMaxParts = 128;
+  static int64_t PartSize(const RowDims& dims) {
+    return RowsOfAPart(dims.rows, kRowsOfAPart, kMaxParts);
+  }
+  static int64_t Parts(const RowDims& dims) {
+    return (dims.rows + PartSize(dims) - 1) / PartSize(dims);
+  }
+  // Partial sums a column.
+  static constexpr int kSums = Norm::kCentered ? 2 : 1;
+
+  // Rows [begin, end). y may be x. Here scale and offset are of T's compute
+  // type: Widen makes them so.
+  static void Forward(NumericType type, const RowDims& dims, float epsilon,
+                      const NormalizationTensors& tensors, int64_t begin,
+                      int64_t end);
+
+  // Parts [begin, end) of the rows: x_backprops and partial_sums. x_backprops
+  // may be gradients. Here scale is of T's compute type.
+  static void Backward(NumericType type, const RowDims& dims,
+                       const NormalizationGradTensors& tensors, int64_t begin,
+                       int64_t end);
+
+  // Columns [begin, end) of scale_backprops and offset_backprops, from the
+  // partial sums of all parts.
+  static void SumParts(NumericType type, const RowDims& dims,
+                       const NormalizationGradTensors& tensors, int64_t begin,
+                       int64_t end);
+
+  // `size` values of type T in its compute type.
+  static void Widen(NumericType type, const void* from, void* to, int64_t size);
+};
+
+template <typename Norm>
+struct GpuRowNormalization {
+  static constexpr int64_t kRowsOfAPart = 64, kMaxParts = 256;
+  static TENSORFLOW_EXT_HOST_DEVICE int64_t PartSize(const RowDims& dims) {
+    return RowsOfAPart(dims.rows, kRowsOfAPart, kMaxParts);
+  }
+  static TENSORFLOW_EXT_HOST_DEVICE int64_t Parts(const RowDims& dims) {
+    return (dims.rows + PartSize(dims) - 1) / PartSize(dims);
+  }
+  static constexpr int kSums = Norm::kCentered ? 2 : 1;
+
+  // All rows, of tensors in device memory, in order on `stream`; see
+  // kernels/launch.h. y may be x, x_backprops may be gradients. No atomics: the
+  // same bits every time.
+  static int Forward(NumericType type, const RowDims& dims, float epsilon,
+                     const NormalizationTensors& tensors, void* stream);
+  static int Backward(NumericType type, const RowDims& dims,
+                      const NormalizationGradTensors& tensors, void* stream);
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_H_

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/ops/normalization/normalization.h"
+#include "tensorflow_ext/ops/normalization/normalization_shape.h"
+#include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
+
+namespace tensorflow_ext {
+
+REGISTER_OP("TfExt>LayerNorm")
+    .Input("x: T")
+    .Input("scale: T")
+    .Input("offset: T")
+    .Output("y: T")
+    .Output("mean: U")
+    .Output("inverse_stddev: U")
+    .Attr(kFloatingT)
+    .Attr("U: {float, double} = DT_FLOAT")
+    .Attr("epsilon: float = 1e-5")
+    .SetShapeFn(NormalizationShape<LayerNorm>)
+    .Doc(R"doc(
+Layer normalization over the last dimension:
+y = (x - mean) * inverse_stddev * scale + offset, where
+inverse_stddev = 1 / sqrt(variance + epsilon) and the variance is the biased one,
+mean((x - mean)^2).
+
+The layer is that of J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer
+Normalization", arXiv:1607.06450.
+
+half and bfloat16 are computed in float. The variance is taken about the mean in
+a second pass, without cancellation. The mean and the variance of an empty row
+are 0. Where variance and epsilon are 0, inverse_stddev is infinite and y NaN.
+
+The gradient: LayerNormGrad to x, scale and offset, through all three outputs.
+
+InvalidArgument if x is a scalar, scale or offset is not [D], epsilon is negative,
+infinite or NaN, or U does not fit T.
+
+x: [..., D].
+scale: [D].
+offset: [D].
+y: The shape of x.
+mean: Mean of each row of x; the shape of x without D.
+inverse_stddev: Reciprocal of each row's standard deviation, epsilon included;
+  the shape of mean.
+U: Type of the statistics: double if T is, else float. Set it for double; for
+  the other types its default is right.
+epsilon: Added to the variance; finite and >= 0.
+)doc");
+
+REGISTER_OP("TfExt>LayerNormGrad")
+    .Input("gradients: T")
+    .Input("mean_gradients: U")
+    .Input("inverse_stddev_gradients: U")
+    .Input("x: T")
+    .Input("scale: T")
+    .Input("mean: U")
+    .Input("inverse_stddev: U")
+    .Output("x_backprops: T")
+    .Output("scale_backprops: T")
+    .Output("offset_backprops: T")
+    .Attr(kFloatingT)
+    .Attr("U: {float, double}")
+    .SetShapeFn(NormalizationGradShape<LayerNorm>)
+    .Doc(R"doc(
+Gradient of LayerNorm through its three outputs. For each row, with
+n = (x - mean) * inverse_stddev and g = gradients * scale,
+
+    x_backprops = inverse_stddev * (g - mean(g) - n * mean(g * n))
+        + mean_gradients / D
+        - inverse_stddev_gradients * inverse_stddev^2 * n / D
+    scale_backprops = sum over all rows of gradients * n
+    offset_backprops = sum over all rows of gradients
+
+half and bfloat16 are computed in float. The order of the sums is fixed: the same
+bits for any number of threads, and every time on a GPU.
+
+The gradient: that of this formula in each of its seven inputs, in TensorFlow's
+own ops.
+
+InvalidArgument if a shape is not as below, or U does not fit T.
+
+gradients: Upstream gradient of LayerNorm's y, [..., D].
+mean_gradients: That of its mean, [...].
+inverse_stddev_gradients: That of its inverse_stddev, [...].
+x: What LayerNorm was given, [..., D].
+scale: Likewise, [D].
+mean: What LayerNorm gave, [...].
+inverse_stddev: Likewise, [...].
+x_backprops: Gradient of x, [..., D].
+scale_backprops: Gradient of scale, [D].
+offset_backprops: Gradient of offset, [D].
+U: Type of the statistics: double if T is, else float.
+)doc");
+
+REGISTER_OP("TfExt>RmsNorm")
+    .Input("x: T")
+    .Input("scale: T")
+    .Output("y: T")
+    .Output("inverse_rms: U")
+    .Attr(kFloatingT)
+    .Attr("U: {float, double} = DT_FLOAT")
+    .Attr("epsilon: float = 1e-5")
+    .SetShapeFn(NormalizationShape<RmsNorm>)
+    .Doc(R"doc(
+Root mean square normalization over the last dimension:
+y = x * inverse_rms * scale, where inverse_rms = 1 / sqrt(mean(x^2) + epsilon).
+
+The layer is that of B. Zhang and R. Sennrich, "Root Mean Square Layer
+Normalization", NeurIPS 2019.
+
+half and bfloat16 are computed in float. The mean over an empty row is 0. Where
+mean(x^2) and epsilon are 0, inverse_rms is infinite and y NaN.
+
+The gradient: RmsNormGrad to x and scale, through both outputs.
+
+InvalidArgument if x is a scalar, scale is not [D], epsilon is negative, infinite
+or NaN, or U does not fit T.
+
+x: [..., D].
+scale: [D].
+y: The shape of x.
+inverse_rms: Reciprocal of each row's root mean square, epsilon included; the
+  shape of x without D.
+U: Type of inverse_rms: double if T is, else float. Set it for double; for the
+  other types its default is right.
+epsilon: Added to the mean square; finite and >= 0.
+)doc");
+
+REGISTER_OP("TfExt>RmsNormGrad")
+    .Input("gradients: T")
+    .Input("inverse_rms_gradients: U")
+    .Input("x: T")
+    .Input("scale: T")
+    .Input("inverse_rms: U")
+    .Output("x_backprops: T")
+    .Output("scale_backprops: T")
+    .Attr(kFloatingT)
+    .Attr("U: {float, double}")
+    .SetShapeFn(NormalizationGradShape<RmsNorm>)
+    .Doc(R"doc(
+Gradient of RmsNorm through its two outputs. For each row, with
+n = x * inverse_rms and g = gradients * scale,
+
+    x_backprops = inverse_rms * (g - n * mean(g * n))
+        - inverse_rms_gradients * inverse_rms^2 * n / D
+    scale_backprops = sum over all rows of gradients * n
+
+half and bfloat16 are computed in float. The order of the sums is fixed: the same
+bits for any number of threads, and every time on a GPU.
+
+The gradient: that of this formula in each of its five inputs, in TensorFlow's
+own ops.
+
+InvalidArgument if a shape is not as below, or U does not fit T.
+
+gradients: Upstream gradient of RmsNorm's y, [..., D].
+inverse_rms_gradients: That of its inverse_rms, [...].
+x: What RmsNorm was given, [..., D].
+scale: Likewise, [D].
+inverse_rms: What RmsNorm gave, [...].
+x_backprops: Gradient of x, [..., D].
+scale_backprops: Gradient of scale, [D].
+U: Type of the statistics: double if T is, else float.
+)doc");
+
+}  // namespace tensorflow_ext

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
-#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tensorflow_ext/registration.h"
-#include "xla/hlo/builder/lib/constants.h"
+#include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {
 namespace {
 
-class NoGradientXlaOp : public tensorflow::XlaOpKernel {
- public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(tensorflow::XlaOpKernelContext* ctx) override {
-    ctx->SetOutput(0, xla::ZerosLike(ctx->Input(0)));
+class NoGradientLowering : public Lowering {
+  absl::Status Compile(LoweringContext* context) const override {
+    context->SetOutput(0, xla::ZerosLike(context->Input(0)));
+    return absl::OkStatus();
   }
 };
-REGISTER_XLA_OP(Name("TfExt>NoGradient"), NoGradientXlaOp);
+REGISTER_LOWERING(Name("TfExt>NoGradient"), NoGradientLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

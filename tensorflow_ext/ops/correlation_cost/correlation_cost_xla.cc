@@ -3,27 +3,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
-#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
-#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tensorflow_ext/kernels/shape_xla.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost_checks.h"
-#include "tensorflow_ext/registration.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/lib/loops.h"
-#include "xla/hlo/builder/padding.h"
-#include "xla/hlo/builder/xla_builder.h"
+#include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::OpKernelConstruction;
 using tensorflow::TensorShape;
-using tensorflow::XlaOpKernel;
-using tensorflow::XlaOpKernelContext;
-using xla::ScalarLike;
 using xla::XlaBuilder;
 using xla::XlaOp;
 
@@ -34,15 +23,11 @@ constexpr int64_t kRows = 1, kColumns = 2, kChannels = 3;  // axes
 // program does not grow with their number.
 class Spans {
  public:
-  Spans(const CorrelationCostDims& dims, xla::PrimitiveType stored)
+  Spans(const CorrelationCostDims& dims, xla::PrimitiveType computed)
       : dims_(dims),
-        stored_(stored),
+        computed_(computed),
         height_((dims.output_height - 1) * dims.stride_1 + dims.kernel_size),
         width_((dims.output_width - 1) * dims.stride_1 + dims.kernel_size) {}
-
-  xla::PrimitiveType computed() const {
-    return stored_ == xla::F64 ? xla::F64 : xla::F32;
-  }
 
   // Padding is memory here: what the windows and displacements span must not be
   // out of proportion.
@@ -82,21 +67,19 @@ class Spans {
   // element of the state, which is what `body` returns.
   absl::StatusOr<XlaOp> Loop(
       std::vector<XlaOp> state,
-      const std::function<XlaOp(XlaOp, absl::Span<const XlaOp>)>& body) const {
-    XlaBuilder* builder = state[0].builder();
-    state.insert(state.begin(), xla::Zero(builder, xla::S32));
-    const auto result = xla::WhileLoopHelper(
-        [&](absl::Span<const XlaOp> s, XlaBuilder*) {
-          return absl::StatusOr<XlaOp>(
-              xla::Lt(s[0], ScalarLike(s[0], dims_.output_channels())));
-        },
-        [&](absl::Span<const XlaOp> s, XlaBuilder*) {
+      const std::function<XlaOp(XlaOp, xla::State)>& body) const {
+    state.insert(state.begin(),
+                 xla::ConstantR0(state[0].builder(), xla::S32, 0));
+    const auto result = xla::WhileLoop(
+        "CorrelationCost",
+        [&](xla::State s) { return s[0] < dims_.output_channels(); },
+        [&](xla::State s) {
           std::vector<XlaOp> next(s.begin(), s.end());
           next.back() = body(s[0], s.subspan(1));
-          next[0] = xla::Add(s[0], ScalarLike(s[0], 1));
-          return absl::StatusOr<std::vector<XlaOp>>(next);
+          next[0] = s[0] + 1;
+          return next;
         },
-        state, "CorrelationCost", builder);
+        state);
     if (!result.ok()) return result.status();
     return result->back();
   }
@@ -113,38 +96,25 @@ class Spans {
   // The sums over windows, scaled: [N, rows, columns] of the span to [N, OH,
   // OW].
   XlaOp SumWindows(XlaOp products) const {
-    XlaBuilder* builder = products.builder();
     const int64_t kernel = dims_.kernel_size, stride = dims_.stride_1;
-    const XlaOp sums = xla::ReduceWindow(
-        products, xla::Zero(builder, computed()),
-        xla::CreateScalarAddComputation(computed(), builder),
-        {1, kernel, kernel}, {1, stride, stride}, xla::Padding::kValid);
-    return xla::Mul(sums, ScalarLike(sums, dims_.scale()));
+    return xla::ReduceWindowSum(products, {1, kernel, kernel},
+                                {1, stride, stride}) *
+           dims_.scale();
   }
 
   // Its transpose, for all displacements: [N, OH, OW, D * D] to the coefficient
   // of each pair of pixels, [N, rows, columns, D * D].
   XlaOp SpreadWindows(XlaOp gradients) const {
-    XlaBuilder* builder = gradients.builder();
-    const XlaOp zero = xla::Zero(builder, computed());
-    xla::PaddingConfig config = xla::MakeNoPaddingConfig(4);
-    for (const int64_t axis : {kRows, kColumns}) {
-      auto* dimension = config.mutable_dimensions(axis);
-      dimension->set_edge_padding_low(dims_.kernel_size - 1);
-      dimension->set_edge_padding_high(dims_.kernel_size - 1);
-      dimension->set_interior_padding(dims_.stride_1 - 1);
-    }
-    const XlaOp sums =
-        xla::ReduceWindow(xla::Pad(gradients, zero, config), zero,
-                          xla::CreateScalarAddComputation(computed(), builder),
-                          {1, dims_.kernel_size, dims_.kernel_size, 1},
-                          {1, 1, 1, 1}, xla::Padding::kValid);
-    return xla::Mul(sums, ScalarLike(sums, dims_.scale()));
+    const int64_t kernel = dims_.kernel_size;
+    const xla::Padding spread = {kernel - 1, kernel - 1, dims_.stride_1 - 1};
+    return xla::ReduceWindowSum(xla::Pad(gradients, {{}, spread, spread, {}}),
+                                {1, kernel, kernel, 1}, {1, 1, 1, 1}) *
+           dims_.scale();
   }
 
   // Column `d` of SpreadWindows beside all channels.
   XlaOp Coefficients(XlaOp spread, XlaOp d) const {
-    const XlaOp zero = ScalarLike(d, 0);
+    const XlaOp zero = xla::ScalarLike(d, 0);
     const XlaOp one = xla::DynamicSlice(spread, {zero, zero, zero, d},
                                         {dims_.images, height_, width_, 1});
     return xla::BroadcastInDim(
@@ -154,12 +124,11 @@ class Spans {
 
   // `values`, [N, rows, columns, C], where both pixels are inside, else 0.
   XlaOp Pairs(XlaOp values, XlaOp inside_a, XlaOp inside_b, XlaOp d) const {
-    const XlaOp both = xla::Mul(inside_a, At(inside_b, d, 1, 1));
+    const XlaOp both = inside_a * At(inside_b, d, 1, 1);
     const XlaOp mask = xla::BroadcastInDim(
         xla::Reshape(both, {height_, width_}),
         {dims_.images, height_, width_, dims_.channels}, {kRows, kColumns});
-    return xla::Select(xla::Gt(mask, xla::ZerosLike(mask)), values,
-                       xla::ZerosLike(values));
+    return xla::Select(mask > 0, values, 0);
   }
 
  private:
@@ -173,9 +142,7 @@ class Spans {
     const int64_t first = reach - dims_.first_pixel();
     const XlaOp rows =
         Cut(part, kRows, height_ + 2 * reach, first, dims_.height);
-    const XlaOp image =
-        Cut(rows, kColumns, width_ + 2 * reach, first, dims_.width);
-    return xla::ConvertElementType(image, stored_);
+    return Cut(rows, kColumns, width_ + 2 * reach, first, dims_.width);
   }
   // `wanted` rows or columns of `images`, which has `size` of them, from
   // `begin` on; 0 outside.
@@ -184,150 +151,127 @@ class Spans {
     const int64_t first = std::clamp<int64_t>(begin, 0, size);
     const int64_t last = std::clamp<int64_t>(begin + wanted, first, size);
     const int64_t before = std::clamp<int64_t>(-begin, 0, wanted);
-    return xla::PadInDim(
-        xla::SliceInDim(images, first, last, /*stride=*/1, axis),
-        xla::Zero(images.builder(), computed()), axis, before,
-        wanted - before - (last - first));
+    std::vector<xla::Padding> padding(4);
+    padding[axis] = {before, wanted - before - (last - first)};
+    return xla::Pad(xla::SliceInDim(images, first, last, axis), padding);
   }
   XlaOp Zeros(XlaBuilder* builder, int64_t reach) const {
-    return xla::Broadcast(xla::Zero(builder, computed()),
-                          {dims_.images, height_ + 2 * reach,
-                           width_ + 2 * reach, dims_.channels});
+    return xla::Zeros(builder, computed_,
+                      {dims_.images, height_ + 2 * reach, width_ + 2 * reach,
+                       dims_.channels});
   }
   XlaOp Ones(XlaBuilder* builder) const {
-    return xla::Broadcast(xla::One(builder, computed()),
-                          {1, dims_.height, dims_.width, 1});
+    return xla::Full(builder, computed_, {1, dims_.height, dims_.width, 1}, 1);
   }
   std::vector<XlaOp> Offsets(XlaOp d) const {
-    const XlaOp zero = ScalarLike(d, 0);
-    const XlaOp side = ScalarLike(d, dims_.displacements);
-    const XlaOp step = ScalarLike(d, dims_.stride_2);
-    return {zero, xla::Mul(xla::Div(d, side), step),
-            xla::Mul(xla::Rem(d, side), step), zero};
+    const XlaOp zero = xla::ScalarLike(d, 0);
+    return {zero, d / dims_.displacements * dims_.stride_2,
+            d % dims_.displacements * dims_.stride_2, zero};
   }
 
   const CorrelationCostDims dims_;
-  const xla::PrimitiveType stored_;
+  const xla::PrimitiveType computed_;
   const int64_t height_, width_;
 };
 
-class CorrelationCostXlaOp : public XlaOpKernel {
- public:
-  explicit CorrelationCostXlaOp(OpKernelConstruction* context)
-      : XlaOpKernel(context) {
-    OP_REQUIRES_OK(context, attributes_.Read(type_string(), context));
+class CorrelationCostLowering : public Lowering {
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return attributes_.Read(context->op(), context);
   }
 
-  void Compile(XlaOpKernelContext* context) override {
+  absl::Status Compile(LoweringContext* context) const override {
     TensorShape a_shape, b_shape, shape;
     CorrelationCostDims dims;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &a_shape));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &b_shape));
-    OP_REQUIRES_OK(context, attributes_.ReadImages("a", a_shape, &dims));
-    OP_REQUIRES_OK(context,
-                   CheckShapeOf(type_string(), "b", b_shape, "a", a_shape));
-    OP_REQUIRES_OK(context, attributes_.OutputShape(dims, &shape));
-    const xla::PrimitiveType type = context->input_xla_type(0);
+    TF_RETURN_IF_ERROR(context->InputShape(0, &a_shape));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &b_shape));
+    TF_RETURN_IF_ERROR(attributes_.ReadImages("a", a_shape, &dims));
+    TF_RETURN_IF_ERROR(CheckShapeOf(context->op(), "b", b_shape, "a", a_shape));
+    TF_RETURN_IF_ERROR(attributes_.OutputShape(dims, &shape));
     XlaBuilder* builder = context->builder();
+    const xla::PrimitiveType computed = context->ComputeType(0);
+    const XlaOp zeros = xla::Zeros(builder, computed, shape.dim_sizes());
     if (a_shape.num_elements() == 0 || shape.num_elements() == 0) {
-      context->SetOutput(
-          0, xla::Broadcast(xla::Zero(builder, type), shape.dim_sizes()));
-      return;
+      context->SetOutput(0, zeros);
+      return absl::OkStatus();
     }
-    const Spans spans(dims, type);
-    OP_REQUIRES_OK(context, spans.CheckSize(type_string()));
-    const xla::PrimitiveType computed = spans.computed();
-    const auto wide = [&](int input) {
-      return xla::ConvertElementType(context->Input(input), computed);
-    };
+    const Spans spans(dims, computed);
+    TF_RETURN_IF_ERROR(spans.CheckSize(context->op()));
     // a, b, inside a, inside b, output.
     const auto output = spans.Loop(
-        {spans.OfA(wide(0)), spans.OfB(wide(1)), spans.InsideA(builder),
-         spans.InsideB(builder),
-         xla::Broadcast(xla::Zero(builder, computed), shape.dim_sizes())},
-        [&](XlaOp d, absl::Span<const XlaOp> s) {
-          const XlaOp products = spans.Pairs(
-              xla::Mul(s[0], spans.At(s[1], d, dims.images, dims.channels)),
-              s[2], s[3], d);
-          const XlaOp sums = xla::Reduce(
-              products, xla::Zero(d.builder(), computed),
-              xla::CreateScalarAddComputation(computed, d.builder()),
-              {kChannels});
-          const XlaOp zero = ScalarLike(d, 0);
+        {spans.OfA(context->ComputeInput(0)),
+         spans.OfB(context->ComputeInput(1)), spans.InsideA(builder),
+         spans.InsideB(builder), zeros},
+        [&](XlaOp d, xla::State s) {
+          const XlaOp products =
+              spans.Pairs(s[0] * spans.At(s[1], d, dims.images, dims.channels),
+                          s[2], s[3], d);
+          const XlaOp sums =
+              spans.SumWindows(xla::ReduceSum(products, {kChannels}));
+          const XlaOp zero = xla::ScalarLike(d, 0);
           return xla::DynamicUpdateSlice(
               s[4],
-              xla::Reshape(
-                  spans.SumWindows(sums),
-                  {dims.images, dims.output_height, dims.output_width, 1}),
+              xla::Reshape(sums, {dims.images, dims.output_height,
+                                  dims.output_width, 1}),
               {zero, zero, zero, d});
         });
-    OP_REQUIRES_OK(context, output.status());
-    context->SetOutput(0, xla::ConvertElementType(*output, type));
+    TF_RETURN_IF_ERROR(output.status());
+    context->SetOutput(0, *output);
+    return absl::OkStatus();
   }
 
- private:
   CorrelationCostAttributes attributes_;
 };
-REGISTER_XLA_OP(Name("TfExt>CorrelationCost"), CorrelationCostXlaOp);
+REGISTER_LOWERING(Name("TfExt>CorrelationCost"), CorrelationCostLowering);
 
-class CorrelationCostGradXlaOp : public XlaOpKernel {
- public:
-  explicit CorrelationCostGradXlaOp(OpKernelConstruction* context)
-      : XlaOpKernel(context),
-        argument_(type_string() == "TfExt>CorrelationCostAGrad"
-                      ? CorrelationArgument::kA
-                      : CorrelationArgument::kB) {
-    OP_REQUIRES_OK(context, attributes_.Read(type_string(), context));
+// Of both gradients.
+class CorrelationCostGradLowering : public Lowering {
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return attributes_.Read(context->op(), context);
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    const bool to_a = argument_ == CorrelationArgument::kA;
+  absl::Status Compile(LoweringContext* context) const override {
+    const bool to_a = context->op() == "TfExt>CorrelationCostAGrad";
     TensorShape gradients_shape, shape;
     CorrelationCostDims dims;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &gradients_shape));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &shape));
-    OP_REQUIRES_OK(context,
-                   attributes_.ReadImages(to_a ? "b" : "a", shape, &dims));
-    OP_REQUIRES_OK(context, attributes_.CheckGradients(gradients_shape, dims));
-    const xla::PrimitiveType type = context->input_xla_type(0);
+    TF_RETURN_IF_ERROR(context->InputShape(0, &gradients_shape));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &shape));
+    TF_RETURN_IF_ERROR(attributes_.ReadImages(to_a ? "b" : "a", shape, &dims));
+    TF_RETURN_IF_ERROR(attributes_.CheckGradients(gradients_shape, dims));
     XlaBuilder* builder = context->builder();
+    const xla::PrimitiveType computed = context->ComputeType(0);
     if (shape.num_elements() == 0) {
-      context->SetOutput(
-          0, xla::Broadcast(xla::Zero(builder, type), shape.dim_sizes()));
-      return;
+      context->SetOutput(0, xla::Zeros(builder, computed, shape.dim_sizes()));
+      return absl::OkStatus();
     }
-    const Spans spans(dims, type);
-    OP_REQUIRES_OK(context, spans.CheckSize(type_string()));
-    const auto wide = [&](int input) {
-      return xla::ConvertElementType(context->Input(input), spans.computed());
-    };
-    const XlaOp other = wide(1);
+    const Spans spans(dims, computed);
+    TF_RETURN_IF_ERROR(spans.CheckSize(context->op()));
+    const XlaOp other = context->ComputeInput(1);
     // Coefficients, the other image, inside a, inside b, sums.
     const auto sums = spans.Loop(
-        {spans.SpreadWindows(wide(0)),
+        {spans.SpreadWindows(context->ComputeInput(0)),
          to_a ? spans.OfB(other) : spans.OfA(other), spans.InsideA(builder),
          spans.InsideB(builder),
          to_a ? spans.ZerosOfA(builder) : spans.ZerosOfB(builder)},
-        [&](XlaOp d, absl::Span<const XlaOp> s) {
+        [&](XlaOp d, xla::State s) {
           const auto at = [&](XlaOp part) {
             return spans.At(part, d, dims.images, dims.channels);
           };
           const XlaOp terms = spans.Pairs(
-              xla::Mul(spans.Coefficients(s[0], d), to_a ? at(s[1]) : s[1]),
-              s[2], s[3], d);
-          return to_a ? xla::Add(s[4], terms)
-                      : spans.Replace(s[4], xla::Add(at(s[4]), terms), d);
+              spans.Coefficients(s[0], d) * (to_a ? at(s[1]) : s[1]), s[2],
+              s[3], d);
+          return to_a ? s[4] + terms : spans.Replace(s[4], at(s[4]) + terms, d);
         });
-    OP_REQUIRES_OK(context, sums.status());
+    TF_RETURN_IF_ERROR(sums.status());
     context->SetOutput(0, to_a ? spans.ImageOfA(*sums) : spans.ImageOfB(*sums));
+    return absl::OkStatus();
   }
 
- private:
-  const CorrelationArgument argument_;
   CorrelationCostAttributes attributes_;
 };
-REGISTER_XLA_OP(Name("TfExt>CorrelationCostAGrad"), CorrelationCostGradXlaOp);
-REGISTER_XLA_OP(Name("TfExt>CorrelationCostBGrad"), CorrelationCostGradXlaOp);
+REGISTER_LOWERING(Name("TfExt>CorrelationCostAGrad"),
+                  CorrelationCostGradLowering);
+REGISTER_LOWERING(Name("TfExt>CorrelationCostBGrad"),
+                  CorrelationCostGradLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

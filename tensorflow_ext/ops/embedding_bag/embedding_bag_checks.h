@@ -10,7 +10,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag.h"
@@ -23,8 +22,8 @@ constexpr char kTooManyBags[] = "split the bags";
 constexpr char kGradientsExpected[] = "rank 2, a row for each bag [B, E]";
 
 // Whether the attribute 'combiner' says so; the OpDef admits but two.
-inline absl::Status ReadCombiner(tensorflow::OpKernelConstruction* context,
-                                 bool* mean) {
+template <typename Context>
+absl::Status ReadCombiner(Context* context, bool* mean) {
   std::string combiner;
   const absl::Status status = context->GetAttr("combiner", &combiner);
   *mean = combiner == "mean";

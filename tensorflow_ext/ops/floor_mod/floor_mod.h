@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Floored division, remainder and quotient, for host and device; the results
-// are NumPy's mod and floor_divide:
+// Floored division, remainder and quotient, for host, device and XLA; the
+// results are NumPy's mod and floor_divide:
 // https://numpy.org/doc/stable/reference/generated/numpy.divmod.html
 
 #ifndef TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
 #define TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/elementary.h"
 
 namespace tensorflow_ext {
 
-// From the truncated remainder (that of x's sign) to the floored one, which
-// has y's sign, zero included.
+// Whether the floored quotient is one less than the truncated one, which leaves
+// a remainder of x's sign.
 template <typename C>
-TENSORFLOW_EXT_HOST_DEVICE C FlooredRemainder(C truncated, C y) {
-  if (truncated == C(0)) return std::copysign(C(0), y);
-  return (truncated < C(0)) != (y < C(0)) ? truncated + y : truncated;
+TENSORFLOW_EXT_HOST_DEVICE auto IsFlooredBelow(C truncated, C y) {
+  return (truncated != C(0)) & ((truncated < C(0)) != (y < C(0)));
 }
 
 // The quotient that the floored remainder belongs to: x = quotient * y + mod.
 // (x - mod) / y is a whole number but for its rounding, which this takes away.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y) {
-  if (y == C(0)) return x / y;
-  const C truncated = std::fmod(x, y);
-  C quotient = (x - truncated) / y;
-  if (truncated != C(0) && (truncated < C(0)) != (y < C(0))) quotient -= C(1);
-  const C whole = std::floor(quotient);
-  return quotient - whole > C(0.5) ? whole + C(1) : whole;
+  const C truncated = Remainder(x, y);
+  const C ratio = (x - truncated) / y;
+  const C quotient = Where(IsFlooredBelow(truncated, y), ratio - C(1), ratio);
+  const C whole = Floor(quotient);
+  const C rounded = Where(quotient - whole > C(0.5), whole + C(1), whole);
+  return Where(y == C(0), x / y, rounded);
 }
 
 struct FloorMod {
@@ -42,15 +41,18 @@ struct FloorMod {
 
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C y) const {
-    if constexpr (std::is_integral_v<C>) {
+    if constexpr (std::is_integral_v<typename RealOf<C>::type>) {
       // The divisors 0 and -1 would trap; every x is a multiple of -1.
-      const C divisor = (y == 0 || y == -1) ? C(1) : y;
+      const C divisor = Where((y == C(0)) | (y == C(-1)), C(1), y);
       const C truncated = x % divisor;
-      return truncated != 0 && (truncated < 0) != (divisor < 0)
-                 ? truncated + divisor
-                 : truncated;
+      return Where(IsFlooredBelow(truncated, divisor), truncated + divisor,
+                   truncated);
     } else {
-      return FlooredRemainder(std::fmod(x, y), y);
+      // Of y's sign, zero included.
+      const C truncated = Remainder(x, y);
+      const C floored =
+          Where(IsFlooredBelow(truncated, y), truncated + y, truncated);
+      return Where(truncated == C(0), CopySign(C(0), y), floored);
     }
   }
 };

@@ -60,7 +60,7 @@ TENSORFLOW_EXT_INLINE uint32_t RoundsDown(uint32_t remainder, uint32_t y) {
   return nonzero & differs;
 }
 
-// FlooredRemainder of floor_mod.h.
+// FloorMod of floor_mod.h.
 TENSORFLOW_EXT_INLINE float FlooredByBits(float remainder, float y) {
   constexpr uint32_t kSign = 0x80000000;
   const uint32_t bits = internal::BitCast<uint32_t>(remainder);

@@ -6,33 +6,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
-#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tensorflow_ext/kernels/pixels_xla.h"
-#include "tensorflow_ext/kernels/regions_xla.h"
-#include "tensorflow_ext/kernels/shape_xla.h"
 #include "tensorflow_ext/ops/roi_align/roi_align.h"
 #include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
 #include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
-#include "tensorflow_ext/registration.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
-#include "xla/hlo/builder/lib/comparators.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/lib/loops.h"
-#include "xla/hlo/builder/xla_builder.h"
+#include "tensorflow_ext/xla/images.h"
+#include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::OpKernelConstruction;
 using tensorflow::TensorShape;
-using tensorflow::XlaOpKernel;
-using tensorflow::XlaOpKernelContext;
-using xla::FullLike;
-using xla::ScalarLike;
-using xla::XlaBuilder;
+using xla::Select;
 using xla::XlaOp;
-using xla::ZerosLike;
 
 // BinSamples of roi_align.h for every region and bin along one side, and the
 // pixels that they touch: `touched` of them from `lowest` on. All are [R,
@@ -44,21 +29,19 @@ struct SideOfRegions {
                 int64_t pixels, const RoiAlignOptions& options)
       : pixels(pixels) {
     // MakeAlignedSide.
-    const XlaOp scale = ScalarLike(first, options.spatial_scale);
-    const XlaOp offset = ScalarLike(first, options.aligned ? 0.5 : 0.0);
-    XlaOp start = xla::Sub(xla::Mul(first, scale), offset);
-    XlaOp size = xla::Sub(xla::Sub(xla::Mul(last, scale), offset), start);
-    const XlaOp finite = xla::And(xla::IsFinite(start), xla::IsFinite(size));
-    start = xla::Select(finite, start, ZerosLike(start));
-    size = xla::Select(finite, size, ZerosLike(size));
-    if (!options.aligned) size = xla::Max(size, ScalarLike(size, 1));
-    XlaOp bin = xla::Div(size, Divisor(size, static_cast<double>(bins)));
-    XlaOp samples =
-        options.sampling_ratio > 0
-            ? Divisor(bin, static_cast<double>(options.sampling_ratio))
-            : xla::Ceil(bin);
-    const XlaOp any = xla::And(finite, xla::Gt(samples, ZerosLike(samples)));
-    samples = xla::Max(samples, ScalarLike(samples, 1));
+    const double offset = options.aligned ? 0.5 : 0.0;
+    XlaOp start = first * options.spatial_scale - offset;
+    XlaOp size = last * options.spatial_scale - offset - start;
+    const XlaOp finite = xla::IsFinite(start) & xla::IsFinite(size);
+    start = Select(finite, start, 0);
+    size = Select(finite, size, 0);
+    if (!options.aligned) size = xla::Max(size, 1);
+    XlaOp bin = size / Divisor(size, bins);
+    XlaOp samples = options.sampling_ratio > 0
+                        ? Divisor(bin, options.sampling_ratio)
+                        : xla::Ceil(bin);
+    const XlaOp any = finite & (samples > 0);
+    samples = xla::Max(samples, 1);
 
     const std::vector<int64_t> sizes = {num_rois, bins};
     const auto over_bins = [&](XlaOp region) {
@@ -67,35 +50,26 @@ struct SideOfRegions {
     bin = over_bins(bin);
     count = over_bins(samples);
     const XlaOp i = xla::ConvertElementType(
-        xla::Iota(first.builder(), xla::ShapeUtil::MakeShape(xla::S32, sizes),
-                  1),
-        first.builder()->GetShape(first)->element_type());
-    step = xla::Div(bin, count);
-    begin = xla::Add(over_bins(start), xla::Mul(i, bin));
-    begin = xla::Select(xla::Lt(step, ZerosLike(step)), xla::Add(begin, bin),
-                        begin);
+        xla::Iota(first.builder(), xla::S32, sizes, /*dimension=*/1),
+        xla::ElementType(first));
+    step = bin / count;
+    begin = over_bins(start) + i * bin;
+    begin = Select(step < 0, begin + bin, begin);
     step = xla::Abs(step);
 
-    const XlaOp from = Below(ScalarLike(begin, -1));
-    const XlaOp end = Below(ScalarLike(begin, static_cast<double>(pixels)));
+    const XlaOp from = Below(xla::FullLike(begin, -1));
+    const XlaOp end = Below(xla::FullLike(begin, pixels));
     const auto pixel_at = [&](XlaOp sample) {
-      return xla::ConvertElementType(
-          xla::Clamp(ScalarLike(begin, 0), At(sample),
-                     ScalarLike(begin, static_cast<double>(pixels - 1))),
-          xla::S32);
+      return xla::ConvertElementType(xla::Clamp(0, At(sample), pixels - 1),
+                                     xla::S32);
     };
     lowest = pixel_at(from);
-    XlaOp highest = pixel_at(xla::Sub(end, ScalarLike(end, 1)));
-    highest = xla::Min(xla::Add(highest, ScalarLike(highest, 1)),
-                       ScalarLike(highest, static_cast<int32_t>(pixels - 1)));
-    touched =
-        xla::Select(xla::And(over_bins(any), xla::Lt(from, end)),
-                    xla::Add(xla::Sub(highest, lowest), ScalarLike(highest, 1)),
-                    ZerosLike(highest));
+    const XlaOp highest = xla::Min(pixel_at(end - 1) + 1, pixels - 1);
+    touched = Select(over_bins(any) & (from < end), highest - lowest + 1, 0);
   }
 
   // To and from the state of a loop.
-  SideOfRegions(int64_t pixels, absl::Span<const XlaOp> s)
+  SideOfRegions(int64_t pixels, xla::State s)
       : pixels(pixels),
         begin(s[0]),
         step(s[1]),
@@ -108,39 +82,27 @@ struct SideOfRegions {
 
   // Pixel `k` of those touched, an int32 scalar, and its weight; 0 where there
   // are not as many.
-  XlaOp Pixel(XlaOp k) const {
-    return xla::Add(lowest, xla::Add(k, ZerosLike(lowest)));
-  }
+  XlaOp Pixel(XlaOp k) const { return lowest + k; }
   XlaOp Weight(XlaOp k) const {
     const XlaOp index = Pixel(k);
-    const XlaOp pixel = xla::ConvertElementType(
-        index, begin.builder()->GetShape(begin)->element_type());
-    const XlaOp one = ScalarLike(pixel, 1);
-    const XlaOp before = Below(xla::Sub(pixel, one)), here = Below(pixel),
-                after = Below(xla::Add(pixel, one));
+    const XlaOp pixel = xla::ConvertElementType(index, xla::ElementType(begin));
+    const XlaOp before = Below(pixel - 1), here = Below(pixel),
+                after = Below(pixel + 1);
     // The cells of the grid below and above the pixel: their samples' count and
     // mean distance from the cell's beginning.
     const auto cell = [&](XlaOp first, XlaOp last, XlaOp at, XlaOp* samples) {
-      *samples = xla::Max(xla::Sub(last, first), ZerosLike(first));
-      const XlaOp half = ScalarLike(step, 0.5);
-      const XlaOp mean =
-          xla::Add(xla::Sub(At(first), at),
-                   xla::Mul(xla::Mul(step, xla::Sub(*samples, one)), half));
-      return xla::Clamp(ScalarLike(mean, 0), mean, ScalarLike(mean, 1));
+      *samples = xla::Max(last - first, 0);
+      const XlaOp mean = (At(first) - at) + step * (*samples - 1) * 0.5;
+      return xla::Clamp(0, mean, 1);
     };
     XlaOp lower, upper;
-    XlaOp lower_mean = cell(before, here, xla::Sub(pixel, one), &lower);
+    XlaOp lower_mean = cell(before, here, pixel - 1, &lower);
     XlaOp upper_mean = cell(here, after, pixel, &upper);
     // Beyond the first and the last pixel all counts for them.
-    lower_mean = xla::Select(xla::Eq(index, ZerosLike(index)),
-                             FullLike(lower_mean, 1), lower_mean);
-    upper_mean = xla::Select(
-        xla::Eq(index, ScalarLike(index, static_cast<int32_t>(pixels - 1))),
-        ZerosLike(upper_mean), upper_mean);
-    const XlaOp sum = xla::Add(xla::Mul(lower, lower_mean),
-                               xla::Mul(upper, xla::Sub(one, upper_mean)));
-    return xla::Select(xla::Lt(xla::Sub(index, lowest), touched),
-                       xla::Div(sum, count), ZerosLike(sum));
+    lower_mean = Select(index == 0, 1, lower_mean);
+    upper_mean = Select(index == pixels - 1, 0, upper_mean);
+    const XlaOp sum = lower * lower_mean + upper * (1 - upper_mean);
+    return Select(index - lowest < touched, sum / count, 0);
   }
 
   int64_t pixels;
@@ -148,41 +110,29 @@ struct SideOfRegions {
   XlaOp lowest, touched;  // int32
 
  private:
-  XlaOp At(XlaOp index) const {
-    return xla::Add(begin,
-                    xla::Mul(xla::Add(index, ScalarLike(index, 0.5)), step));
-  }
+  XlaOp At(XlaOp index) const { return begin + (index + 0.5) * step; }
 
   // Hidden from XLA, which would multiply by the reciprocal of a constant. That
   // is rounded, and samples at the edge of an image would fall outside.
-  static XlaOp Divisor(XlaOp like, double value) {
-    return xla::OptimizationBarrier(FullLike(like, value));
+  static XlaOp Divisor(XlaOp like, int64_t value) {
+    return xla::OptimizationBarrier(xla::FullLike(like, value));
   }
 
   // BinSamples::Below: with the limit where that is the end of the pixels.
   XlaOp Below(XlaOp limit) const {
-    limit = xla::Add(limit, ZerosLike(begin));
-    const XlaOp one = ScalarLike(limit, 1), zero = ScalarLike(limit, 0);
-    const XlaOp closed =
-        xla::Eq(limit, ScalarLike(limit, static_cast<double>(pixels)));
+    const XlaOp closed = limit == pixels;
     const auto is_below = [&](XlaOp index) {
       const XlaOp at = At(index);
-      return xla::Or(xla::Lt(at, limit), xla::And(closed, xla::Eq(at, limit)));
+      return (at < limit) | (closed & (at == limit));
     };
-    const XlaOp quotient = xla::Floor(
-        xla::Add(xla::Mul(xla::Sub(limit, begin), xla::Div(one, step)),
-                 ScalarLike(limit, 0.5)));
+    const XlaOp quotient = xla::Floor((limit - begin) * (1 / step) + 0.5);
     const XlaOp below =
-        xla::Select(xla::Gt(quotient, zero),
-                    xla::Select(xla::Lt(quotient, count), quotient, count),
-                    ZerosLike(quotient));
-    const XlaOp less = xla::Sub(below, one);
-    const XlaOp more =
-        xla::Select(xla::Gt(step, zero), xla::Add(below, one), count);
-    const XlaOp too_many =
-        xla::And(xla::Gt(below, zero), xla::Not(is_below(less)));
-    const XlaOp too_few = xla::And(xla::Lt(below, count), is_below(below));
-    return xla::Select(too_many, less, xla::Select(too_few, more, below));
+        Select(quotient > 0, Select(quotient < count, quotient, count), 0);
+    const XlaOp less = below - 1;
+    const XlaOp more = Select(step > 0, below + 1, count);
+    const XlaOp too_many = (below > 0) & !is_below(less);
+    const XlaOp too_few = (below < count) & is_below(below);
+    return Select(too_many, less, Select(too_few, more, below));
   }
 };
 
@@ -193,65 +143,56 @@ struct SideOfRegions {
 template <typename Add>
 absl::StatusOr<XlaOp> SumOverPixels(const RegionDims& dims,
                                     const RoiAlignOptions& options, XlaOp rois,
-                                    xla::PrimitiveType computed, XlaOp operand,
-                                    XlaOp sums, Add&& add) {
-  XlaBuilder* builder = rois.builder();
+                                    XlaOp operand, XlaOp sums, Add&& add) {
   const auto side = [&](int64_t k, int64_t bins, int64_t pixels) {
-    return SideOfRegions(RoiColumn(rois, dims.rois, k, computed),
-                         RoiColumn(rois, dims.rois, k + 2, computed), dims.rois,
-                         bins, pixels, options);
+    return SideOfRegions(RoiColumn(rois, dims.rois, k),
+                         RoiColumn(rois, dims.rois, k + 2), dims.rois, bins,
+                         pixels, options);
   };
   const SideOfRegions y = side(2, dims.pooled_height, dims.height);
   const SideOfRegions x = side(1, dims.pooled_width, dims.width);
-  const auto most = [&](XlaOp touched) {
-    return xla::ReduceAll(touched, xla::Zero(builder, xla::S32),
-                          xla::CreateScalarMaxComputation(xla::S32, builder));
-  };
+  const XlaOp zero = xla::ConstantR0(rois.builder(), xla::S32, 0);
   // row, column, rows, columns, operand, sums, image, then both sides.
-  std::vector<XlaOp> state = {xla::Zero(builder, xla::S32),
-                              xla::Zero(builder, xla::S32),
-                              most(y.touched),
-                              most(x.touched),
+  std::vector<XlaOp> state = {zero,
+                              zero,
+                              xla::ReduceMaxAll(y.touched, 0),
+                              xla::ReduceMaxAll(x.touched, 0),
                               operand,
                               sums,
-                              RoiImages(rois, dims, computed)};
+                              RoiImages(rois, dims)};
   const size_t first = state.size();
   for (const SideOfRegions& each : {y, x}) {
     for (const XlaOp member : each.members()) state.push_back(member);
   }
-  const auto condition = [](absl::Span<const XlaOp> s, XlaBuilder*) {
-    return absl::StatusOr<XlaOp>(
-        xla::And(xla::Lt(s[0], s[2]), xla::Gt(s[3], ZerosLike(s[3]))));
+  const auto condition = [](xla::State s) {
+    return (s[0] < s[2]) & (s[3] > 0);
   };
-  const auto body = [&](absl::Span<const XlaOp> s, XlaBuilder*) {
+  const auto body = [&](xla::State s) {
     const SideOfRegions rows(dims.height, s.subspan(first));
     const SideOfRegions columns(dims.width,
                                 s.subspan(first + SideOfRegions::kMembers));
     const std::vector<int64_t> sizes = {dims.rois, dims.pooled_height,
                                         dims.pooled_width};
-    const auto over_bins = [&](XlaOp part, std::vector<int64_t> dimensions) {
+    const auto over_bins = [&](XlaOp part, xla::Sizes dimensions) {
       return xla::BroadcastInDim(part, sizes, dimensions);
     };
     const XlaOp image = over_bins(s[6], {0});
-    const XlaOp none = FullLike(image, static_cast<int32_t>(dims.images));
-    XlaOp weight = xla::Mul(over_bins(rows.Weight(s[0]), {0, 1}),
-                            over_bins(columns.Weight(s[1]), {0, 2}));
-    weight = xla::Select(xla::Lt(image, none), weight, ZerosLike(weight));
+    XlaOp weight = over_bins(rows.Weight(s[0]), {0, 1}) *
+                   over_bins(columns.Weight(s[1]), {0, 2});
+    weight = Select(image < dims.images, weight, 0);
     const XlaOp index =
-        PixelIndex(xla::Select(xla::Ne(weight, ZerosLike(weight)), image, none),
+        PixelIndex(Select(weight != 0, image, dims.images),
                    over_bins(rows.Pixel(s[0]), {0, 1}),
                    over_bins(columns.Pixel(s[1]), {0, 2}), sizes);
 
     std::vector<XlaOp> next(s.begin(), s.end());
-    const XlaOp one = ScalarLike(s[1], 1);
-    const XlaOp last = xla::Ge(xla::Add(s[1], one), s[3]);
-    next[0] = xla::Select(last, xla::Add(s[0], one), s[0]);
-    next[1] = xla::Select(last, ZerosLike(s[1]), xla::Add(s[1], one));
+    const XlaOp last = s[1] + 1 >= s[3];
+    next[0] = Select(last, s[0] + 1, s[0]);
+    next[1] = Select(last, 0, s[1] + 1);
     next[5] = add(s[4], s[5], index, weight);
-    return absl::StatusOr<std::vector<XlaOp>>(std::move(next));
+    return next;
   };
-  auto result =
-      xla::WhileLoopHelper(condition, body, state, "RoiAlign", builder);
+  const auto result = xla::WhileLoop("RoiAlign", condition, body, state);
   if (!result.ok()) return result.status();
   return (*result)[5];
 }
@@ -263,92 +204,79 @@ XlaOp OverChannels(XlaOp weight, const RegionDims& dims) {
       {0, 1, 2});
 }
 
-class RoiAlignXlaOp : public XlaOpKernel {
- public:
-  explicit RoiAlignXlaOp(OpKernelConstruction* context) : XlaOpKernel(context) {
-    OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
+class RoiAlignLowering : public Lowering {
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return attributes_.Read(context, context->op());
   }
 
-  void Compile(XlaOpKernelContext* context) override {
+  absl::Status Compile(LoweringContext* context) const override {
     TensorShape data, rois, pooled;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &data));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &rois));
+    TF_RETURN_IF_ERROR(context->InputShape(0, &data));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &rois));
     RegionDims dims{};
-    OP_REQUIRES_OK(context, ReadRoiAlignDims(type_string(), "data", data, rois,
-                                             attributes_, &dims, &pooled));
-    const xla::PrimitiveType type = context->input_xla_type(0);
-    const xla::PrimitiveType computed = ComputedType(type);
-    XlaOp sums = xla::Broadcast(xla::Zero(context->builder(), computed),
-                                pooled.dim_sizes());
+    TF_RETURN_IF_ERROR(ReadRoiAlignDims(context->op(), "data", data, rois,
+                                        attributes_, &dims, &pooled));
+    const xla::PrimitiveType computed = context->ComputeType(0);
+    absl::StatusOr<XlaOp> sums =
+        xla::Zeros(context->builder(), computed, pooled.dim_sizes());
     if (pooled.num_elements() != 0 && data.num_elements() != 0) {
-      const auto result = SumOverPixels(
-          dims, attributes_.options(), context->Input(1), computed,
-          context->Input(0), sums,
-          [&](XlaOp images, XlaOp sum, XlaOp index, XlaOp weight) {
-            const XlaOp pixels = xla::ConvertElementType(
-                GatherPixels(images, index, /*rank=*/4, dims.channels),
-                computed);
+      sums = SumOverPixels(
+          dims, attributes_.options(), context->Input(1), context->Input(0),
+          *sums, [&](XlaOp images, XlaOp sum, XlaOp index, XlaOp weight) {
+            const XlaOp pixels =
+                xla::ConvertElementType(xla::GatherNd(images, index), computed);
             // A pixel of weight 0 is not read.
             const XlaOp weights = OverChannels(weight, dims);
-            return xla::Add(
-                sum, xla::Select(xla::Ne(weights, ZerosLike(weights)),
-                                 xla::Mul(weights, pixels), ZerosLike(pixels)));
+            return sum + Select(weights != 0, weights * pixels, 0);
           });
-      OP_REQUIRES_OK(context, result.status());
-      sums = *result;
+      TF_RETURN_IF_ERROR(sums.status());
     }
-    context->SetOutput(0, xla::ConvertElementType(sums, type));
+    context->SetOutput(0, *sums);
+    return absl::OkStatus();
   }
 
- private:
   RoiAlignAttributes attributes_;
 };
-REGISTER_XLA_OP(Name("TfExt>RoiAlign"), RoiAlignXlaOp);
+REGISTER_LOWERING(Name("TfExt>RoiAlign"), RoiAlignLowering);
 
-class RoiAlignGradXlaOp : public XlaOpKernel {
- public:
-  explicit RoiAlignGradXlaOp(OpKernelConstruction* context)
-      : XlaOpKernel(context) {
-    OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
+class RoiAlignGradLowering : public Lowering {
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return attributes_.Read(context, context->op());
   }
 
-  void Compile(XlaOpKernelContext* context) override {
+  absl::Status Compile(LoweringContext* context) const override {
     TensorShape gradients, rois, data, pooled;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &gradients));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &rois));
-    OP_REQUIRES_OK(context, context->ConstantInputAsShape(2, &data));
+    TF_RETURN_IF_ERROR(context->InputShape(0, &gradients));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &rois));
+    TF_RETURN_IF_ERROR(context->ConstantInputAsShape(2, &data));
     RegionDims dims{};
-    OP_REQUIRES_OK(context,
-                   ReadRoiAlignDims(type_string(), "data_shape", data, rois,
-                                    attributes_, &dims, &pooled));
-    OP_REQUIRES_OK(context,
-                   CheckRoiAlignGradients(type_string(), gradients, pooled));
-    const xla::PrimitiveType type = context->input_xla_type(0);
-    const xla::PrimitiveType computed = ComputedType(type);
-    XlaOp sums = xla::Broadcast(xla::Zero(context->builder(), computed),
-                                data.dim_sizes());
+    TF_RETURN_IF_ERROR(ReadRoiAlignDims(context->op(), "data_shape", data, rois,
+                                        attributes_, &dims, &pooled));
+    TF_RETURN_IF_ERROR(
+        CheckRoiAlignGradients(context->op(), gradients, pooled));
+    const xla::PrimitiveType computed = context->ComputeType(0);
+    absl::StatusOr<XlaOp> sums =
+        xla::Zeros(context->builder(), computed, data.dim_sizes());
     if (pooled.num_elements() != 0 && data.num_elements() != 0) {
-      const auto result = SumOverPixels(
-          dims, attributes_.options(), context->Input(1), computed,
-          context->Input(0), sums,
-          [&](XlaOp upstream, XlaOp sum, XlaOp index, XlaOp weight) {
-            const XlaOp updates =
-                xla::Mul(OverChannels(weight, dims),
-                         xla::ConvertElementType(upstream, computed));
-            return AddPixels(sum, index, updates, /*rank=*/4, computed);
+      sums = SumOverPixels(
+          dims, attributes_.options(), context->Input(1), context->Input(0),
+          *sums, [&](XlaOp upstream, XlaOp sum, XlaOp index, XlaOp weight) {
+            return xla::ScatterAddNd(
+                sum, index,
+                OverChannels(weight, dims) *
+                    xla::ConvertElementType(upstream, computed));
           });
-      OP_REQUIRES_OK(context, result.status());
-      sums = *result;
+      TF_RETURN_IF_ERROR(sums.status());
     }
-    context->SetOutput(0, xla::ConvertElementType(sums, type));
+    context->SetOutput(0, *sums);
+    return absl::OkStatus();
   }
 
- private:
   RoiAlignAttributes attributes_;
 };
-REGISTER_XLA_OP(
+REGISTER_LOWERING(
     Name("TfExt>RoiAlignGrad").CompileTimeConstantInput("data_shape"),
-    RoiAlignGradXlaOp);
+    RoiAlignGradLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

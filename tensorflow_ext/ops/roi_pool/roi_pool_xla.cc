@@ -3,123 +3,88 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorflow/compiler/tf2xla/type_util.h"
-#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
-#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tensorflow_ext/kernels/pixels_xla.h"
 #include "tensorflow_ext/kernels/regions_attributes.h"
-#include "tensorflow_ext/kernels/regions_xla.h"
-#include "tensorflow_ext/kernels/shape_xla.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
-#include "tensorflow_ext/registration.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
-#include "xla/hlo/builder/lib/comparators.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/lib/loops.h"
-#include "xla/hlo/builder/xla_builder.h"
+#include "tensorflow_ext/xla/images.h"
+#include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::OpKernelConstruction;
 using tensorflow::TensorShape;
-using tensorflow::XlaOpKernel;
-using tensorflow::XlaOpKernelContext;
-using xla::FullLike;
-using xla::ScalarLike;
-using xla::XlaBuilder;
+using xla::Select;
 using xla::XlaOp;
-using xla::ZerosLike;
 
 // ----- RoiPool: bins as in roi_pool.h, then one pixel of every bin a step. ---
 
-class RoiPoolXlaOp : public XlaOpKernel {
- public:
-  explicit RoiPoolXlaOp(OpKernelConstruction* context) : XlaOpKernel(context) {
-    OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
+class RoiPoolLowering : public Lowering {
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return attributes_.Read(context, context->op());
   }
 
-  void Compile(XlaOpKernelContext* context) override {
+  absl::Status Compile(LoweringContext* context) const override {
     TensorShape data_shape, rois_shape, shape;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &data_shape));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &rois_shape));
+    TF_RETURN_IF_ERROR(context->InputShape(0, &data_shape));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &rois_shape));
     RoiPoolDims dims{};
     dims.pooled_height = attributes_.pooled_height;
     dims.pooled_width = attributes_.pooled_width;
-    OP_REQUIRES_OK(context,
-                   ReadImageDims(type_string(), "data", data_shape, &dims));
-    OP_REQUIRES_OK(context, ReadRoiDims(type_string(), rois_shape, &dims));
-    OP_REQUIRES_OK(context, PooledShape(dims, &shape));
+    TF_RETURN_IF_ERROR(ReadImageDims(context->op(), "data", data_shape, &dims));
+    TF_RETURN_IF_ERROR(ReadRoiDims(context->op(), rois_shape, &dims));
+    TF_RETURN_IF_ERROR(PooledShape(dims, &shape));
     const auto sizes = shape.dim_sizes();
-    const xla::PrimitiveType type = context->input_xla_type(0);
-    XlaBuilder* builder = context->builder();
+    const XlaOp no_maximum =
+        xla::Zeros(context->builder(), context->InputType(0), sizes);
+    const XlaOp no_position =
+        xla::Full(context->builder(), xla::S32, sizes, -1);
     if (dims.pooled_size() == 0 || dims.images * dims.image_size() == 0) {
-      context->SetOutput(0, xla::Broadcast(xla::Zero(builder, type), sizes));
-      context->SetOutput(
-          1, xla::Broadcast(xla::ConstantR0<int32_t>(builder, -1), sizes));
-      return;
+      context->SetOutput(0, no_maximum);
+      context->SetOutput(1, no_position);
+      return absl::OkStatus();
     }
 
     const XlaOp rois = context->Input(1);
-    const xla::PrimitiveType computed = ComputedType(type);
-    const Limits y =
-        BinLimits(rois, dims, 2, dims.pooled_height, dims.height, computed);
-    const Limits x =
-        BinLimits(rois, dims, 1, dims.pooled_width, dims.width, computed);
+    const Limits y = BinLimits(rois, dims, 2, dims.pooled_height, dims.height);
+    const Limits x = BinLimits(rois, dims, 1, dims.pooled_width, dims.width);
     // Every bin's limits, [R, PH, PW].
-    const auto over_bins = [&](XlaOp side, int64_t dimension) {
+    const auto over_bins = [&](XlaOp side, xla::Sizes dimensions) {
       return xla::BroadcastInDim(
-          side, {dims.rois, dims.pooled_height, dims.pooled_width},
-          {0, dimension});
+          side, {dims.rois, dims.pooled_height, dims.pooled_width}, dimensions);
     };
-    const XlaOp top = over_bins(y.begin, 1), left = over_bins(x.begin, 2);
-    const XlaOp image = xla::BroadcastInDim(
-        RoiImages(rois, dims, computed),
-        {dims.rois, dims.pooled_height, dims.pooled_width}, {0});
-    const XlaOp width = xla::Sub(over_bins(x.end, 2), left);
-    const XlaOp area = xla::Select(
-        xla::Lt(image, FullLike(image, dims.images)),
-        xla::Mul(xla::Sub(over_bins(y.end, 1), top), width), ZerosLike(width));
-    const XlaOp steps =
-        xla::ReduceAll(area, xla::Zero(builder, xla::S32),
-                       xla::CreateScalarMaxComputation(xla::S32, builder));
+    const XlaOp top = over_bins(y.begin, {0, 1});
+    const XlaOp left = over_bins(x.begin, {0, 2});
+    const XlaOp image = over_bins(RoiImages(rois, dims), {0});
+    const XlaOp height = over_bins(y.end, {0, 1}) - top;
+    const XlaOp width = over_bins(x.end, {0, 2}) - left;
+    const XlaOp area = Select(image < dims.images, height * width, 0);
+    const XlaOp steps = xla::ReduceMaxAll(area, 0);
 
     // step, steps, data, image, top, left, width, area, maximum, position.
     const std::vector<XlaOp> state = {
-        xla::Zero(builder, xla::S32),
+        xla::ConstantR0(context->builder(), xla::S32, 0),
         steps,
         context->Input(0),
         image,
         top,
         left,
-        xla::Max(width, FullLike(width, 1)),
+        xla::Max(width, 1),
         area,
-        xla::Broadcast(xla::Zero(builder, type), sizes),
-        xla::Broadcast(
-            xla::ConstantR0<int32_t>(builder, -1),
-            {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels})};
-    const auto result = xla::WhileLoopHelper(
-        [](absl::Span<const XlaOp> s, XlaBuilder*) {
-          return absl::StatusOr<XlaOp>(xla::Lt(s[0], s[1]));
-        },
-        [&](absl::Span<const XlaOp> s, XlaBuilder*) {
-          return absl::StatusOr<std::vector<XlaOp>>(Step(dims, computed, s));
-        },
-        state, "RoiPool", builder);
-    OP_REQUIRES_OK(context, result.status());
+        no_maximum,
+        no_position};
+    const auto result = xla::WhileLoop(
+        "RoiPool", [](xla::State s) { return s[0] < s[1]; },
+        [&](xla::State s) { return Step(dims, s); }, state);
+    TF_RETURN_IF_ERROR(result.status());
     const XlaOp position = (*result)[9];
-    const XlaOp channel = xla::Iota(
-        builder, xla::ShapeUtil::MakeShape(xla::S32, sizes), /*dim=*/3);
+    const XlaOp channel =
+        xla::Iota(context->builder(), xla::S32, sizes, /*dimension=*/3);
     context->SetOutput(0, (*result)[8]);
     context->SetOutput(
-        1, xla::Select(
-               xla::Lt(position, ZerosLike(position)), position,
-               xla::Add(xla::Mul(position, ScalarLike(position, dims.channels)),
-                        channel)));
+        1, Select(position < 0, position, position * dims.channels + channel));
+    return absl::OkStatus();
   }
 
- private:
   struct Limits {
     XlaOp begin, end;  // int32 [R, bins]
   };
@@ -127,68 +92,47 @@ class RoiPoolXlaOp : public XlaOpKernel {
   // RoiBin for every region and bin along a side, whose corners are the columns
   // `first` and `first` + 2 of rois.
   Limits BinLimits(XlaOp rois, const RoiPoolDims& dims, int64_t first,
-                   int64_t bins, int64_t pixels,
-                   xla::PrimitiveType type) const {
-    XlaBuilder* builder = rois.builder();
-    const XlaOp low = RoiColumn(rois, dims.rois, first, type);
-    const XlaOp high = RoiColumn(rois, dims.rois, first + 2, type);
-    const XlaOp begin = Corner(low), last = Corner(high);
-    const XlaOp length =
-        xla::Max(xla::Add(xla::Sub(last, begin), ScalarLike(begin, 1)),
-                 FullLike(begin, 1));
-    const std::vector<int64_t> sizes = {dims.rois, bins};
-    const XlaOp all_begin = xla::BroadcastInDim(begin, sizes, {0});
-    const XlaOp all_length = xla::BroadcastInDim(length, sizes, {0});
-    const XlaOp i = xla::Iota(
-        builder, xla::ShapeUtil::MakeShape(xla::S64, sizes), /*dim=*/1);
-    const XlaOp count = ScalarLike(i, bins);
-    const auto clip = [&](XlaOp limit) {
-      return xla::ConvertElementType(
-          xla::Clamp(ScalarLike(limit, 0), xla::Add(all_begin, limit),
-                     ScalarLike(limit, pixels)),
-          xla::S32);
+                   int64_t bins, int64_t pixels) const {
+    const XlaOp low = RoiColumn(rois, dims.rois, first);
+    const XlaOp high = RoiColumn(rois, dims.rois, first + 2);
+    const XlaOp begin = Corner(low);
+    const XlaOp length = xla::Max(Corner(high) - begin + 1, 1);
+    const auto over_bins = [&](XlaOp region) {
+      return xla::BroadcastInDim(region, {dims.rois, bins}, {0});
     };
-    const XlaOp from = xla::Div(xla::Mul(i, all_length), count);
-    const XlaOp to =
-        xla::Div(xla::Add(xla::Mul(xla::Add(i, ScalarLike(i, 1)), all_length),
-                          ScalarLike(i, bins - 1)),
-                 count);
+    const XlaOp all_begin = over_bins(begin), all_length = over_bins(length);
+    const XlaOp i = xla::Iota(rois.builder(), xla::S64, {dims.rois, bins},
+                              /*dimension=*/1);
+    const auto clip = [&](XlaOp limit) {
+      return xla::ConvertElementType(xla::Clamp(0, all_begin + limit, pixels),
+                                     xla::S32);
+    };
+    const XlaOp from = clip(i * all_length / bins);
+    const XlaOp to = clip(((i + 1) * all_length + (bins - 1)) / bins);
     // A NaN corner: the bins are empty.
-    const XlaOp valid = xla::BroadcastInDim(
-        xla::And(xla::Eq(low, low), xla::Eq(high, high)), sizes, {0});
-    const XlaOp clipped = clip(from);
-    return {clipped, xla::Select(valid, xla::Max(clip(to), clipped), clipped)};
+    const XlaOp valid = over_bins((low == low) & (high == high));
+    return {from, Select(valid, xla::Max(to, from), from)};
   }
 
   // RoiCorner, int64 [R]; 0 for NaN.
   XlaOp Corner(XlaOp corner) const {
-    const XlaOp rounded = xla::Round(
-        xla::Mul(corner, ScalarLike(corner, attributes_.spatial_scale)));
+    constexpr double kMost = static_cast<double>(kMaxRoiCorner);
     const XlaOp clamped = xla::Clamp(
-        ScalarLike(corner, -static_cast<double>(kMaxRoiCorner)), rounded,
-        ScalarLike(corner, static_cast<double>(kMaxRoiCorner)));
-    return xla::ConvertElementType(
-        xla::Select(xla::Eq(corner, corner), clamped, ZerosLike(clamped)),
-        xla::S64);
+        -kMost, xla::Round(corner * attributes_.spatial_scale), kMost);
+    return xla::ConvertElementType(Select(corner == corner, clamped, 0),
+                                   xla::S64);
   }
 
-  static std::vector<XlaOp> Step(const RoiPoolDims& dims,
-                                 xla::PrimitiveType computed,
-                                 absl::Span<const XlaOp> s) {
+  static std::vector<XlaOp> Step(const RoiPoolDims& dims, xla::State s) {
     const XlaOp step = s[0], data = s[2], image = s[3], top = s[4], left = s[5],
                 width = s[6], area = s[7], maximum = s[8], position = s[9];
-    const XlaOp inside = xla::Lt(step, area);
-    const XlaOp row =
-        xla::Add(top, xla::Div(xla::Add(step, ZerosLike(width)), width));
-    const XlaOp column =
-        xla::Add(left, xla::Rem(xla::Add(step, ZerosLike(width)), width));
-    // The pixel's channels in each bin, [R, PH, PW, C]. Gather keeps its
+    const XlaOp row = top + step / width;
+    const XlaOp column = left + step % width;
+    // The pixel's channels in each bin, [R, PH, PW, C]. GatherNd keeps its
     // indices inside by itself, for bins that are finished.
-    const XlaOp pixel = GatherPixels(
-        data,
-        PixelIndex(image, row, column,
-                   {dims.rois, dims.pooled_height, dims.pooled_width}),
-        /*rank=*/4, dims.channels);
+    const XlaOp pixel = xla::GatherNd(
+        data, PixelIndex(image, row, column,
+                         {dims.rois, dims.pooled_height, dims.pooled_width}));
     // ReplacesMaximum; -1 stands for no maximum yet.
     const auto over_channels = [&](XlaOp bins) {
       return xla::BroadcastInDim(
@@ -196,16 +140,15 @@ class RoiPoolXlaOp : public XlaOpKernel {
           {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels},
           {0, 1, 2});
     };
+    const xla::PrimitiveType computed =
+        xla::ComputeType(xla::ElementType(data));
     const XlaOp value = xla::ConvertElementType(pixel, computed);
     const XlaOp largest = xla::ConvertElementType(maximum, computed);
-    const XlaOp larger =
-        xla::And(xla::Not(xla::Le(value, largest)), xla::Eq(largest, largest));
+    const XlaOp larger = xla::Not(value <= largest) & (largest == largest);
     const XlaOp replaces =
-        xla::And(over_channels(inside),
-                 xla::Or(larger, xla::Lt(position, ZerosLike(position))));
-    const XlaOp here = over_channels(
-        xla::Add(xla::Mul(row, ScalarLike(row, dims.width)), column));
-    return {xla::Add(step, ScalarLike(step, 1)),
+        over_channels(step < area) & (larger | (position < 0));
+    const XlaOp here = over_channels(row * dims.width + column);
+    return {step + 1,
             s[1],
             data,
             image,
@@ -213,127 +156,94 @@ class RoiPoolXlaOp : public XlaOpKernel {
             left,
             width,
             area,
-            xla::Select(replaces, pixel, maximum),
-            xla::Select(replaces, here, position)};
+            Select(replaces, pixel, maximum),
+            Select(replaces, here, position)};
   }
 
   RegionAttributes attributes_;
 };
-REGISTER_XLA_OP(Name("TfExt>RoiPool"), RoiPoolXlaOp);
+REGISTER_LOWERING(Name("TfExt>RoiPool"), RoiPoolLowering);
 
 // ----- The gradients: a scatter-add and a gather over the same indices. -----
 
 // (image, element) of every entry of argmax, int32 [bins * C, 2], where an
 // entry that points at nothing has the image `images`.
-XlaOp PooledIndices(XlaOp rois, XlaOp argmax, const RoiPoolDims& dims,
-                    xla::PrimitiveType computed) {
-  XlaBuilder* builder = rois.builder();
+XlaOp PooledIndices(XlaOp rois, XlaOp argmax, const RoiPoolDims& dims) {
   const std::vector<int64_t> sizes = {dims.rois, dims.pooled_height,
                                       dims.pooled_width, dims.channels};
   const XlaOp channel =
-      xla::Iota(builder, xla::ShapeUtil::MakeShape(xla::S32, sizes), /*dim=*/3);
-  const XlaOp image =
-      xla::BroadcastInDim(RoiImages(rois, dims, computed), sizes, {0});
+      xla::Iota(rois.builder(), xla::S32, sizes, /*dimension=*/3);
+  const XlaOp image = xla::BroadcastInDim(RoiImages(rois, dims), sizes, {0});
   // IsElementOfChannel.
-  const XlaOp valid = xla::And(
-      xla::And(xla::Ge(argmax, ZerosLike(argmax)),
-               xla::Lt(argmax, ScalarLike(argmax, dims.image_size()))),
-      xla::Eq(xla::Rem(argmax, ScalarLike(argmax, dims.channels)), channel));
+  const XlaOp valid = (argmax >= 0) & (argmax < dims.image_size()) &
+                      (argmax % dims.channels == channel);
   const std::vector<int64_t> flat = {dims.pooled_size(), 1};
   return xla::ConcatInDim(
-      builder,
-      {xla::Reshape(xla::Select(valid, image, FullLike(image, dims.images)),
-                    flat),
+      {xla::Reshape(Select(valid, image, dims.images), flat),
        xla::Reshape(argmax, flat)},
       /*dimension=*/1);
 }
 
-class RoiPoolGradXlaOp : public XlaOpKernel {
- public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
+class RoiPoolGradLowering : public Lowering {
+  absl::Status Compile(LoweringContext* context) const override {
     TensorShape gradients, rois, argmax, shape;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &gradients));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &rois));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 2, &argmax));
-    OP_REQUIRES_OK(context, context->ConstantInputAsShape(3, &shape));
+    TF_RETURN_IF_ERROR(context->InputShape(0, &gradients));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &rois));
+    TF_RETURN_IF_ERROR(context->InputShape(2, &argmax));
+    TF_RETURN_IF_ERROR(context->ConstantInputAsShape(3, &shape));
     RoiPoolDims dims{};
-    OP_REQUIRES_OK(context,
-                   ReadImageDims(type_string(), "data_shape", shape, &dims));
-    OP_REQUIRES_OK(context, ReadRoiDims(type_string(), rois, &dims));
-    OP_REQUIRES_OK(context, ReadArgmaxDims(type_string(), argmax, &dims));
-    OP_REQUIRES_OK(context,
-                   CheckPooledGradients(type_string(), gradients, argmax));
-    const xla::PrimitiveType type = context->input_xla_type(0);
-    const xla::PrimitiveType computed = ComputedType(type);
-    XlaBuilder* builder = context->builder();
-    const XlaOp zeros = xla::Broadcast(xla::Zero(builder, computed),
-                                       {dims.images, dims.image_size()});
-    XlaOp sums = zeros;
+    TF_RETURN_IF_ERROR(
+        ReadImageDims(context->op(), "data_shape", shape, &dims));
+    TF_RETURN_IF_ERROR(ReadRoiDims(context->op(), rois, &dims));
+    TF_RETURN_IF_ERROR(ReadArgmaxDims(context->op(), argmax, &dims));
+    TF_RETURN_IF_ERROR(CheckPooledGradients(context->op(), gradients, argmax));
+    XlaOp sums = xla::Zeros(context->builder(), context->ComputeType(0),
+                            {dims.images, dims.image_size()});
     if (dims.pooled_size() != 0 && shape.num_elements() != 0) {
-      xla::ScatterDimensionNumbers numbers;
-      numbers.set_index_vector_dim(1);
-      for (int64_t d = 0; d < 2; ++d) {
-        numbers.add_inserted_window_dims(d);
-        numbers.add_scatter_dims_to_operand_dims(d);
-      }
-      // What points outside of `zeros` is left out, as XLA defines it.
-      sums = xla::Scatter(
-          zeros,
-          PooledIndices(context->Input(1), context->Input(2), dims, computed),
-          xla::ConvertElementType(
-              xla::Reshape(context->Input(0), {dims.pooled_size()}), computed),
-          xla::CreateScalarAddComputation(computed, builder), numbers);
+      sums = xla::ScatterAddNd(
+          sums, PooledIndices(context->Input(1), context->Input(2), dims),
+          xla::Reshape(context->ComputeInput(0), {dims.pooled_size()}));
     }
-    context->SetOutput(0, xla::Reshape(xla::ConvertElementType(sums, type),
-                                       shape.dim_sizes()));
+    context->SetOutput(0, xla::Reshape(sums, shape.dim_sizes()));
+    return absl::OkStatus();
   }
 };
-REGISTER_XLA_OP(
+REGISTER_LOWERING(
     Name("TfExt>RoiPoolGrad").CompileTimeConstantInput("data_shape"),
-    RoiPoolGradXlaOp);
+    RoiPoolGradLowering);
 
-class RoiPoolGradGradXlaOp : public XlaOpKernel {
- public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
+class RoiPoolGradGradLowering : public Lowering {
+  absl::Status Compile(LoweringContext* context) const override {
     TensorShape gradients, rois, argmax;
-    OP_REQUIRES_OK(context, XlaInputShape(context, 0, &gradients));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 1, &rois));
-    OP_REQUIRES_OK(context, XlaInputShape(context, 2, &argmax));
+    TF_RETURN_IF_ERROR(context->InputShape(0, &gradients));
+    TF_RETURN_IF_ERROR(context->InputShape(1, &rois));
+    TF_RETURN_IF_ERROR(context->InputShape(2, &argmax));
     RoiPoolDims dims{};
-    OP_REQUIRES_OK(context,
-                   ReadImageDims(type_string(), "gradients", gradients, &dims));
-    OP_REQUIRES_OK(context, ReadRoiDims(type_string(), rois, &dims));
-    OP_REQUIRES_OK(context, ReadArgmaxDims(type_string(), argmax, &dims));
-    const xla::PrimitiveType type = context->input_xla_type(0);
-    XlaOp gathered = xla::Broadcast(xla::Zero(context->builder(), type),
-                                    {dims.pooled_size()});
+    TF_RETURN_IF_ERROR(
+        ReadImageDims(context->op(), "gradients", gradients, &dims));
+    TF_RETURN_IF_ERROR(ReadRoiDims(context->op(), rois, &dims));
+    TF_RETURN_IF_ERROR(ReadArgmaxDims(context->op(), argmax, &dims));
+    XlaOp gathered = xla::Zeros(context->builder(), context->InputType(0),
+                                {dims.pooled_size()});
     if (dims.pooled_size() != 0 && dims.images * dims.image_size() != 0) {
-      const XlaOp indices = PooledIndices(context->Input(1), context->Input(2),
-                                          dims, ComputedType(type));
-      xla::GatherDimensionNumbers numbers;
-      numbers.set_index_vector_dim(1);
-      for (int64_t d = 0; d < 2; ++d) {
-        numbers.add_collapsed_slice_dims(d);
-        numbers.add_start_index_map(d);
-      }
-      const XlaOp image = xla::Reshape(xla::SliceInDim(indices, 0, 1, 1, 1),
-                                       {dims.pooled_size()});
-      // Gather clamps an index: what it finds for no image does not count.
-      gathered = xla::Select(
-          xla::Lt(image, FullLike(image, dims.images)),
-          xla::Gather(
+      const XlaOp indices =
+          PooledIndices(context->Input(1), context->Input(2), dims);
+      const XlaOp image =
+          xla::Reshape(xla::SliceInDim(indices, 0, 1, /*dimension=*/1),
+                       {dims.pooled_size()});
+      // GatherNd clamps an index: what it finds for no image does not count.
+      gathered = Select(
+          image < dims.images,
+          xla::GatherNd(
               xla::Reshape(context->Input(0), {dims.images, dims.image_size()}),
-              indices, numbers, {1, 1}),
+              indices),
           gathered);
     }
     context->SetOutput(0, xla::Reshape(gathered, argmax.dim_sizes()));
+    return absl::OkStatus();
   }
 };
-REGISTER_XLA_OP(Name("TfExt>RoiPoolGradGrad"), RoiPoolGradGradXlaOp);
+REGISTER_LOWERING(Name("TfExt>RoiPoolGradGrad"), RoiPoolGradGradLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

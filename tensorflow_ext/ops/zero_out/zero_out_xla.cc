@@ -2,46 +2,39 @@
 
 #include <vector>
 
-#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
-#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tensorflow_ext/registration.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/xla_builder.h"
-#include "xla/shape_util.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {
 namespace {
 
-class ZeroOutXlaOp : public tensorflow::XlaOpKernel {
- public:
-  using XlaOpKernel::XlaOpKernel;
+using xla::XlaOp;
 
-  void Compile(tensorflow::XlaOpKernelContext* context) override {
-    const xla::XlaOp input = context->Input(0);
-    const absl::StatusOr<xla::Shape> shape = context->InputXlaShape(0);
-    OP_REQUIRES_OK(context, shape.status());
-    const int64_t size = xla::ShapeUtil::ElementsIn(*shape);
-    context->SetOutput(0, size > 0 ? KeepFirst(input, *shape) : input);
-    if (num_outputs() == 2) {
-      const xla::Shape index =
-          xla::ShapeUtil::MakeShape(xla::S32, {size > 0 ? 1 : 0});
-      context->SetOutput(1, xla::Zeros(context->builder(), index));
+class ZeroOutLowering : public Lowering {
+  absl::Status Compile(LoweringContext* context) const override {
+    tensorflow::TensorShape shape;
+    TF_RETURN_IF_ERROR(context->InputShape(0, &shape));
+    const XlaOp input = context->Input(0);
+    const bool has_first = shape.num_elements() > 0;
+    context->SetOutput(0, has_first ? KeepFirst(input, shape.dims()) : input);
+    if (context->num_outputs() == 2) {
+      context->SetOutput(
+          1, xla::Zeros(context->builder(), xla::S32, {has_first ? 1 : 0}));
     }
+    return absl::OkStatus();
   }
 
- private:
-  static xla::XlaOp KeepFirst(xla::XlaOp input, const xla::Shape& shape) {
-    const int64_t rank = shape.dimensions().size();
+  static XlaOp KeepFirst(XlaOp input, int rank) {
     if (rank == 0) return input;
-    const std::vector<int64_t> origin(rank, 0), one(rank, 1);
-    const xla::XlaOp first = xla::Slice(input, origin, one, one);
-    const std::vector<xla::XlaOp> start(
-        rank, xla::ConstantR0<int32_t>(input.builder(), 0));
+    XlaOp first = input;
+    for (int d = 0; d < rank; ++d) first = xla::SliceInDim(first, 0, 1, d);
+    const std::vector<XlaOp> start(
+        rank, xla::ConstantR0(input.builder(), xla::S32, 0));
     return xla::DynamicUpdateSlice(xla::ZerosLike(input), first, start);
   }
 };
-REGISTER_XLA_OP(Name("TfExt>ZeroOut"), ZeroOutXlaOp);
-REGISTER_XLA_OP(Name("TfExt>ZeroOutWithIndex"), ZeroOutXlaOp);
+REGISTER_LOWERING(Name("TfExt>ZeroOut"), ZeroOutLowering);
+REGISTER_LOWERING(Name("TfExt>ZeroOutWithIndex"), ZeroOutLowering);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorflow_ext/ops/normalization/normalization.h"
+#include "tensorflow_ext/ops/normalization/normalization_shape.h"
+#include "tensorflow_ext/xla/lowering.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::TensorShape;
+using xla::XlaOp;
+
+// The arguments of an op as matrices [rows, size] in the compute type.
+class Rows {
+ public:
+  Rows(LoweringContext* context, const RowDims& dims)
+      : context_(context), dims_(dims) {}
+
+  // Input `i` of shape [..., size].
+  XlaOp Matrix(int i) const {
+    return xla::Reshape(context_->ComputeInput(i), {dims_.rows, dims_.size});
+  }
+  // Input `i` of shape [size], once for every row.
+  XlaOp EveryRow(int i) const {
+    return xla::BroadcastInDim(context_->ComputeInput(i),
+                               {dims_.rows, dims_.size}, {1});
+  }
+  // Input `i` of shape [...], once for every column.
+  XlaOp EveryColumn(int i) const {
+    return EveryColumn(xla::Reshape(context_->ComputeInput(i), {dims_.rows}));
+  }
+  // A vector [rows], once for every column.
+  XlaOp EveryColumn(XlaOp rows) const {
+    return xla::BroadcastInDim(rows, {dims_.rows, dims_.size}, {0});
+  }
+
+  // The mean of each row, [rows], and the sum of each column, [size].
+  XlaOp RowMean(XlaOp matrix) const {
+    return xla::ReduceSum(matrix, {1}) / dims_.divisor();
+  }
+  XlaOp ColumnSum(XlaOp matrix) const { return xla::ReduceSum(matrix, {0}); }
+
+  void SetOutput(int index, XlaOp value, const TensorShape& shape) const {
+    context_->SetOutput(index, xla::Reshape(value, shape.dim_sizes()));
+  }
+
+ private:
+  LoweringContext* const context_;
+  const RowDims dims_;
+};
+
+template <typename Norm>
+class NormalizationLowering final : public Lowering {
+  using Arguments = NormalizationArguments<Norm>;
+
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    absl::Status status = CheckStatisticsType(context, Norm::kName);
+    if (!status.ok()) return status;
+    return GetNonNegativeAttr(context, Norm::kName, "epsilon", &epsilon_);
+  }
+
+  absl::Status Compile(LoweringContext* context) const override {
+    std::vector<TensorShape> shapes;
+    RowDims dims;
+    TF_RETURN_IF_ERROR(context->InputShapes(&shapes));
+    TF_RETURN_IF_ERROR(
+        ReadNormalization<Norm>([&](int i) { return shapes[i]; }, &dims));
+    const Rows rows(context, dims);
+    const TensorShape& shape = shapes[Arguments::kX];
+    XlaOp centered = rows.Matrix(Arguments::kX);
+    if constexpr (Norm::kCentered) {
+      const XlaOp mean = rows.RowMean(centered);
+      centered = centered - rows.EveryColumn(mean);
+      rows.SetOutput(Arguments::kMean, mean, StatisticsShape(shape));
+    }
+    const XlaOp variance = rows.RowMean(centered * centered);
+    const XlaOp inverse = 1 / xla::Sqrt(variance + epsilon_);
+    XlaOp y =
+        centered * rows.EveryColumn(inverse) * rows.EveryRow(Arguments::kScale);
+    if constexpr (Norm::kCentered) y = y + rows.EveryRow(Arguments::kOffset);
+    rows.SetOutput(Arguments::kY, y, shape);
+    rows.SetOutput(Arguments::kInverse, inverse, StatisticsShape(shape));
+    return absl::OkStatus();
+  }
+
+  float epsilon_;
+};
+
+template <typename Norm>
+class NormalizationGradLowering final : public Lowering {
+  using Arguments = NormalizationGradArguments<Norm>;
+
+  absl::Status ReadAttributes(LoweringConstruction* context) override {
+    return CheckStatisticsType(context, Norm::kGradName);
+  }
+
+  absl::Status Compile(LoweringContext* context) const override {
+    std::vector<TensorShape> shapes;
+    RowDims dims;
+    TF_RETURN_IF_ERROR(context->InputShapes(&shapes));
+    TF_RETURN_IF_ERROR(
+        ReadNormalizationGrad<Norm>([&](int i) { return shapes[i]; }, &dims));
+    const Rows rows(context, dims);
+    const XlaOp gradients = rows.Matrix(Arguments::kGradients);
+    const XlaOp inverse = rows.EveryColumn(Arguments::kInverse);
+    XlaOp normal = rows.Matrix(Arguments::kX);
+    if constexpr (Norm::kCentered) {
+      normal = normal - rows.EveryColumn(Arguments::kMean);
+    }
+    normal = normal * inverse;
+    const XlaOp scaled = gradients * rows.EveryRow(Arguments::kScale);
+    XlaOp difference =
+        scaled - normal * rows.EveryColumn(rows.RowMean(scaled * normal));
+    if constexpr (Norm::kCentered) {
+      difference = difference - rows.EveryColumn(rows.RowMean(scaled));
+    }
+    const XlaOp through_inverse =
+        rows.EveryColumn(Arguments::kInverseGradients) * (inverse * inverse) *
+        (normal / dims.divisor());
+    XlaOp x_backprops = inverse * difference - through_inverse;
+    if constexpr (Norm::kCentered) {
+      x_backprops = x_backprops + rows.EveryColumn(Arguments::kMeanGradients) /
+                                      dims.divisor();
+      rows.SetOutput(2, rows.ColumnSum(gradients), shapes[Arguments::kScale]);
+    }
+    rows.SetOutput(0, x_backprops, shapes[Arguments::kX]);
+    rows.SetOutput(1, rows.ColumnSum(gradients * normal),
+                   shapes[Arguments::kScale]);
+    return absl::OkStatus();
+  }
+};
+
+REGISTER_LOWERING(Name("TfExt>LayerNorm"), NormalizationLowering<LayerNorm>);
+REGISTER_LOWERING(Name("TfExt>LayerNormGrad"),
+                  NormalizationGradLowering<LayerNorm>);
+REGISTER_LOWERING(Name("TfExt>RmsNorm"), NormalizationLowering<RmsNorm>);
+REGISTER_LOWERING(Name("TfExt>RmsNormGrad"),
+                  NormalizationGradLowering<RmsNorm>);
+
+}  // namespace
+}  // namespace tensorflow_ext

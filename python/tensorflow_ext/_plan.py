@@ -28,7 +28,7 @@ class Step:
     inputs: list[str | list[str]]
     outputs: list[str | list[str]]
     input_names: list[str]
-    # Attributes that do not follow from the inputs; all of them.
+    # The attributes that cannot be inferred from the inputs; all attributes.
     attrs: dict[str, Any]
     all_attrs: dict[str, Any]
     # Steps that have to run first.

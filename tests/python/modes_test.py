@@ -33,7 +33,7 @@ def _second(function: Function, inputs: list[tf.Tensor]) -> Gradients:
 
 
 def _assert_same(actual: Gradients, expected: Gradients) -> None:
-    """None and zeros are the same: a stock composition may give either."""
+    """None counts as zeros: stock ops may give either where the gradient is 0."""
     assert len(actual) == len(expected)
     for one, other in zip(actual, expected, strict=True):
         if one is None or other is None:
@@ -60,7 +60,7 @@ def test_eager_tape(op: Comparison) -> None:
 
 
 @every_op
-def test_second_gradient_is_the_same(op: Comparison) -> None:
+def test_gradient_taken_again_is_the_same(op: Comparison) -> None:
     first = _gradients(op.function, op.tensors())
     _assert_same(_gradients(op.function, op.tensors()), first)
 

@@ -82,7 +82,7 @@ def _stack(inputs: Sequence[np.ndarray], count: int) -> list[tf.Tensor]:
 
 @every_op
 def test_forward(op: Comparison) -> None:
-    if not op.name.startswith("roi_"):  # whose batch indices move out of range
+    if not op.name.startswith("roi_"):  # _stack would move a region to no image
         tolerance = 0 if op.vectorizes_exactly else 1e-12
         _check(op.function, _stack(op.inputs, 3), 3, tolerance)
 
@@ -115,7 +115,7 @@ def test_jacobian(op: Comparison) -> None:
 
 @every_op
 def test_jacobian_of_a_gradient(op: Comparison) -> None:
-    """Runs the converters of the gradients' own gradient ops."""
+    """Of the ops that differentiate gradients."""
     inputs = op.tensors()
     upstream = upstream_of(op.function(*inputs))
 
@@ -228,7 +228,7 @@ def test_roi_pool_of_more_images_than_a_half_counts() -> None:
 
 @pytest.mark.parametrize("batch", [-1.0, 2.0, 5.0, float("nan")])
 def test_roi_pool_of_no_image_stays_an_error(batch: float) -> None:
-    """It must not read another iteration's image."""
+    """An index that names no image must not name one of another iteration."""
     rois = np.zeros((3, 1, 5), np.float32)
     rois[1, 0, 0] = batch
     mapped = _vectorized(_roi_pool, [_images(3, 2, 5, 6, 4), tf.constant(rois)])
@@ -257,7 +257,7 @@ def test_normalization(shape: tuple[int, ...], dtype: tf.DType) -> None:
 @pytest.mark.parametrize("dtype", _ROUNDING, ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5)])
 def test_normalization_grad(shape: tuple[int, ...], dtype: tf.DType) -> None:
-    """The sums over rows have another order."""
+    """Not bit for bit: sums over rows are taken in another order."""
     gradients, x = (_tensor(3, *shape, dtype=dtype) for _ in range(2))
     scale = _tensor(3, shape[-1], dtype=dtype)
     computed = tf.float64 if dtype == tf.float64 else tf.float32

@@ -85,6 +85,9 @@ inline absl::Status CheckOutputShape(
   return BuildOutputShape(op, sizes, advice, &shape);
 }
 
+// For CheckRank and InferRank of rank 0.
+inline constexpr char kScalar[] = "a scalar, []";
+
 // In shape functions, where ranks and sizes may be unknown. On success *shape
 // is input `index` with the rank, or with what is known of both shapes.
 inline absl::Status InferRank(tensorflow::shape_inference::InferenceContext* c,

@@ -13,9 +13,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/broadcast.h"
 
 namespace tensorflow_ext {
+
+// For an error about both.
+inline std::string BothShapes(const tensorflow::TensorShape& x,
+                              const tensorflow::TensorShape& y) {
+  return absl::StrCat(x.DebugString(), " and 'y' ", y.DebugString());
+}
 
 // The shape that `x` and `y` broadcast to.
 inline absl::Status BroadcastShape(const std::string& op,
@@ -29,11 +36,9 @@ inline absl::Status BroadcastShape(const std::string& op,
     const int64_t x_size = in_x < 0 ? 1 : x.dim_size(in_x);
     const int64_t y_size = in_y < 0 ? 1 : y.dim_size(in_y);
     if (x_size != y_size && x_size != 1 && y_size != 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          op, ": argument 'x' has shape ", x.DebugString(), " and 'y' ",
-          y.DebugString(),
-          ", expected shapes that broadcast: aligned at the last dimension, "
-          "sizes are equal or one of them is 1"));
+      return ShapeError(op, "x", BothShapes(x, y),
+                        "shapes that broadcast: aligned at the last dimension, "
+                        "sizes are equal or one of them is 1");
     }
     sizes[d] = x_size == 1 ? y_size : x_size;
   }
@@ -45,20 +50,20 @@ inline absl::Status CheckGradientShape(
     const std::string& op, const tensorflow::TensorShape& gradients,
     const tensorflow::TensorShape& expected) {
   if (gradients == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      op, ": argument 'gradients' has shape ", gradients.DebugString(),
-      ", expected the shape that 'x' and 'y' broadcast to, ",
-      expected.DebugString()));
+  return ShapeError(op, "gradients", gradients,
+                    absl::StrCat("the shape that 'x' and 'y' broadcast to, ",
+                                 expected.DebugString()));
 }
 
 inline absl::Status TooManyDimensions(const std::string& op,
                                       const tensorflow::TensorShape& x,
                                       const tensorflow::TensorShape& y) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      op, ": argument 'x' has shape ", x.DebugString(), " and 'y' ",
-      y.DebugString(), ", expected at most ", kMaxBroadcastRank,
-      " dimensions after those that broadcast alike are joined; transpose "
-      "them next to each other, or broadcast one argument beforehand"));
+  return ShapeError(
+      op, "x", BothShapes(x, y),
+      absl::StrCat("at most ", kMaxBroadcastRank,
+                   " dimensions after those that broadcast alike are joined; "
+                   "transpose them next to each other, or broadcast one "
+                   "argument beforehand"));
 }
 
 }  // namespace tensorflow_ext

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 
@@ -140,7 +140,7 @@ class BlockSums {
   Vector sums_[kVectors] = {};
 };
 
-// Up to four pixels on their way to Sums.
+// Collects up to four pixels, which Sums then adds at once.
 template <typename Sums>
 class PixelSums {
  public:
@@ -148,7 +148,7 @@ class PixelSums {
   TENSORFLOW_EXT_INLINE explicit PixelSums(Channels... channels)
       : sums_(channels...) {}
 
-  // sums[c] += weight * pixel[c], in time.
+  // sums[c] += weight * pixel[c], now or with one of the next calls.
   TENSORFLOW_EXT_INLINE void Add(typename Sums::Pixel pixel,
                                  typename Sums::C weight) {
     pixels_[waiting_] = pixel;

@@ -33,6 +33,10 @@ struct RegionDims {
   }
 };
 
+// The pixels of a bin, for the cost of work on bins. How many they really are
+// depends on the regions: this is an estimate.
+constexpr int64_t kPixelsOfABin = 16;
+
 // What an element of pooled stands for: channel c of bin (i, j) of a region.
 struct PooledIndex {
   int64_t roi, i, j, c;

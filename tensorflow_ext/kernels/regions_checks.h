@@ -1,44 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments that the ops over regions share: shapes, for kernels
-// and XLA lowerings, and values, for the CPU. Errors are InvalidArgument naming
-// op, argument, value and what was expected. `op` is the op's name, `name` an
-// argument's; what reads a shape fills in its part of `dims`.
+// Checks that the ops over regions share: of attributes and shapes, alike in
+// shape functions, kernels and XLA lowerings, and of values, on the CPU. Errors
+// are InvalidArgument naming op, argument, value and what was expected. `op` is
+// the op's name; what reads a shape fills in its part of `dims`.
 
 #ifndef TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
 #define TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
-#include "tensorflow/core/framework/tensor_util.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/kernels/regions.h"
 
 namespace tensorflow_ext {
 
-// Images: [N, H, W, C].
-inline absl::Status ReadDataDims(const std::string& op, const char* name,
-                                 const tensorflow::TensorShape& shape,
-                                 RegionDims* dims) {
-  if (absl::Status status =
-          CheckRank(op, name, shape, 4, "rank 4, images [N, H, W, C]");
-      !status.ok()) {
+// The attributes that these ops have in common.
+struct RegionAttributes {
+  // Products of a number of bins and a number below 2^31 then fit 64 bits.
+  static constexpr int64_t kMaxBins = (int64_t{1} << 30) - 1;
+
+  int64_t pooled_height = 1;
+  int64_t pooled_width = 1;
+  float spatial_scale = 1;
+
+  // `Context` is an InferenceContext or an OpKernelConstruction, `op` the op's
+  // name.
+  template <typename Context>
+  absl::Status Read(Context* context, absl::string_view op) {
+    absl::Status status;
+    status.Update(ReadBins(context, op, "pooled_height", &pooled_height));
+    status.Update(ReadBins(context, op, "pooled_width", &pooled_width));
+    status.Update(context->GetAttr("spatial_scale", &spatial_scale));
+    if (status.ok() && !(std::isfinite(spatial_scale) && spatial_scale > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          op, ": attribute 'spatial_scale' is ", spatial_scale,
+          ", expected a finite number > 0, the pixels of data per unit of the "
+          "corners in rois"));
+    }
     return status;
   }
-  dims->images = shape.dim_size(0);
-  dims->height = shape.dim_size(1);
-  dims->width = shape.dim_size(2);
-  dims->channels = shape.dim_size(3);
-  return absl::OkStatus();
-}
+
+ private:
+  template <typename Context>
+  static absl::Status ReadBins(Context* context, absl::string_view op,
+                               const char* name, int64_t* bins) {
+    const absl::Status status = context->GetAttr(name, bins);
+    if (!status.ok() || (*bins >= 1 && *bins <= kMaxBins)) return status;
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": attribute '", name, "' is ", *bins,
+                     ", expected a number of bins from 1 to ", kMaxBins));
+  }
+};
 
 // rois: [R, 5].
 inline constexpr char kRoisExpected[] =
@@ -69,40 +92,11 @@ inline absl::Status InferRois(
   return absl::OkStatus();
 }
 
-// In the shape function of an op that gives images: *data is the value of input
-// `index`, a data_shape, with the channels that `gradients` has.
-inline absl::Status InferDataShape(
-    tensorflow::shape_inference::InferenceContext* c, int index,
-    tensorflow::shape_inference::ShapeHandle gradients,
-    tensorflow::shape_inference::ShapeHandle* data) {
-  tensorflow::shape_inference::DimensionHandle channels;
-  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(index, data));
-  TF_RETURN_IF_ERROR(c->WithRank(*data, 4, data));
-  TF_RETURN_IF_ERROR(
-      c->Merge(c->Dim(*data, 3), c->Dim(gradients, 3), &channels));
-  return c->ReplaceDim(*data, 3, channels, data);
-}
-
 // The shape of pooled; an error if it has too many elements.
 inline absl::Status PooledShape(const RegionDims& dims,
                                 tensorflow::TensorShape* shape) {
   return tensorflow::TensorShape::BuildTensorShape(
       {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels}, shape);
-}
-
-// data_shape: [4], in host memory on every device.
-inline absl::Status ReadDataShape(const std::string& op,
-                                  const tensorflow::Tensor& tensor,
-                                  tensorflow::TensorShape* shape) {
-  absl::Status status = absl::InvalidArgumentError("not a vector of 4");
-  if (tensor.dims() == 1 && tensor.NumElements() == 4) {
-    status = tensorflow::tensor::MakeShape(tensor, shape);
-  }
-  if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat(
-      op, ": argument 'data_shape' of shape ", tensor.shape().DebugString(),
-      " is [", tensor.SummarizeValue(8),
-      "], expected 4 sizes N, H, W, C >= 0 whose product is that of a tensor"));
 }
 
 // The image that each region names.

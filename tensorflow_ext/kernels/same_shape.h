@@ -14,6 +14,7 @@
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
 
 namespace tensorflow_ext {
 
@@ -27,9 +28,8 @@ inline absl::Status ShapesDiffer(const std::string& op,
     first = definition->input_arg(0).name();
     name = definition->input_arg(index).name();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(op, ": argument '", name, "' has shape ", shape,
-                   ", expected that of '", first, "', ", first_shape));
+  return ShapeError(op, name, shape,
+                    absl::StrCat("that of '", first, "', ", first_shape));
 }
 
 // For a kernel, whose argument `index` has the shape `shape` and argument 0 the

@@ -58,6 +58,10 @@ struct Baseline {
   }
 };
 
+// The bytes of one vector, which an instruction adds at once.
+template <typename Isa>
+constexpr int kVectorBytes = 16;
+
 #if defined(__x86_64__)
 
 struct Avx2 {
@@ -182,6 +186,11 @@ struct Avx512 {
     return _mm512_mask_blend_epi32(unordered, rounded, nan);
   }
 };
+
+template <>
+inline constexpr int kVectorBytes<Avx2> = 32;
+template <>
+inline constexpr int kVectorBytes<Avx512> = 64;
 
 // This machine's, found out once. TENSORFLOW_EXT_MAX_ISA=baseline or avx2 in
 // the environment chooses a lesser one, for tests.

@@ -42,6 +42,14 @@ inline void* Data(tensorflow::Tensor* tensor) {
   return const_cast<char*>(tensor->tensor_data().data());
 }
 
+// The value of a scalar of a floating-point type, in host memory; exact.
+inline double HostScalar(const tensorflow::Tensor& scalar) {
+  return DispatchFloating(NumericTypeOf(scalar.dtype()), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    return static_cast<double>(ToCompute(*static_cast<const T*>(Data(scalar))));
+  });
+}
+
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_KERNELS_TENSOR_TYPE_H_

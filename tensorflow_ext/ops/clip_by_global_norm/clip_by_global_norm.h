@@ -146,8 +146,8 @@ TENSORFLOW_EXT_HOST_DEVICE double ClipGradValue(double gradient, double value,
 // ----- Units of work -----
 
 // Tensors are cut into units of this many elements, at most; a unit is part of
-// one tensor. Each has its sums, which are added in order: so that the result
-// depends on no number of threads.
+// one tensor. Each has its sums, which are added in order, so that the result
+// does not depend on the number of threads.
 constexpr int64_t kUnitSize = 16384;
 
 TENSORFLOW_EXT_HOST_DEVICE int64_t UnitsOf(int64_t size) {

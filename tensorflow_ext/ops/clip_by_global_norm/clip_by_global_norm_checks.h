@@ -11,11 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
-#include "tensorflow_ext/kernels/host_scalar.h"
+#include "tensorflow_ext/kernels/tensor_type.h"
 
 namespace tensorflow_ext {
-
-constexpr char kScalar[] = "a scalar, []";
 
 // Element `index` of the list argument `name`, as errors name it.
 inline std::string ElementName(const char* name, int index) {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm.h"
 
 namespace tensorflow_ext {
 namespace {
 
-// Of the 16-bit types, how many elements are widened at a time.
+// How many elements of the 16-bit types are widened at a time.
 constexpr int64_t kBlock = 256;
 
 // For LaneSums.
@@ -50,8 +50,8 @@ struct Terms {
   }
 };
 
-// Of doubles, sums are chosen by comparisons, which the compiler takes apart in
-// vectors wider than those of AVX2.
+// For doubles, a comparison chooses the sum that a value adds to; in vectors
+// wider than those of AVX2 the compiler would split it element by element.
 template <typename T, typename Isa>
 struct SumIsa {
   using type = Isa;

@@ -50,7 +50,7 @@ cudaError_t ForGroups(const ClipTensors& tensors, Fn fn) {
   return cudaSuccess;
 }
 
-// A block a unit.
+// One block for each unit.
 unsigned int UnitBlocks(const TensorGroup& group) {
   return GridBlocks(group.units() * kBlockThreads);
 }
@@ -130,7 +130,7 @@ __device__ __forceinline__ void AddTerms(
   for (int k = 0; k < kNormSums<T, kProducts>; ++k) sums[k] += terms[k];
 }
 
-// sums[unit] of each unit, a block each.
+// sums[unit] of each unit, one block for each.
 template <typename T, bool kProducts>
 __global__ void __launch_bounds__(kBlockThreads)
     NormSumsKernel(const __grid_constant__ TensorGroup group, NormSums* sums) {
@@ -213,8 +213,9 @@ __device__ __forceinline__ T Scaled(T x, double scale) {
       static_cast<ComputeType<T>>(scale * static_cast<double>(ToCompute(x))));
 }
 
-// The outputs, a block a unit. An element is read by the thread that writes it,
-// so the output may be an input; then nothing is done where nothing changes.
+// The outputs, one block for each unit. An element is read by the thread that
+// writes it, so the output may be an input; nothing is then written if the
+// values stay as they are.
 template <typename T, bool kGradient>
 __global__ void __launch_bounds__(kBlockThreads)
     ClipOutputsKernel(const __grid_constant__ TensorGroup group,

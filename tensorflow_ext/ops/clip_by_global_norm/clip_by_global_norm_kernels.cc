@@ -4,26 +4,13 @@
 #include <vector>
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow_ext/kernels/parallel.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm_checks.h"
 #include "tensorflow_ext/registration.h"
 
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
-#endif
-
 namespace tensorflow_ext {
 namespace {
-
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
 
 // The arguments of both ops; the forward op has no gradients.
 struct Arguments {
@@ -50,10 +37,9 @@ absl::Status AllocateScratch(OpKernelContext* context, int64_t units,
   return absl::OkStatus();
 }
 
-class ClipOpBase : public OpKernel {
+class ClipOpBase : public TypedOp {
  public:
-  explicit ClipOpBase(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {}
+  using TypedOp::TypedOp;
 
  protected:
   // Reads `count` values from input `first` on, and clip_norm behind them.
@@ -67,8 +53,6 @@ class ClipOpBase : public OpKernel {
     return ReadClipNorm(type_string(), context->input(first + count),
                         &arguments->clip_norm);
   }
-
-  const NumericType type_;
 };
 
 // ----- On the CPU -----

@@ -14,11 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
 
 namespace tensorflow_ext {
 
-constexpr char kImagesExpected[] = "rank 4, images [N, H, W, C]";
 constexpr char kTooManyCosts[] = "lower max_displacement or raise stride_2";
 constexpr char kCostsExpected[] = "rank 4, [N, OH, OW, D * D]";
 
@@ -85,12 +85,8 @@ struct CorrelationCostAttributes {
   absl::Status ReadImages(const char* name,
                           const tensorflow::TensorShape& shape,
                           CorrelationCostDims* dims) const {
-    absl::Status status = CheckRank(op, name, shape, 4, kImagesExpected);
+    absl::Status status = ReadDataDims(op, name, shape, dims);
     if (!status.ok()) return status;
-    dims->images = shape.dim_size(0);
-    dims->height = shape.dim_size(1);
-    dims->width = shape.dim_size(2);
-    dims->channels = shape.dim_size(3);
     dims->displacements = displacements();
     dims->kernel_size = kernel_size;
     dims->max_displacement = max_displacement;

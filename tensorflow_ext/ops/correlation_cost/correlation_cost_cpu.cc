@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The loops of CorrelationCost; those of its gradients are in
+// correlation_cost_backprops_cpu.cc.
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/dot_products.h"
+#include "tensorflow_ext/kernels/dot_products_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"

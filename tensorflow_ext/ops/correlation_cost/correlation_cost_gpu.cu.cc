@@ -28,7 +28,7 @@ __device__ __forceinline__ IndexRange Shifted(int64_t pixels,
   return {-distance, pixels - distance};
 }
 
-// A group of threads for kDisplacements outputs of a pixel. Each thread takes
+// One group of threads for kDisplacements outputs of a pixel. Each thread takes
 // some packs of channels of all pixels in the window.
 template <typename T, int kPack, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads, kBlocks)
@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocks)
   }
 }
 
-// A thread a pack of channels of a pixel, which it sums over the pixels that
-// this one meets, in order.
+// One thread for each pack of channels of a pixel, which it sums over the
+// pixels that this pixel meets, in order.
 template <typename T, int kPack, CorrelationArgument kArgument>
 __global__ void __launch_bounds__(kBlockThreads, kBlocks)
     CorrelationCostGradKernel(CorrelationCostDims dims, ComputeType<T> scale,
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocks)
         const IndexRange columns =
             dims.Windows(kToA ? x : other_x, dims.output_width);
         if (columns.empty()) continue;
-        // From b to a leads the opposite displacement.
+        // The displacement from b to a is the opposite one.
         const int64_t forward = i * dims.displacements + j;
         const int64_t channel =
             kToA ? forward : dims.output_channels() - 1 - forward;
@@ -168,7 +168,7 @@ int LaunchCorrelationCost(NumericType type, const CorrelationCostDims& dims,
       constexpr int kPack = decltype(pack)::value;
       return WithLaneGroup(dims.channels / kPack, [&](auto lanes) -> int {
         constexpr int kLanes = decltype(lanes)::value;
-        // A few more than there are: the last of a row may be less than whole.
+        // At least as many as there are: the last one of a row may be partial.
         const int64_t items = size / dims.displacements *
                               (dims.displacements / kDisplacements + 1);
         CorrelationCostKernel<T, kPack, kLanes>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <string>
 #include <vector>
 
 #include "tensorflow/core/framework/function.h"
@@ -15,6 +16,7 @@ using tensorflow::FunctionDef;
 // The sum of gradients * CorrelationCost(a, b) is linear in each of the three.
 // Its derivatives are the three ops, and theirs are again among them.
 
+// The attributes of all three ops.
 std::vector<std::string> AttrDefs() {
   return {"T: {half, bfloat16, float, double}",
           "kernel_size: int",
@@ -24,6 +26,7 @@ std::vector<std::string> AttrDefs() {
           "pad: int"};
 }
 
+// A node of one of them, with the attributes of the op that is differentiated.
 FDH::Node Node(const std::string& op, const std::string& x,
                const std::string& y, const std::string& result) {
   return {{result},

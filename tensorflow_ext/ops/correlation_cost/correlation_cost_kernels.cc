@@ -4,33 +4,19 @@
 #include <cstring>
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow_ext/kernels/parallel.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost_checks.h"
 #include "tensorflow_ext/registration.h"
 
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
-#endif
-
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
-
 // ----- Checks and allocation, for both devices. -----
 
-class CorrelationCostOp : public OpKernel {
+class CorrelationCostOp : public TypedOp {
  public:
-  explicit CorrelationCostOp(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
+  explicit CorrelationCostOp(OpKernelConstruction* context) : TypedOp(context) {
     OP_REQUIRES_OK(context, attributes_.Read(type_string(), context));
   }
 
@@ -53,17 +39,14 @@ class CorrelationCostOp : public OpKernel {
   virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
                       const Tensor& a, const Tensor& b, Tensor* output) = 0;
 
-  const NumericType type_;
-
  private:
   CorrelationCostAttributes attributes_;
 };
 
-class CorrelationCostGradOp : public OpKernel {
+class CorrelationCostGradOp : public TypedOp {
  public:
   explicit CorrelationCostGradOp(OpKernelConstruction* context)
-      : OpKernel(context),
-        type_(NumericTypeOf(context->input_type(0))),
+      : TypedOp(context),
         argument_(type_string() == "TfExt>CorrelationCostAGrad"
                       ? CorrelationArgument::kA
                       : CorrelationArgument::kB) {
@@ -92,7 +75,6 @@ class CorrelationCostGradOp : public OpKernel {
                       const Tensor& gradients, const Tensor& other,
                       Tensor* backprops) = 0;
 
-  const NumericType type_;
   const CorrelationArgument argument_;
 
  private:

@@ -63,16 +63,20 @@ absl::Status GradShape(InferenceContext* c, const char* op, const char* name) {
   return absl::OkStatus();
 }
 
+// The attributes of all three ops.
+#define CORRELATION_COST_ATTRS()             \
+  Attr("T: {half, bfloat16, float, double}") \
+      .Attr("kernel_size: int >= 1")         \
+      .Attr("max_displacement: int >= 0")    \
+      .Attr("stride_1: int >= 1")            \
+      .Attr("stride_2: int >= 1")            \
+      .Attr("pad: int >= 0")
+
 REGISTER_OP("TfExt>CorrelationCost")
     .Input("a: T")
     .Input("b: T")
     .Output("costs: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("kernel_size: int >= 1")
-    .Attr("max_displacement: int >= 0")
-    .Attr("stride_1: int >= 1")
-    .Attr("stride_2: int >= 1")
-    .Attr("pad: int >= 0")
+    .CORRELATION_COST_ATTRS()
     .SetShapeFn(CorrelationCostShape)
     .Doc(R"doc(
 Correlation of the surroundings of each pixel of one image with those of the
@@ -115,12 +119,7 @@ REGISTER_OP("TfExt>CorrelationCostAGrad")
     .Input("gradients: T")
     .Input("b: T")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("kernel_size: int >= 1")
-    .Attr("max_displacement: int >= 0")
-    .Attr("stride_1: int >= 1")
-    .Attr("stride_2: int >= 1")
-    .Attr("pad: int >= 0")
+    .CORRELATION_COST_ATTRS()
     .SetShapeFn([](InferenceContext* c) {
       return GradShape(c, "TfExt>CorrelationCostAGrad", "b");
     })
@@ -147,12 +146,7 @@ REGISTER_OP("TfExt>CorrelationCostBGrad")
     .Input("gradients: T")
     .Input("a: T")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("kernel_size: int >= 1")
-    .Attr("max_displacement: int >= 0")
-    .Attr("stride_1: int >= 1")
-    .Attr("stride_2: int >= 1")
-    .Attr("pad: int >= 0")
+    .CORRELATION_COST_ATTRS()
     .SetShapeFn([](InferenceContext* c) {
       return GradShape(c, "TfExt>CorrelationCostBGrad", "a");
     })
@@ -174,6 +168,8 @@ stride_1: As in CorrelationCost.
 stride_2: As in CorrelationCost.
 pad: As in CorrelationCost.
 )doc");
+
+#undef CORRELATION_COST_ATTRS
 
 }  // namespace
 }  // namespace tensorflow_ext

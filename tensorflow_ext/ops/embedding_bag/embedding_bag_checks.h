@@ -21,7 +21,7 @@ constexpr char kParamsExpected[] = "rank 2, a table of rows [V, E]";
 constexpr char kTooManyBags[] = "split the bags";
 constexpr char kGradientsExpected[] = "rank 2, a row for each bag [B, E]";
 
-// Whether the attribute 'combiner' says so; the OpDef admits but two.
+// Whether the attribute 'combiner' is 'mean', and not 'sum'.
 template <typename Context>
 absl::Status ReadCombiner(Context* context, bool* mean) {
   std::string combiner;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/dot_products.h"
+#include "tensorflow_ext/kernels/dot_products_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag.h"

@@ -11,7 +11,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// A thread a pack of a bag's sum: neighbours read neighbouring packs of a row.
+// One thread for each pack of a bag's sum: neighbours read neighbouring packs
+// of a row.
 template <typename T, typename Index, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     EmbeddingBagKernel(EmbeddingBagDims dims, const Index* indices,
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A group of threads a position.
+// One group of threads for each position.
 template <typename T, typename Index, int kPack, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads)
     EmbeddingBagWeightsGradKernel(EmbeddingBagDims dims, const T* gradients,
@@ -83,7 +84,7 @@ __device__ __forceinline__ ComputeType<T> Term(const EmbeddingBagDims& dims,
          ToCompute(gradients[bag * dims.width + column]);
 }
 
-// A thread an element of a position's gradient.
+// One thread for each element of a position's gradient.
 template <typename T, typename Index>
 __global__ void __launch_bounds__(kBlockThreads)
     EmbeddingBagScatterKernel(EmbeddingBagDims dims, const T* gradients,
@@ -101,8 +102,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A block `rows` rows of params: it looks through all indices for them, and
-// each of its threads adds to its own columns, in the order of the positions.
+// One block for `rows` rows of params: it looks through all indices for them,
+// and each of its threads adds to its own columns, in the order of the
+// positions.
 template <typename T, typename Index>
 __global__ void __launch_bounds__(kBlockThreads)
     EmbeddingBagOrderedKernel(EmbeddingBagDims dims, int64_t rows,

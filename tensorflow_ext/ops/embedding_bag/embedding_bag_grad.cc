@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/registration.h"
 
@@ -9,6 +13,17 @@ namespace {
 using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
+using NodeAttrs = std::vector<std::pair<std::string, FDH::AttrValueWrapper>>;
+
+// The attributes of all three ops, and their values in a node of one of them.
+std::vector<std::string> AttrDefs() {
+  return {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
+          "combiner: string"};
+}
+
+NodeAttrs Attrs() {
+  return {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}};
+}
 
 // The sum of gradients * EmbeddingBag(indices, params, weights) is linear in
 // each of gradients, params and weights. Its derivatives are the three ops, and
@@ -22,17 +37,14 @@ absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dindices: Tindices", "dparams: T", "dweights: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
-       "combiner: string"},
+      AttrDefs(),
       // Nodes
       {
         {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
         {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
-         {"dy", "indices", "params", "weights"},
-         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+         {"dy", "indices", "params", "weights"}, Attrs()},
         {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
-         {"dy", "indices", "params"},
-         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+         {"dy", "indices", "params"}, Attrs()},
       });
   // clang-format on
   return absl::OkStatus();
@@ -48,17 +60,15 @@ absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "dindices: Tindices", "dparams: T", "dweights: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
-       "combiner: string"},
+      AttrDefs(),
       // Nodes
       {
         {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "dy", "weights"},
-         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+         Attrs()},
         {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
         {{"dparams"}, "TfExt>NoGradient", {"params"}, {{"T", "$T"}}},
         {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
-         {"gradients", "indices", "dy"},
-         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+         {"gradients", "indices", "dy"}, Attrs()},
       });
   // clang-format on
   return absl::OkStatus();
@@ -75,16 +85,14 @@ absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "dindices: Tindices", "dparams: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
-       "combiner: string"},
+      AttrDefs(),
       // Nodes
       {
         {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "params", "dy"},
-         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+         Attrs()},
         {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
         {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
-         {"gradients", "indices", "params", "dy"},
-         {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}}},
+         {"gradients", "indices", "params", "dy"}, Attrs()},
       });
   // clang-format on
   return absl::OkStatus();

@@ -3,35 +3,21 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/util/determinism.h"
-#include "tensorflow_ext/kernels/parallel.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag_checks.h"
 #include "tensorflow_ext/registration.h"
 
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
-#endif
-
 namespace tensorflow_ext {
 namespace {
-
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
 
 // ----- Checks and allocation, for both devices. -----
 
 // The types and the combiner.
-class BagOp : public OpKernel {
+class BagOp : public TypedOp {
  public:
   BagOp(OpKernelConstruction* context, int values, int indices)
-      : OpKernel(context),
-        type_(NumericTypeOf(context->input_type(values))),
+      : TypedOp(context, values),
         index_type_(NumericTypeOf(context->input_type(indices))) {
     OP_REQUIRES_OK(context, ReadCombiner(context, &mean_));
   }
@@ -43,7 +29,7 @@ class BagOp : public OpKernel {
     return ReadTable(type_string(), indices.shape(), params.shape(), dims);
   }
 
-  const NumericType type_, index_type_;
+  const NumericType index_type_;
 
  private:
   bool mean_ = false;
@@ -277,11 +263,7 @@ class EmbeddingBagParamsGradGpuOp final : public EmbeddingBagParamsGradOp {
               void* backprops) override {
     Tensor sums;
     OP_REQUIRES_OK(context,
-                   context->allocate_temp(
-                       tensorflow::DT_FLOAT,
-                       IsHalfType(type_) ? TensorShape({dims.rows, dims.width})
-                                         : TensorShape({0}),
-                       &sums));
+                   AllocateSums(context, type_, dims.rows * dims.width, &sums));
     const int error = LaunchEmbeddingBagParamsGrad(
         type_, index_type_, dims, tensorflow::OpDeterminismRequired(),
         gradients, indices, weights, static_cast<float*>(Data(&sums)),

@@ -59,14 +59,18 @@ absl::Status WeightsGradShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
+// The attributes of all three ops.
+#define EMBEDDING_BAG_ATTRS()                \
+  Attr("T: {half, bfloat16, float, double}") \
+      .Attr("Tindices: {int32, int64}")      \
+      .Attr("combiner: {'sum', 'mean'} = 'sum'")
+
 REGISTER_OP("TfExt>EmbeddingBag")
     .Input("indices: Tindices")
     .Input("params: T")
     .Input("weights: T")
     .Output("output: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("Tindices: {int32, int64}")
-    .Attr("combiner: {'sum', 'mean'} = 'sum'")
+    .EMBEDDING_BAG_ATTRS()
     .SetShapeFn(EmbeddingBagShape)
     .Doc(R"doc(
 Weighted sum of the rows of a table that each bag of indices names:
@@ -98,9 +102,7 @@ REGISTER_OP("TfExt>EmbeddingBagParamsGrad")
     .Input("params: T")
     .Input("weights: T")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("Tindices: {int32, int64}")
-    .Attr("combiner: {'sum', 'mean'} = 'sum'")
+    .EMBEDDING_BAG_ATTRS()
     .SetShapeFn(ParamsGradShape)
     .Doc(R"doc(
 Gradient of EmbeddingBag with respect to params: to each row is added
@@ -134,9 +136,7 @@ REGISTER_OP("TfExt>EmbeddingBagWeightsGrad")
     .Input("indices: Tindices")
     .Input("params: T")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("Tindices: {int32, int64}")
-    .Attr("combiner: {'sum', 'mean'} = 'sum'")
+    .EMBEDDING_BAG_ATTRS()
     .SetShapeFn(WeightsGradShape)
     .Doc(R"doc(
 Gradient of EmbeddingBag with respect to weights: the dot product of each bag's
@@ -158,6 +158,8 @@ params: Table, [V, E].
 backprops: Gradient of weights, [B, L].
 combiner: As in EmbeddingBag.
 )doc");
+
+#undef EMBEDDING_BAG_ATTRS
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 

@@ -4,34 +4,20 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
-#include "tensorflow_ext/kernels/host_scalar.h"
-#include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/same_shape.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/prune_by_magnitude/prune_by_magnitude.h"
 #include "tensorflow_ext/registration.h"
-
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
-#endif
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-
 // Of PruneByMagnitude and PruneByMagnitudeGrad: elementwise in all inputs but
 // the last, the threshold, which lies in host memory on every device.
 template <typename Functor>
-class PruneOp : public OpKernel {
+class PruneOp : public TypedOp {
  public:
-  explicit PruneOp(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {}
+  using TypedOp::TypedOp;
 
   void Compute(OpKernelContext* context) override {
     constexpr int kArity = Functor::kArity;
@@ -49,18 +35,17 @@ class PruneOp : public OpKernel {
                                 absl::MakeConstSpan(kCandidates, kArity), 0,
                                 first.shape(), &output));
     if (output->NumElements() == 0) return;
-    Launch(context, functor, type_, inputs, output);
+    Launch(context, functor, inputs, output);
   }
 
  protected:
   virtual void Launch(OpKernelContext* context, const Functor& functor,
-                      NumericType type, const void* const* inputs,
-                      Tensor* output) = 0;
+                      const void* const* inputs, Tensor* output) = 0;
 
  private:
   absl::Status ReadThreshold(const Tensor& tensor, double* threshold) const {
-    if (absl::Status s = CheckRank(type_string(), "threshold", tensor.shape(),
-                                   0, "a scalar, []");
+    if (absl::Status s =
+            CheckRank(type_string(), "threshold", tensor.shape(), 0, kScalar);
         !s.ok()) {
       return s;
     }
@@ -69,8 +54,6 @@ class PruneOp : public OpKernel {
     return absl::InvalidArgumentError(absl::StrCat(
         type_string(), ": argument 'threshold' is nan, expected a magnitude"));
   }
-
-  const NumericType type_;
 };
 
 template <typename Functor>
@@ -78,13 +61,12 @@ class PruneCpuOp final : public PruneOp<Functor> {
   using PruneOp<Functor>::PruneOp;
 
   void Launch(OpKernelContext* context, const Functor& functor,
-              NumericType type, const void* const* inputs,
-              Tensor* output) override {
+              const void* const* inputs, Tensor* output) override {
     // In cycles an element: that of the bytes that it waits for.
     Parallel(context, output->NumElements(), Functor::kArity + 1,
              [&](int64_t begin, int64_t end) {
-               CpuElementwise<Functor>::Run(functor, type, inputs, Data(output),
-                                            begin, end);
+               CpuElementwise<Functor>::Run(functor, this->type_, inputs,
+                                            Data(output), begin, end);
              });
   }
 };
@@ -100,10 +82,9 @@ class PruneGpuOp final : public PruneOp<Functor> {
   using PruneOp<Functor>::PruneOp;
 
   void Launch(OpKernelContext* context, const Functor& functor,
-              NumericType type, const void* const* inputs,
-              Tensor* output) override {
+              const void* const* inputs, Tensor* output) override {
     const int error = GpuElementwise<Functor>::Launch(
-        functor, type, inputs, Data(output), output->NumElements(),
+        functor, this->type_, inputs, Data(output), output->NumElements(),
         GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }

@@ -19,8 +19,8 @@ REGISTER_OP("TfExt>PruneByMagnitude")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle scalar;
       c->set_output(0, c->input(0));
-      return InferRank(c, "TfExt>PruneByMagnitude", "threshold", 1, 0,
-                       "a scalar, []", &scalar);
+      return InferRank(c, "TfExt>PruneByMagnitude", "threshold", 1, 0, kScalar,
+                       &scalar);
     })
     .Doc(R"doc(
 Sets weights of small magnitude to zero: a weight stays where
@@ -53,7 +53,7 @@ REGISTER_OP("TfExt>PruneByMagnitudeGrad")
       constexpr char kOp[] = "TfExt>PruneByMagnitudeGrad";
       ShapeHandle scalar;
       if (absl::Status s =
-              InferRank(c, kOp, "threshold", 2, 0, "a scalar, []", &scalar);
+              InferRank(c, kOp, "threshold", 2, 0, kScalar, &scalar);
           !s.ok()) {
         return s;
       }

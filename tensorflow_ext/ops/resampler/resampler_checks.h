@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/ops/resampler/resampler.h"
 
 namespace tensorflow_ext {
@@ -48,17 +49,8 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
                                       const tensorflow::TensorShape& warp,
                                       ResamplerDims* dims,
                                       tensorflow::TensorShape* output) {
-  if (absl::Status s =
-          CheckRank(op, name, data, 4, "rank 4, images [N, H, W, C]");
-      !s.ok()) {
+  if (absl::Status s = ReadInt32DataDims(op, name, data, dims); !s.ok()) {
     return s;
-  }
-  dims->images = data.dim_size(0);
-  dims->height = data.dim_size(1);
-  dims->width = data.dim_size(2);
-  dims->channels = data.dim_size(3);
-  if (dims->height > INT32_MAX || dims->width > INT32_MAX) {
-    return ShapeError(op, name, data, "H and W below 2^31");
   }
   const int rank = warp.dims();
   if (rank < 2 || warp.dim_size(rank - 1) != 2 ||

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/pixels_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
@@ -13,7 +13,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// A corner that counts: its first channel and its weight.
+// A pixel that a point reads: its first channel and its weight.
 template <typename T>
 struct Tap {
   const T* pixel;
@@ -46,7 +46,7 @@ struct Points {
   const int64_t end_;
 };
 
-// The corners of a point that are pixels of `image` and have a weight.
+// The corners of a point that are pixels of `image` and whose weight is not 0.
 template <typename T>
 TENSORFLOW_EXT_INLINE int FindTaps(const ResamplerDims& dims,
                                    ResamplerOrder order, const T* image,
@@ -75,7 +75,7 @@ TENSORFLOW_EXT_INLINE void SampleBlock(const Tap<T>* taps, int count,
   sums->Finish(output + first);
 }
 
-// The weighted sum of four pixels, straight to where it belongs.
+// Writes the weighted sum of four pixels straight to the output.
 template <typename C>
 TENSORFLOW_EXT_INLINE void Blend(const Tap<C>* taps, int64_t channels,
                                  C* __restrict output) {

@@ -12,8 +12,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// A thread a pack of neighbouring channels of a point: a warp reads and writes
-// whole lines. In `dims`, a channel is a pack.
+// One thread for each pack of neighbouring channels of a point: a warp reads
+// and writes whole lines. In `dims`, a channel is a pack.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleKernel(ResamplerDims dims, ResamplerOrder order,
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A block a row of an image, a thread a channel of it: what it adds to belongs
-// to it, and it adds in the order of the points.
+// One block for each row of an image, one thread for each channel of the row:
+// no other thread adds to it, and this one adds in the order of the points.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleRowsKernel(ResamplerDims dims, ResamplerOrder order,
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A warp a point. The order of the sums over the channels is fixed.
+// One warp for each point. The order of the sums over the channels is fixed.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleWarpKernel(ResamplerDims dims, const T* gradients, const T* data,

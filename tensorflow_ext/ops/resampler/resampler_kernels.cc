@@ -2,86 +2,122 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/util/determinism.h"
-#include "tensorflow_ext/kernels/parallel.h"
-#include "tensorflow_ext/kernels/regions_checks.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/resampler/resampler.h"
 #include "tensorflow_ext/ops/resampler/resampler_checks.h"
 #include "tensorflow_ext/registration.h"
 
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
-#endif
-
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
+// ----- Checks and allocation, for both devices. -----
 
-// What a device does. Outputs may be empty.
-struct CpuDevice {
-  static absl::Status Resample(OpKernelContext* context, NumericType type,
-                               const ResamplerDims& dims, ResamplerOrder order,
-                               const Tensor& data, const Tensor& warp,
-                               Tensor* output);
-  static absl::Status WarpGrad(OpKernelContext* context, NumericType type,
-                               const ResamplerDims& dims,
-                               const Tensor& gradients, const Tensor& data,
-                               const Tensor& warp, Tensor* warp_backprops);
-  static absl::Status Adjoint(OpKernelContext* context, NumericType type,
-                              const ResamplerDims& dims, ResamplerOrder order,
-                              const Tensor& gradients, const Tensor& warp,
-                              Tensor* backprops);
+// Resampler, and ResamplerDerivative, which has an order.
+class ResamplerOp : public TypedOp {
+ public:
+  explicit ResamplerOp(OpKernelConstruction* context) : TypedOp(context) {
+    if (context->HasAttr("x_order")) {
+      OP_REQUIRES_OK(context, ReadOrder(context, type_string(), &order_));
+    }
+  }
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& data = context->input(0);
+    const Tensor& warp = context->input(1);
+    ResamplerDims dims;
+    TensorShape shape;
+    OP_REQUIRES_OK(context,
+                   ReadResamplerDims(type_string(), "data", data.shape(),
+                                     warp.shape(), &dims, &shape));
+    Tensor* output = nullptr;
+    OP_REQUIRES_OK(context, context->allocate_output(0, shape, &output));
+    if (output->NumElements() == 0) return;
+    Launch(context, dims, Data(data), Data(warp), Data(output));
+  }
+
+ protected:
+  // The output is not empty.
+  virtual void Launch(OpKernelContext* context, const ResamplerDims& dims,
+                      const void* data, const void* warp, void* output) = 0;
+
+  ResamplerOrder order_ = {0, 0};
 };
 
-// Float sums beside an output whose type needs them.
-absl::Status AllocateSums(OpKernelContext* context, NumericType type,
-                          const Tensor& output, Tensor* sums) {
-  const int64_t size = IsHalfType(type) ? output.NumElements() : 0;
-  return context->allocate_temp(tensorflow::DT_FLOAT, TensorShape({size}),
-                                sums);
-}
+class ResamplerAdjointOp : public TypedOp {
+ public:
+  explicit ResamplerAdjointOp(OpKernelConstruction* context)
+      : TypedOp(context) {
+    OP_REQUIRES_OK(context, ReadOrder(context, type_string(), &order_));
+  }
 
-absl::Status CpuDevice::Resample(OpKernelContext* context, NumericType type,
-                                 const ResamplerDims& dims,
-                                 ResamplerOrder order, const Tensor& data,
-                                 const Tensor& warp, Tensor* output) {
-  if (output->NumElements() == 0) return absl::OkStatus();
-  Parallel(context, dims.all_points(), 40 + dims.channels,
-           [&](int64_t begin, int64_t end) {
-             ResampleCpu(type, dims, order, Data(data), Data(warp),
-                         Data(output), begin, end);
-           });
-  return absl::OkStatus();
-}
+  void Compute(OpKernelContext* context) override {
+    const Tensor& gradients = context->input(0);
+    const Tensor& warp = context->input(1);
+    ResamplerDims dims;
+    TensorShape data_shape, shape;
+    OP_REQUIRES_OK(
+        context, ReadDataShape(type_string(), context->input(2), &data_shape));
+    OP_REQUIRES_OK(context,
+                   ReadResamplerDims(type_string(), "data_shape", data_shape,
+                                     warp.shape(), &dims, &shape));
+    OP_REQUIRES_OK(context, CheckResamplerGradients(type_string(),
+                                                    gradients.shape(), shape));
+    Tensor* backprops = nullptr;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(0, data_shape, &backprops));
+    Launch(context, dims, Data(gradients), Data(warp), backprops);
+  }
 
-absl::Status CpuDevice::WarpGrad(OpKernelContext* context, NumericType type,
-                                 const ResamplerDims& dims,
-                                 const Tensor& gradients, const Tensor& data,
-                                 const Tensor& warp, Tensor* warp_backprops) {
-  if (warp_backprops->NumElements() == 0) return absl::OkStatus();
-  Parallel(context, dims.all_points(), 80 + 2 * dims.channels,
-           [&](int64_t begin, int64_t end) {
-             ResamplerWarpGradCpu(type, dims, Data(gradients), Data(data),
-                                  Data(warp), Data(warp_backprops), begin, end);
-           });
-  return absl::OkStatus();
-}
+ protected:
+  virtual void Launch(OpKernelContext* context, const ResamplerDims& dims,
+                      const void* gradients, const void* warp,
+                      Tensor* backprops) = 0;
+
+  ResamplerOrder order_;
+};
+
+class ResamplerGradOp : public TypedOp {
+ public:
+  using TypedOp::TypedOp;
+
+  void Compute(OpKernelContext* context) override {
+    const Tensor& gradients = context->input(0);
+    const Tensor& data = context->input(1);
+    const Tensor& warp = context->input(2);
+    ResamplerDims dims;
+    TensorShape shape;
+    OP_REQUIRES_OK(context,
+                   ReadResamplerDims(type_string(), "data", data.shape(),
+                                     warp.shape(), &dims, &shape));
+    OP_REQUIRES_OK(context, CheckResamplerGradients(type_string(),
+                                                    gradients.shape(), shape));
+    Tensor* data_backprops = nullptr;
+    Tensor* warp_backprops = nullptr;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(0, data.shape(), &data_backprops));
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(1, warp.shape(), &warp_backprops));
+    Launch(context, dims, Data(gradients), Data(data), Data(warp),
+           data_backprops, warp_backprops);
+  }
+
+ protected:
+  virtual void Launch(OpKernelContext* context, const ResamplerDims& dims,
+                      const void* gradients, const void* data, const void* warp,
+                      Tensor* data_backprops, Tensor* warp_backprops) = 0;
+};
+
+// ----- CPU. -----
 
 // The points of each image sorted by the row of their cell.
 class SortedPoints {
  public:
   absl::Status Sort(OpKernelContext* context, NumericType type,
-                    const ResamplerDims& dims, const Tensor& warp) {
+                    const ResamplerDims& dims, const void* warp) {
     // Chunks of an image are counted, and then placed, side by side.
     constexpr int64_t kSmallest = 4096;
     const int64_t wanted = 2 * Workers(context)->NumThreads();
@@ -115,7 +151,7 @@ class SortedPoints {
     };
     std::fill_n(place, dims.images * chunks * rows_, 0);
     for_each_chunk([&](int64_t begin, int64_t end, int64_t* counts) {
-      CountRowsCpu(type, dims, Data(warp), begin, end, counts);
+      CountRowsCpu(type, dims, warp, begin, end, counts);
     });
     // Row by row, and within a row chunk by chunk.
     int64_t next = 0;
@@ -131,7 +167,7 @@ class SortedPoints {
       *start++ = next;
     }
     for_each_chunk([&](int64_t begin, int64_t end, int64_t* places) {
-      SortRowsCpu(type, dims, Data(warp), begin, end, places, sorted);
+      SortRowsCpu(type, dims, warp, begin, end, places, sorted);
     });
     return absl::OkStatus();
   }
@@ -149,16 +185,17 @@ class SortedPoints {
   Tensor starts_, sorted_;
 };
 
-absl::Status CpuDevice::Adjoint(OpKernelContext* context, NumericType type,
-                                const ResamplerDims& dims, ResamplerOrder order,
-                                const Tensor& gradients, const Tensor& warp,
-                                Tensor* backprops) {
+// The gradient with respect to data, of either gradient op.
+absl::Status AdjointCpu(OpKernelContext* context, NumericType type,
+                        const ResamplerDims& dims, ResamplerOrder order,
+                        const void* gradients, const void* warp,
+                        Tensor* backprops) {
   const int64_t size = backprops->NumElements();
   if (size == 0) return absl::OkStatus();
   SortedPoints points;
   TF_RETURN_IF_ERROR(points.Sort(context, type, dims, warp));
   Tensor sums;
-  TF_RETURN_IF_ERROR(AllocateSums(context, type, *backprops, &sums));
+  TF_RETURN_IF_ERROR(AllocateSums(context, type, size, &sums));
   // Rows of an image belong to one thread, so that no sum is shared.
   const int64_t cost = (size + dims.all_points() * (40 + 2 * dims.channels)) /
                        (dims.images * dims.height);
@@ -168,173 +205,134 @@ absl::Status CpuDevice::Adjoint(OpKernelContext* context, NumericType type,
                const int64_t image = begin / dims.height;
                const int64_t row = begin % dims.height;
                const int64_t last = std::min(dims.height, row + end - begin);
-               ResamplerAdjointCpu(
-                   type, dims, order, Data(gradients), Data(warp),
-                   points.sorted(), points.starts(image), image, row, last,
-                   static_cast<float*>(Data(&sums)), Data(backprops));
+               ResamplerAdjointCpu(type, dims, order, gradients, warp,
+                                   points.sorted(), points.starts(image), image,
+                                   row, last, static_cast<float*>(Data(&sums)),
+                                   Data(backprops));
                begin += last - row;
              }
            });
   return absl::OkStatus();
 }
 
-#if TENSORFLOW_EXT_CUDA
-struct GpuDevice {
-  static absl::Status Resample(OpKernelContext* context, NumericType type,
-                               const ResamplerDims& dims, ResamplerOrder order,
-                               const Tensor& data, const Tensor& warp,
-                               Tensor* output) {
-    if (output->NumElements() == 0) return absl::OkStatus();
-    return LaunchStatus(
-        context->op_kernel(),
-        LaunchResample(type, dims, order, Data(data), Data(warp), Data(output),
-                       GpuStream(context)));
-  }
+class ResamplerCpuOp final : public ResamplerOp {
+  using ResamplerOp::ResamplerOp;
 
-  static absl::Status WarpGrad(OpKernelContext* context, NumericType type,
-                               const ResamplerDims& dims,
-                               const Tensor& gradients, const Tensor& data,
-                               const Tensor& warp, Tensor* warp_backprops) {
-    if (warp_backprops->NumElements() == 0) return absl::OkStatus();
-    return LaunchStatus(context->op_kernel(),
-                        LaunchResamplerWarpGrad(
-                            type, dims, Data(gradients), Data(data), Data(warp),
-                            Data(warp_backprops), GpuStream(context)));
-  }
-
-  static absl::Status Adjoint(OpKernelContext* context, NumericType type,
-                              const ResamplerDims& dims, ResamplerOrder order,
-                              const Tensor& gradients, const Tensor& warp,
-                              Tensor* backprops) {
-    if (backprops->NumElements() == 0) return absl::OkStatus();
-    Tensor sums;
-    TF_RETURN_IF_ERROR(AllocateSums(context, type, *backprops, &sums));
-    return LaunchStatus(
-        context->op_kernel(),
-        LaunchResamplerAdjoint(
-            type, dims, order, tensorflow::OpDeterminismRequired(),
-            Data(gradients), Data(warp), static_cast<float*>(Data(&sums)),
-            Data(backprops), GpuStream(context)));
+  void Launch(OpKernelContext* context, const ResamplerDims& dims,
+              const void* data, const void* warp, void* output) override {
+    Parallel(context, dims.all_points(), 40 + dims.channels,
+             [&](int64_t begin, int64_t end) {
+               ResampleCpu(type_, dims, order_, data, warp, output, begin, end);
+             });
   }
 };
-#endif
 
-// ----- The ops, on either device. -----
+class ResamplerAdjointCpuOp final : public ResamplerAdjointOp {
+  using ResamplerAdjointOp::ResamplerAdjointOp;
 
-// Resampler, and ResamplerDerivative, which has an order.
-template <typename Device>
-class ResamplerOp : public OpKernel {
- public:
-  explicit ResamplerOp(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
-    if (context->HasAttr("x_order")) {
-      OP_REQUIRES_OK(context, ReadOrder(context, type_string(), &order_));
-    }
+  void Launch(OpKernelContext* context, const ResamplerDims& dims,
+              const void* gradients, const void* warp,
+              Tensor* backprops) override {
+    OP_REQUIRES_OK(context, AdjointCpu(context, type_, dims, order_, gradients,
+                                       warp, backprops));
   }
-
-  void Compute(OpKernelContext* context) override {
-    const Tensor& data = context->input(0);
-    const Tensor& warp = context->input(1);
-    ResamplerDims dims;
-    TensorShape shape;
-    OP_REQUIRES_OK(context,
-                   ReadResamplerDims(type_string(), "data", data.shape(),
-                                     warp.shape(), &dims, &shape));
-    Tensor* output = nullptr;
-    OP_REQUIRES_OK(context, context->allocate_output(0, shape, &output));
-    OP_REQUIRES_OK(context, Device::Resample(context, type_, dims, order_, data,
-                                             warp, output));
-  }
-
- private:
-  const NumericType type_;
-  ResamplerOrder order_ = {0, 0};
 };
 
-template <typename Device>
-class ResamplerGradOp : public OpKernel {
- public:
-  explicit ResamplerGradOp(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {}
+class ResamplerGradCpuOp final : public ResamplerGradOp {
+  using ResamplerGradOp::ResamplerGradOp;
 
-  void Compute(OpKernelContext* context) override {
-    const Tensor& gradients = context->input(0);
-    const Tensor& data = context->input(1);
-    const Tensor& warp = context->input(2);
-    ResamplerDims dims;
-    TensorShape shape;
-    OP_REQUIRES_OK(context,
-                   ReadResamplerDims(type_string(), "data", data.shape(),
-                                     warp.shape(), &dims, &shape));
-    OP_REQUIRES_OK(context, CheckResamplerGradients(type_string(),
-                                                    gradients.shape(), shape));
-    Tensor* data_backprops = nullptr;
-    Tensor* warp_backprops = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, data.shape(), &data_backprops));
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(1, warp.shape(), &warp_backprops));
-    OP_REQUIRES_OK(context, Device::Adjoint(context, type_, dims, {0, 0},
-                                            gradients, warp, data_backprops));
-    OP_REQUIRES_OK(context, Device::WarpGrad(context, type_, dims, gradients,
-                                             data, warp, warp_backprops));
+  void Launch(OpKernelContext* context, const ResamplerDims& dims,
+              const void* gradients, const void* data, const void* warp,
+              Tensor* data_backprops, Tensor* warp_backprops) override {
+    OP_REQUIRES_OK(context, AdjointCpu(context, type_, dims, {0, 0}, gradients,
+                                       warp, data_backprops));
+    if (warp_backprops->NumElements() == 0) return;
+    Parallel(context, dims.all_points(), 80 + 2 * dims.channels,
+             [&](int64_t begin, int64_t end) {
+               ResamplerWarpGradCpu(type_, dims, gradients, data, warp,
+                                    Data(warp_backprops), begin, end);
+             });
   }
-
- private:
-  const NumericType type_;
-};
-
-template <typename Device>
-class ResamplerAdjointOp : public OpKernel {
- public:
-  explicit ResamplerAdjointOp(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
-    OP_REQUIRES_OK(context, ReadOrder(context, type_string(), &order_));
-  }
-
-  void Compute(OpKernelContext* context) override {
-    const Tensor& gradients = context->input(0);
-    const Tensor& warp = context->input(1);
-    ResamplerDims dims;
-    TensorShape data_shape, shape;
-    OP_REQUIRES_OK(
-        context, ReadDataShape(type_string(), context->input(2), &data_shape));
-    OP_REQUIRES_OK(context,
-                   ReadResamplerDims(type_string(), "data_shape", data_shape,
-                                     warp.shape(), &dims, &shape));
-    OP_REQUIRES_OK(context, CheckResamplerGradients(type_string(),
-                                                    gradients.shape(), shape));
-    Tensor* backprops = nullptr;
-    OP_REQUIRES_OK(context,
-                   context->allocate_output(0, data_shape, &backprops));
-    OP_REQUIRES_OK(context, Device::Adjoint(context, type_, dims, order_,
-                                            gradients, warp, backprops));
-  }
-
- private:
-  const NumericType type_;
-  ResamplerOrder order_;
 };
 
 REGISTER_KERNEL_BUILDER(Name("TfExt>Resampler").Device(DEVICE_CPU),
-                        ResamplerOp<CpuDevice>);
-REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerGrad").Device(DEVICE_CPU),
-                        ResamplerGradOp<CpuDevice>);
+                        ResamplerCpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerDerivative").Device(DEVICE_CPU),
-                        ResamplerOp<CpuDevice>);
+                        ResamplerCpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerAdjoint").Device(DEVICE_CPU),
-                        ResamplerAdjointOp<CpuDevice>);
+                        ResamplerAdjointCpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerGrad").Device(DEVICE_CPU),
+                        ResamplerGradCpuOp);
+
+// ----- GPU. -----
 
 #if TENSORFLOW_EXT_CUDA
+
+// As AdjointCpu.
+absl::Status AdjointGpu(OpKernelContext* context, NumericType type,
+                        const ResamplerDims& dims, ResamplerOrder order,
+                        const void* gradients, const void* warp,
+                        Tensor* backprops) {
+  const int64_t size = backprops->NumElements();
+  if (size == 0) return absl::OkStatus();
+  Tensor sums;
+  TF_RETURN_IF_ERROR(AllocateSums(context, type, size, &sums));
+  return LaunchStatus(
+      context->op_kernel(),
+      LaunchResamplerAdjoint(type, dims, order,
+                             tensorflow::OpDeterminismRequired(), gradients,
+                             warp, static_cast<float*>(Data(&sums)),
+                             Data(backprops), GpuStream(context)));
+}
+
+class ResamplerGpuOp final : public ResamplerOp {
+  using ResamplerOp::ResamplerOp;
+
+  void Launch(OpKernelContext* context, const ResamplerDims& dims,
+              const void* data, const void* warp, void* output) override {
+    const int error = LaunchResample(type_, dims, order_, data, warp, output,
+                                     GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
+class ResamplerAdjointGpuOp final : public ResamplerAdjointOp {
+  using ResamplerAdjointOp::ResamplerAdjointOp;
+
+  void Launch(OpKernelContext* context, const ResamplerDims& dims,
+              const void* gradients, const void* warp,
+              Tensor* backprops) override {
+    OP_REQUIRES_OK(context, AdjointGpu(context, type_, dims, order_, gradients,
+                                       warp, backprops));
+  }
+};
+
+class ResamplerGradGpuOp final : public ResamplerGradOp {
+  using ResamplerGradOp::ResamplerGradOp;
+
+  void Launch(OpKernelContext* context, const ResamplerDims& dims,
+              const void* gradients, const void* data, const void* warp,
+              Tensor* data_backprops, Tensor* warp_backprops) override {
+    OP_REQUIRES_OK(context, AdjointGpu(context, type_, dims, {0, 0}, gradients,
+                                       warp, data_backprops));
+    if (warp_backprops->NumElements() == 0) return;
+    const int error =
+        LaunchResamplerWarpGrad(type_, dims, gradients, data, warp,
+                                Data(warp_backprops), GpuStream(context));
+    OP_REQUIRES_OK(context, LaunchStatus(*this, error));
+  }
+};
+
 REGISTER_KERNEL_BUILDER(Name("TfExt>Resampler").Device(DEVICE_GPU),
-                        ResamplerOp<GpuDevice>);
-REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerGrad").Device(DEVICE_GPU),
-                        ResamplerGradOp<GpuDevice>);
+                        ResamplerGpuOp);
 REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerDerivative").Device(DEVICE_GPU),
-                        ResamplerOp<GpuDevice>);
+                        ResamplerGpuOp);
 REGISTER_KERNEL_BUILDER(
     Name("TfExt>ResamplerAdjoint").Device(DEVICE_GPU).HostMemory("data_shape"),
-    ResamplerAdjointOp<GpuDevice>);
+    ResamplerAdjointGpuOp);
+REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerGrad").Device(DEVICE_GPU),
+                        ResamplerGradGpuOp);
+
 #endif
 
 }  // namespace

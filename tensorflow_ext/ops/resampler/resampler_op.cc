@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/ops/resampler/resampler_checks.h"
 #include "tensorflow_ext/registration.h"
 
@@ -31,14 +31,10 @@ absl::Status InferPoints(InferenceContext* c, const char* op, ShapeHandle data,
   return c->Concatenate(points, c->Vector(c->Dim(data, 3)), output);
 }
 
-absl::Status InferData(InferenceContext* c, const char* op, const char* name,
-                       int index, ShapeHandle* data) {
-  return InferRank(c, op, name, index, 4, "rank 4, images [N, H, W, C]", data);
-}
-
 absl::Status ResamplerShape(InferenceContext* c) {
   ShapeHandle data, warp, output;
-  TF_RETURN_IF_ERROR(InferData(c, "TfExt>Resampler", "data", 0, &data));
+  TF_RETURN_IF_ERROR(
+      InferRank(c, "TfExt>Resampler", "data", 0, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(
       InferPoints(c, "TfExt>Resampler", data, 1, &warp, &output));
   c->set_output(0, output);
@@ -48,7 +44,7 @@ absl::Status ResamplerShape(InferenceContext* c) {
 absl::Status ResamplerGradShape(InferenceContext* c) {
   constexpr char kOp[] = "TfExt>ResamplerGrad";
   ShapeHandle gradients, data, warp, output;
-  TF_RETURN_IF_ERROR(InferData(c, kOp, "data", 1, &data));
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "data", 1, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(InferPoints(c, kOp, data, 2, &warp, &output));
   TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "Resampler's output",
                                   output, &gradients));
@@ -62,7 +58,7 @@ absl::Status ResamplerDerivativeShape(InferenceContext* c) {
   ResamplerOrder order;
   ShapeHandle data, warp, output;
   TF_RETURN_IF_ERROR(ReadOrder(c, kOp, &order));
-  TF_RETURN_IF_ERROR(InferData(c, kOp, "data", 0, &data));
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "data", 0, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(InferPoints(c, kOp, data, 1, &warp, &output));
   c->set_output(0, output);
   return absl::OkStatus();
@@ -72,19 +68,21 @@ absl::Status ResamplerAdjointShape(InferenceContext* c) {
   constexpr char kOp[] = "TfExt>ResamplerAdjoint";
   ResamplerOrder order;
   ShapeHandle gradients, data, warp, output;
-  DimensionHandle channels;
   TF_RETURN_IF_ERROR(ReadOrder(c, kOp, &order));
-  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(2, &data));
-  TF_RETURN_IF_ERROR(c->WithRank(data, 4, &data));
+  TF_RETURN_IF_ERROR(InferDataShape(c, 2, &data));
   TF_RETURN_IF_ERROR(InferPoints(c, kOp, data, 1, &warp, &output));
   TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "Resampler's output",
                                   output, &gradients));
-  TF_RETURN_IF_ERROR(
-      c->Merge(c->Dim(data, 3), c->Dim(gradients, -1), &channels));
-  TF_RETURN_IF_ERROR(c->ReplaceDim(data, 3, channels, &data));
+  TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }
+
+// The attributes of ResamplerDerivative and ResamplerAdjoint.
+#define ORDER_ATTRS()                        \
+  Attr("T: {half, bfloat16, float, double}") \
+      .Attr("x_order: int >= 0 = 0")         \
+      .Attr("y_order: int >= 0 = 0")
 
 REGISTER_OP("TfExt>Resampler")
     .Input("data: T")
@@ -138,9 +136,7 @@ REGISTER_OP("TfExt>ResamplerDerivative")
     .Input("data: T")
     .Input("warp: T")
     .Output("output: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("x_order: int >= 0 = 0")
-    .Attr("y_order: int >= 0 = 0")
+    .ORDER_ATTRS()
     .SetShapeFn(ResamplerDerivativeShape)
     .Doc(R"doc(
 A derivative of Resampler's output by the coordinates of its points.
@@ -163,9 +159,7 @@ REGISTER_OP("TfExt>ResamplerAdjoint")
     .Input("warp: T")
     .Input("data_shape: int32")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("x_order: int >= 0 = 0")
-    .Attr("y_order: int >= 0 = 0")
+    .ORDER_ATTRS()
     .SetShapeFn(ResamplerAdjointShape)
     .Doc(R"doc(
 Gradient of ResamplerDerivative with respect to its data: each point's gradient
@@ -185,6 +179,8 @@ backprops: Gradient of data, [N, H, W, C].
 x_order: As in ResamplerDerivative.
 y_order: As in ResamplerDerivative.
 )doc");
+
+#undef ORDER_ATTRS
 
 }  // namespace
 }  // namespace tensorflow_ext

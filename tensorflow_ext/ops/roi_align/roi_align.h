@@ -11,9 +11,9 @@
 //                  data[y, x]
 //
 // where a bin's weight of a pixel row is the mean, over its sample rows, of
-// their linear interpolation weights. These weights are laid down once for each
-// region; what then is done with them costs as much as the pixels that a bin
-// touches, whatever the number of samples.
+// their linear interpolation weights. These weights are computed once for each
+// region. What a bin costs then depends on the pixels that it touches, not on
+// the number of samples.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_
 #define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_
@@ -209,8 +209,8 @@ class RoiAlignWeights {
     return ranges_[roi * RangesOfRegion(dims) + dims.pooled_height + j];
   }
 
-  // Lays down what belongs to one of the pooled_height + pooled_width bins
-  // along the sides of the region `roi`, a row of rois.
+  // Writes the weights of one of the pooled_height + pooled_width bins along
+  // the sides of the region `roi`, a row of rois.
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE void Make(const RegionDims& dims,
                                        const RoiAlignOptions& options,
@@ -258,7 +258,7 @@ inline double RoiAlignScratchBytes(NumericType type, const RegionDims& dims) {
 // ----- CPU. Tensors are of the floating-point type `type`. `images` are those
 // of the regions, `scratch` has RoiAlignScratchBytes. -----
 
-// Lays down the weights of the regions [begin, end).
+// Writes the weights of the regions [begin, end).
 void RoiAlignWeightsCpu(NumericType type, const RegionDims& dims,
                         const RoiAlignOptions& options, const void* rois,
                         void* scratch, int64_t begin, int64_t end);

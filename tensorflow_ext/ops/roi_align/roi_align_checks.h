@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The attributes and shapes of RoiAlign and RoiAlignGrad, read and checked
+// alike by shape functions, kernels and XLA lowerings; see regions_checks.h.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
@@ -8,12 +11,38 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
-#include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
+#include "tensorflow_ext/ops/roi_align/roi_align.h"
 
 namespace tensorflow_ext {
+
+// The attributes of RoiAlign and RoiAlignGrad.
+struct RoiAlignAttributes : RegionAttributes {
+  int64_t sampling_ratio = 0;
+  bool aligned = true;
+
+  template <typename Context>
+  absl::Status Read(Context* context, absl::string_view op) {
+    absl::Status status = RegionAttributes::Read(context, op);
+    status.Update(context->GetAttr("sampling_ratio", &sampling_ratio));
+    status.Update(context->GetAttr("aligned", &aligned));
+    if (status.ok() && sampling_ratio < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          op, ": attribute 'sampling_ratio' is ", sampling_ratio,
+          ", expected the number of samples along a side of a bin, or 0 for as "
+          "many as it has pixels"));
+    }
+    return status;
+  }
+
+  RoiAlignOptions options() const {
+    return {spatial_scale, sampling_ratio, aligned};
+  }
+};
 
 // The dimensions of RoiAlign, from the shapes of images (argument `name`) and
 // of rois, and the shape of pooled; for kernels and XLA lowerings.
@@ -23,10 +52,7 @@ inline absl::Status ReadRoiAlignDims(const std::string& op, const char* name,
                                      const RoiAlignAttributes& attributes,
                                      RegionDims* dims,
                                      tensorflow::TensorShape* pooled) {
-  TF_RETURN_IF_ERROR(ReadDataDims(op, name, data, dims));
-  if (dims->height > INT32_MAX || dims->width > INT32_MAX) {
-    return ShapeError(op, name, data, "H and W below 2^31");
-  }
+  TF_RETURN_IF_ERROR(ReadInt32DataDims(op, name, data, dims));
   TF_RETURN_IF_ERROR(ReadRoiDims(op, rois, dims));
   dims->pooled_height = attributes.pooled_height;
   dims->pooled_width = attributes.pooled_width;

@@ -14,7 +14,7 @@ namespace {
 template <typename T>
 using Weights = RoiAlignWeights<ComputeType<T>>;
 
-// A thread a bin of a side of a region.
+// One thread for each bin along a side of a region.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     AlignWeightsKernel(RegionDims dims, RoiAlignOptions options, const T* rois,
@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A thread a pack of neighbouring channels of a bin: a warp reads and writes
-// whole lines. In `dims`, a channel is a pack.
+// One thread for each pack of neighbouring channels of a bin: a warp reads and
+// writes whole lines. In `dims`, a channel is a pack.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     AlignKernel(RegionDims dims, const ChannelPack<T, kPack>* data,
@@ -92,8 +92,9 @@ __device__ __forceinline__ C WeightOfRow(const PixelWeight<C>* weights,
   return C(0);
 }
 
-// A block a row of an image, a thread a channel of it: what it adds to belongs
-// to it, and it adds in the order of the regions and bins.
+// One block for each row of an image, one thread for each channel of the row:
+// no other thread adds to it, and this one adds in the order of regions and
+// bins.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     AlignRowsKernel(RegionDims dims, const T* gradients, const T* rois,

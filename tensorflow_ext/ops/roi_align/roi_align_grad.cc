@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/registration.h"
 
@@ -10,6 +14,26 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
+using NodeAttrs = std::vector<std::pair<std::string, FDH::AttrValueWrapper>>;
+
+// The attributes of both ops, and their values in a node of one of them.
+std::vector<std::string> AttrDefs() {
+  return {"T: {half, bfloat16, float, double}",
+          "pooled_height: int",
+          "pooled_width: int",
+          "spatial_scale: float",
+          "sampling_ratio: int",
+          "aligned: bool"};
+}
+
+NodeAttrs Attrs() {
+  return {{"T", "$T"},
+          {"pooled_height", "$pooled_height"},
+          {"pooled_width", "$pooled_width"},
+          {"spatial_scale", "$spatial_scale"},
+          {"sampling_ratio", "$sampling_ratio"},
+          {"aligned", "$aligned"}};
+}
 
 // RoiAlign is linear in data; RoiAlignGrad is its transpose.
 absl::Status RoiAlignGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
@@ -20,17 +44,12 @@ absl::Status RoiAlignGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"ddata: T", "drois: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}", "pooled_height: int",
-       "pooled_width: int", "spatial_scale: float", "sampling_ratio: int",
-       "aligned: bool"},
+      AttrDefs(),
       // Nodes
       {
         {{"shape"}, "Shape", {"data"}, {{"T", "$T"}, {"out_type", DT_INT32}}},
         {{"ddata"}, "TfExt>RoiAlignGrad", {"dpooled", "rois", "shape"},
-         {{"T", "$T"}, {"pooled_height", "$pooled_height"},
-          {"pooled_width", "$pooled_width"},
-          {"spatial_scale", "$spatial_scale"},
-          {"sampling_ratio", "$sampling_ratio"}, {"aligned", "$aligned"}}},
+         Attrs()},
         {{"drois"}, "TfExt>NoGradient", {"rois"}, {{"T", "$T"}}},
       });
   // clang-format on
@@ -46,16 +65,10 @@ absl::Status RoiAlignGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dgradients: T", "drois: T", "ddata_shape: int32"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}", "pooled_height: int",
-       "pooled_width: int", "spatial_scale: float", "sampling_ratio: int",
-       "aligned: bool"},
+      AttrDefs(),
       // Nodes
       {
-        {{"dgradients"}, "TfExt>RoiAlign", {"dbackprops", "rois"},
-         {{"T", "$T"}, {"pooled_height", "$pooled_height"},
-          {"pooled_width", "$pooled_width"},
-          {"spatial_scale", "$spatial_scale"},
-          {"sampling_ratio", "$sampling_ratio"}, {"aligned", "$aligned"}}},
+        {{"dgradients"}, "TfExt>RoiAlign", {"dbackprops", "rois"}, Attrs()},
         {{"drois"}, "TfExt>NoGradient", {"rois"}, {{"T", "$T"}}},
         {{"ddata_shape"}, "TfExt>NoGradient", {"data_shape"},
          {{"T", DT_INT32}}},

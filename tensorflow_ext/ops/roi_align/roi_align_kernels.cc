@@ -6,37 +6,25 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/util/determinism.h"
-#include "tensorflow_ext/kernels/parallel.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/roi_align/roi_align.h"
-#include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
 #include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
 #include "tensorflow_ext/registration.h"
-
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
-#endif
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
+// ----- Checks and allocation, for both devices. -----
 
 // What both ops have in common: attributes, and scratch for the weights.
-class RoiAlignBase : public OpKernel {
+class RoiAlignBase : public TypedOp {
  public:
-  explicit RoiAlignBase(OpKernelConstruction* context)
-      : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {
+  explicit RoiAlignBase(OpKernelConstruction* context) : TypedOp(context) {
     OP_REQUIRES_OK(context, attributes_.Read(context, type_string()));
   }
 
  protected:
+  // Memory for the weights of all regions.
   absl::Status AllocateScratch(OpKernelContext* context, const RegionDims& dims,
                                Tensor* scratch) const {
     constexpr double kLimit = int64_t{1} << 60;
@@ -53,7 +41,7 @@ class RoiAlignBase : public OpKernel {
                                   scratch);
   }
 
-  // Reads `rois` and lays down the weights, on the CPU.
+  // The weights of all regions, made by the CPU.
   absl::Status Prepare(OpKernelContext* context, const RegionDims& dims,
                        const void* rois, Tensor* scratch) const {
     if (absl::Status s = AllocateScratch(context, dims, scratch); !s.ok()) {
@@ -68,14 +56,8 @@ class RoiAlignBase : public OpKernel {
     return absl::OkStatus();
   }
 
-  const NumericType type_;
   RoiAlignAttributes attributes_;
 };
-
-// How many pixels a bin covers is the regions' affair: a guess.
-constexpr int64_t kPixelsOfABin = 16;
-
-// ----- RoiAlign -----
 
 class RoiAlignOp : public RoiAlignBase {
  public:
@@ -98,30 +80,6 @@ class RoiAlignOp : public RoiAlignBase {
   virtual void Launch(OpKernelContext* context, const RegionDims& dims,
                       const void* data, const void* rois, Tensor* pooled) = 0;
 };
-
-class RoiAlignCpuOp final : public RoiAlignOp {
-  using RoiAlignOp::RoiAlignOp;
-
-  void Launch(OpKernelContext* context, const RegionDims& dims,
-              const void* data, const void* rois, Tensor* pooled) override {
-    std::vector<int64_t> images;
-    OP_REQUIRES_OK(context,
-                   ReadImages(type_string(), type_, dims, rois, &images));
-    if (pooled->NumElements() == 0) return;
-    Tensor scratch;
-    OP_REQUIRES_OK(context, Prepare(context, dims, rois, &scratch));
-    void* weights = Data(&scratch);
-    void* output = Data(pooled);
-    Parallel(context, dims.rois * dims.pooled_height,
-             dims.row_size() * kPixelsOfABin / 4,
-             [&](int64_t begin, int64_t end) {
-               RoiAlignCpu(type_, dims, images.data(), data, weights, output,
-                           begin, end);
-             });
-  }
-};
-
-// ----- RoiAlignGrad -----
 
 class RoiAlignGradOp : public RoiAlignBase {
  public:
@@ -149,13 +107,29 @@ class RoiAlignGradOp : public RoiAlignBase {
   virtual void Launch(OpKernelContext* context, const RegionDims& dims,
                       const void* gradients, const void* rois,
                       Tensor* backprops) = 0;
+};
 
-  // Sums beside the output of `size` elements, where its type needs them.
-  absl::Status AllocateSums(OpKernelContext* context, int64_t size,
-                            Tensor* sums) const {
-    return context->allocate_temp(tensorflow::DT_FLOAT,
-                                  TensorShape({IsHalfType(type_) ? size : 0}),
-                                  sums);
+// ----- CPU. -----
+
+class RoiAlignCpuOp final : public RoiAlignOp {
+  using RoiAlignOp::RoiAlignOp;
+
+  void Launch(OpKernelContext* context, const RegionDims& dims,
+              const void* data, const void* rois, Tensor* pooled) override {
+    std::vector<int64_t> images;
+    OP_REQUIRES_OK(context,
+                   ReadImages(type_string(), type_, dims, rois, &images));
+    if (pooled->NumElements() == 0) return;
+    Tensor scratch;
+    OP_REQUIRES_OK(context, Prepare(context, dims, rois, &scratch));
+    void* weights = Data(&scratch);
+    void* output = Data(pooled);
+    Parallel(context, dims.rois * dims.pooled_height,
+             dims.row_size() * kPixelsOfABin / 4,
+             [&](int64_t begin, int64_t end) {
+               RoiAlignCpu(type_, dims, images.data(), data, weights, output,
+                           begin, end);
+             });
   }
 };
 
@@ -172,7 +146,7 @@ class RoiAlignGradCpuOp final : public RoiAlignGradOp {
     if (size == 0) return;
     Tensor scratch, sums;
     OP_REQUIRES_OK(context, Prepare(context, dims, rois, &scratch));
-    OP_REQUIRES_OK(context, AllocateSums(context, size, &sums));
+    OP_REQUIRES_OK(context, AllocateSums(context, type_, size, &sums));
     void* weights = Data(&scratch);
     float* sum = static_cast<float*>(Data(&sums));
     void* output = Data(backprops);
@@ -204,6 +178,8 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>RoiAlign").Device(DEVICE_CPU),
 REGISTER_KERNEL_BUILDER(Name("TfExt>RoiAlignGrad").Device(DEVICE_CPU),
                         RoiAlignGradCpuOp);
 
+// ----- GPU. -----
+
 #if TENSORFLOW_EXT_CUDA
 
 class RoiAlignGpuOp final : public RoiAlignOp {
@@ -231,7 +207,7 @@ class RoiAlignGradGpuOp final : public RoiAlignGradOp {
     if (size == 0) return;
     Tensor scratch, sums;
     OP_REQUIRES_OK(context, AllocateScratch(context, dims, &scratch));
-    OP_REQUIRES_OK(context, AllocateSums(context, size, &sums));
+    OP_REQUIRES_OK(context, AllocateSums(context, type_, size, &sums));
     const int error = LaunchRoiAlignGrad(
         type_, dims, attributes_.options(), tensorflow::OpDeterminismRequired(),
         gradients, rois, Data(&scratch), static_cast<float*>(Data(&sums)),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
-#include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
+#include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
 #include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
@@ -20,8 +20,8 @@ absl::Status RoiAlignShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(attributes.Read(c, "TfExt>RoiAlign"));
   ShapeHandle data;
   DimensionHandle num_rois;
-  TF_RETURN_IF_ERROR(InferRank(c, "TfExt>RoiAlign", "data", 0, 4,
-                               "rank 4, images [N, H, W, C]", &data));
+  TF_RETURN_IF_ERROR(
+      InferRank(c, "TfExt>RoiAlign", "data", 0, 4, kImagesExpected, &data));
   TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiAlign", 1, &num_rois));
   c->set_output(
       0, c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
@@ -41,21 +41,26 @@ absl::Status RoiAlignGradShape(InferenceContext* c) {
       c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
                     c->MakeDim(attributes.pooled_width), c->UnknownDim()}),
       &gradients));
-  TF_RETURN_IF_ERROR(InferDataShape(c, 2, gradients, &data));
+  TF_RETURN_IF_ERROR(InferDataShape(c, 2, &data));
+  TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }
+
+// The attributes of both ops.
+#define ROI_ALIGN_ATTRS()                    \
+  Attr("T: {half, bfloat16, float, double}") \
+      .Attr("pooled_height: int >= 1")       \
+      .Attr("pooled_width: int >= 1")        \
+      .Attr("spatial_scale: float = 1.0")    \
+      .Attr("sampling_ratio: int >= 0 = 0")  \
+      .Attr("aligned: bool = true")
 
 REGISTER_OP("TfExt>RoiAlign")
     .Input("data: T")
     .Input("rois: T")
     .Output("pooled: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("pooled_height: int >= 1")
-    .Attr("pooled_width: int >= 1")
-    .Attr("spatial_scale: float = 1.0")
-    .Attr("sampling_ratio: int >= 0 = 0")
-    .Attr("aligned: bool = true")
+    .ROI_ALIGN_ATTRS()
     .SetShapeFn(RoiAlignShape)
     .Doc(R"doc(
 Region-of-interest alignment: the mean of bilinear samples in each bin of a grid
@@ -99,12 +104,7 @@ REGISTER_OP("TfExt>RoiAlignGrad")
     .Input("rois: T")
     .Input("data_shape: int32")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
-    .Attr("pooled_height: int >= 1")
-    .Attr("pooled_width: int >= 1")
-    .Attr("spatial_scale: float = 1.0")
-    .Attr("sampling_ratio: int >= 0 = 0")
-    .Attr("aligned: bool = true")
+    .ROI_ALIGN_ATTRS()
     .SetShapeFn(RoiAlignGradShape)
     .Doc(R"doc(
 Gradient of RoiAlign with respect to its data: each bin's gradient goes to the
@@ -128,6 +128,8 @@ spatial_scale: As in RoiAlign.
 sampling_ratio: As in RoiAlign.
 aligned: As in RoiAlign.
 )doc");
+
+#undef ROI_ALIGN_ATTRS
 
 }  // namespace
 }  // namespace tensorflow_ext

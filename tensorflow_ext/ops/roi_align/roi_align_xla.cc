@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tensorflow_ext/ops/roi_align/roi_align.h"
-#include "tensorflow_ext/ops/roi_align/roi_align_attributes.h"
 #include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
 #include "tensorflow_ext/xla/images.h"
 #include "tensorflow_ext/xla/lowering.h"

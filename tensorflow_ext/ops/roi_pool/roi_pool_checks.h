@@ -1,42 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, beside
-// those that all ops over regions share (regions_checks.h).
+// Checks of the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, beside
+// those that all ops over regions share (regions_checks.h). Each fills in its
+// part of `dims`; `op` is the op's name.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 
 namespace tensorflow_ext {
 
-// Each fills in `dims`. `op` is the op's name, `name` an argument's.
-
-// Images: [N, H, W, C], where an element's index in its image is an int32.
-absl::Status ReadImageDims(const std::string& op, const char* name,
-                           const tensorflow::TensorShape& shape,
-                           RoiPoolDims* dims);
+// Images, argument `name`: [N, H, W, C], where an element's index in its image
+// is an int32.
+inline absl::Status ReadImageDims(const std::string& op, const char* name,
+                                  const tensorflow::TensorShape& shape,
+                                  RoiPoolDims* dims) {
+  if (absl::Status status = ReadDataDims(op, name, shape, dims); !status.ok()) {
+    return status;
+  }
+  // Also where another size is 0, so that no product below overflows.
+  constexpr double kLimit = 1.0 + std::numeric_limits<int32_t>::max();
+  const double pixels =
+      static_cast<double>(dims->height) * static_cast<double>(dims->width);
+  if (pixels >= kLimit || dims->channels >= kLimit ||
+      pixels * static_cast<double>(dims->channels) >= kLimit) {
+    return ShapeError(op, name, shape,
+                      "H * W * C below 2^31, the range of argmax: split the "
+                      "channels or the images");
+  }
+  return absl::OkStatus();
+}
 
 // argmax: [R, PH, PW, C] for the R and C that `dims` has.
-absl::Status ReadArgmaxDims(const std::string& op,
-                            const tensorflow::TensorShape& argmax,
-                            RoiPoolDims* dims);
+inline absl::Status ReadArgmaxDims(const std::string& op,
+                                   const tensorflow::TensorShape& argmax,
+                                   RoiPoolDims* dims) {
+  if (argmax.dims() != 4 || argmax.dim_size(0) != dims->rois ||
+      argmax.dim_size(3) != dims->channels) {
+    return ShapeError(
+        op, "argmax", argmax,
+        absl::StrCat("that of RoiPool's output, [", dims->rois, ", PH, PW, ",
+                     dims->channels,
+                     "], for the regions in rois and the images' channels"));
+  }
+  dims->pooled_height = argmax.dim_size(1);
+  dims->pooled_width = argmax.dim_size(2);
+  return absl::OkStatus();
+}
 
 // gradients: the shape of argmax.
-absl::Status CheckPooledGradients(const std::string& op,
-                                  const tensorflow::TensorShape& gradients,
-                                  const tensorflow::TensorShape& argmax);
+inline absl::Status CheckPooledGradients(
+    const std::string& op, const tensorflow::TensorShape& gradients,
+    const tensorflow::TensorShape& argmax) {
+  return CheckShapeOf(op, "gradients", gradients, "argmax", argmax);
+}
 
 // The error for row `row` of bins, in which an entry of argmax is neither -1
 // nor an element of its channel: it names the first one.
-absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,
-                         const int32_t* argmax, int64_t row);
+inline absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,
+                                const int32_t* argmax, int64_t row) {
+  int64_t index = row * dims.row_size();
+  while (argmax[index] == -1 ||
+         IsElementOfChannel(argmax[index], index % dims.channels, dims)) {
+    ++index;
+  }
+  const int64_t channel = index % dims.channels;
+  const int64_t bin = index / dims.channels;
+  return absl::InvalidArgumentError(
+      absl::StrCat(op, ": argument 'argmax' is ", argmax[index], " at [",
+                   row / dims.pooled_height, ", ", row % dims.pooled_height,
+                   ", ", bin % dims.pooled_width, ", ", channel,
+                   "], expected -1 or the index of an element of channel ",
+                   channel, " in an image of ", dims.height, " * ", dims.width,
+                   " * ", dims.channels, " elements, as RoiPool gives it"));
+}
 
 }  // namespace tensorflow_ext
 

@@ -8,8 +8,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// A thread an element of pooled. Neighbours take neighbouring channels, so
-// that a warp reads and writes whole lines.
+// One thread for each element of pooled. Neighbours take neighbouring channels,
+// so that a warp reads and writes whole lines.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     PoolKernel(RoiPoolDims dims, float spatial_scale, const T* data,
@@ -73,8 +73,9 @@ __device__ __forceinline__ bool Holds(ElementRange range, int32_t element) {
   return element >= range.begin && element < range.end;
 }
 
-// A block a region: what each of its rows of bins points at, and in front of
-// these what the region does. Nothing is the range [INT32_MAX, 0).
+// One block for each region: writes the range of elements that the region
+// points at, then that of each of its rows of bins. The empty range is
+// [INT32_MAX, 0).
 __global__ void __launch_bounds__(kBlockThreads)
     ElementsKernel(RoiPoolDims dims, const int32_t* argmax,
                    ElementRange* elements) {
@@ -109,7 +110,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// A thread an element of data, which it sums over regions and bins in order.
+// One thread for each element of data, which it sums over regions and bins in
+// order.
 // It looks only at rows of bins that may point at it, and in them only at its
 // own channel.
 template <typename T>

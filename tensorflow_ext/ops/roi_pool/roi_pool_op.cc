@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow_ext/kernels/regions_attributes.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/registration.h"
 
@@ -36,7 +34,8 @@ absl::Status RoiPoolGradShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(c->Merge(gradients, c->input(2), &gradients));
   TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPoolGrad", 1, &num_rois));
   TF_RETURN_IF_ERROR(c->Merge(c->Dim(gradients, 0), num_rois, &num_rois));
-  TF_RETURN_IF_ERROR(InferDataShape(c, 3, gradients, &data));
+  TF_RETURN_IF_ERROR(InferDataShape(c, 3, &data));
+  TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }

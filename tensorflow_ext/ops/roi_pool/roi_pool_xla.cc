@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensorflow_ext/kernels/regions_attributes.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
 #include "tensorflow_ext/xla/images.h"

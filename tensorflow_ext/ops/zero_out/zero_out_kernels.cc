@@ -7,25 +7,15 @@
 #include <cstring>
 
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow_ext/kernels/parallel.h"
-#include "tensorflow_ext/kernels/tensor_type.h"
-#if TENSORFLOW_EXT_CUDA
-#include "tensorflow_ext/kernels/gpu_stream.h"
+#include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
-#endif
 #include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DEVICE_CPU;
-using tensorflow::DEVICE_GPU;
-using tensorflow::OpKernelContext;
-using tensorflow::Tensor;
-using tensorflow::TensorShape;
-
 // ZeroOut, and ZeroOutWithIndex, which has a second output.
-class ZeroOutOp : public tensorflow::OpKernel {
+class ZeroOutOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
 

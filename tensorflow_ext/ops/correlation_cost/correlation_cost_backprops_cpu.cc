@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The loops of CorrelationCostAGrad and CorrelationCostBGrad; those of
+// CorrelationCost are in correlation_cost_cpu.cc.
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
-#include "tensorflow_ext/kernels/register_tiles.h"
+#include "tensorflow_ext/kernels/register_tiles_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
 
@@ -93,7 +96,7 @@ struct CorrelationGradRows {
     const IndexRange range = dims.DisplacementsInside(y, dims.height);
     for (int64_t i = range.begin; i < range.end; ++i) {
       const int64_t other = y + dims.Displacement(i);
-      // From b to a leads the opposite displacement.
+      // The displacement from b to a is the opposite one.
       const bool to_a = image.argument == CorrelationArgument::kA;
       const int64_t row_of_a = to_a ? y : other;
       if (dims.Windows(row_of_a, dims.output_height).empty()) continue;
@@ -148,8 +151,8 @@ struct CorrelationGradRows {
     }
   }
 
-  // From here on down to register_tiles.h nothing gains by an instruction set:
-  // ordinary functions.
+  // Nothing between here and the loops of register_tiles_cpu.h gains by an
+  // instruction set: ordinary functions.
 
   // image.backprops += coefficients * `row` of the other image. Pixels that are
   // stride_2 apart meet the same pixels.

@@ -5,13 +5,13 @@
 // i % kDotLanes<C>, and the lanes are added as a tree: the result is the same
 // to the last bit in every instruction set.
 
-#ifndef TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_H_
-#define TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_H_
+#ifndef TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_CPU_H_
+#define TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_CPU_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/register_tiles.h"
+#include "tensorflow_ext/kernels/register_tiles_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
@@ -149,4 +149,4 @@ TENSORFLOW_EXT_INLINE void FinishDots(const DotSums<C>& sums, int count,
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_H_
+#endif  // TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_CPU_H_

@@ -6,13 +6,13 @@
 // here they are vectors of GCC's vector extension. It has to know their
 // instruction set from the start, as a literal: hence the macro.
 
-#ifndef TENSORFLOW_EXT_KERNELS_REGISTER_TILES_H_
-#define TENSORFLOW_EXT_KERNELS_REGISTER_TILES_H_
+#ifndef TENSORFLOW_EXT_KERNELS_REGISTER_TILES_CPU_H_
+#define TENSORFLOW_EXT_KERNELS_REGISTER_TILES_CPU_H_
 
 #include <cstdint>
 #include <utility>
 
-#include "tensorflow_ext/kernels/lane_sums.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
@@ -120,4 +120,4 @@ TENSORFLOW_EXT_INLINE void AddScaledRows(const ScaledRows<C>& in, C* sums,
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_KERNELS_REGISTER_TILES_H_
+#endif  // TENSORFLOW_EXT_KERNELS_REGISTER_TILES_CPU_H_

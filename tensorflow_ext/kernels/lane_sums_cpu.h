@@ -4,8 +4,8 @@
 // every instruction set: element i is added to partial sum i % 32, and these
 // are added pairwise at the end. For use in the loops of RunBest (simd.h).
 
-#ifndef TENSORFLOW_EXT_KERNELS_LANE_SUMS_H_
-#define TENSORFLOW_EXT_KERNELS_LANE_SUMS_H_
+#ifndef TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
+#define TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
 
 #include <cstdint>
 #include <cstring>
@@ -13,16 +13,6 @@
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
-
-// The bytes that one instruction adds.
-template <typename Isa>
-constexpr int kVectorBytes = 16;
-#if defined(__x86_64__)
-template <>
-inline constexpr int kVectorBytes<Avx2> = 32;
-template <>
-inline constexpr int kVectorBytes<Avx512> = 64;
-#endif
 
 // One or several neighbouring values: `V` is C or a vector of it.
 template <typename V, typename C>
@@ -84,4 +74,4 @@ class LaneSums {
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_KERNELS_LANE_SUMS_H_
+#endif  // TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_

@@ -3,6 +3,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm_checks.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -49,7 +50,7 @@ REGISTER_OP("TfExt>ClipByGlobalNorm")
     .Output("clipped: N * T")
     .Output("norm: T")
     .Attr("N: int >= 1")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(ClipShape)
     .Doc(R"doc(
 Scales tensors down together so that the norm of all their elements is at most
@@ -87,7 +88,7 @@ REGISTER_OP("TfExt>ClipByGlobalNormGrad")
     .Output("value_backprops: N * T")
     .Output("clip_norm_backprop: T")
     .Attr("N: int >= 1")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(ClipGradShape)
     .Doc(R"doc(
 Gradient of ClipByGlobalNorm. With v the values, g the gradients of clipped, d

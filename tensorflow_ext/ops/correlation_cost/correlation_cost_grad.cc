@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -18,12 +20,8 @@ using tensorflow::FunctionDef;
 
 // The attributes of all three ops.
 std::vector<std::string> AttrDefs() {
-  return {"T: {half, bfloat16, float, double}",
-          "kernel_size: int",
-          "max_displacement: int",
-          "stride_1: int",
-          "stride_2: int",
-          "pad: int"};
+  return {kFloatingT,      "kernel_size: int", "max_displacement: int",
+          "stride_1: int", "stride_2: int",    "pad: int"};
 }
 
 // A node of one of them, with the attributes of the op that is differentiated.
@@ -32,12 +30,8 @@ FDH::Node Node(const std::string& op, const std::string& x,
   return {{result},
           op,
           {x, y},
-          {{"T", "$T"},
-           {"kernel_size", "$kernel_size"},
-           {"max_displacement", "$max_displacement"},
-           {"stride_1", "$stride_1"},
-           {"stride_2", "$stride_2"},
-           {"pad", "$pad"}}};
+          AttrsOfOp({"T", "kernel_size", "max_displacement", "stride_1",
+                     "stride_2", "pad"})};
 }
 
 absl::Status CorrelationCostGradient(const AttrSlice& /*attrs*/,

@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost_checks.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -64,12 +65,12 @@ absl::Status GradShape(InferenceContext* c, const char* op, const char* name) {
 }
 
 // The attributes of all three ops.
-#define CORRELATION_COST_ATTRS()             \
-  Attr("T: {half, bfloat16, float, double}") \
-      .Attr("kernel_size: int >= 1")         \
-      .Attr("max_displacement: int >= 0")    \
-      .Attr("stride_1: int >= 1")            \
-      .Attr("stride_2: int >= 1")            \
+#define CORRELATION_COST_ATTRS()          \
+  Attr(kFloatingT)                        \
+      .Attr("kernel_size: int >= 1")      \
+      .Attr("max_displacement: int >= 0") \
+      .Attr("stride_1: int >= 1")         \
+      .Attr("stride_2: int >= 1")         \
       .Attr("pad: int >= 0")
 
 REGISTER_OP("TfExt>CorrelationCost")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -13,17 +14,13 @@ namespace {
 using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
-using NodeAttrs = std::vector<std::pair<std::string, FDH::AttrValueWrapper>>;
 
-// The attributes of all three ops, and their values in a node of one of them.
+// The attributes of all three ops, as definitions and in a node of one of them.
 std::vector<std::string> AttrDefs() {
-  return {"T: {half, bfloat16, float, double}", "Tindices: {int32, int64}",
-          "combiner: string"};
+  return {kFloatingT, "Tindices: {int32, int64}", "combiner: string"};
 }
 
-NodeAttrs Attrs() {
-  return {{"T", "$T"}, {"Tindices", "$Tindices"}, {"combiner", "$combiner"}};
-}
+auto Attrs() { return AttrsOfOp({"T", "Tindices", "combiner"}); }
 
 // The sum of gradients * EmbeddingBag(indices, params, weights) is linear in
 // each of gradients, params and weights. Its derivatives are the three ops, and

@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag_checks.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -60,9 +61,9 @@ absl::Status WeightsGradShape(InferenceContext* c) {
 }
 
 // The attributes of all three ops.
-#define EMBEDDING_BAG_ATTRS()                \
-  Attr("T: {half, bfloat16, float, double}") \
-      .Attr("Tindices: {int32, int64}")      \
+#define EMBEDDING_BAG_ATTRS()           \
+  Attr(kFloatingT)                      \
+      .Attr("Tindices: {int32, int64}") \
       .Attr("combiner: {'sum', 'mean'} = 'sum'")
 
 REGISTER_OP("TfExt>EmbeddingBag")

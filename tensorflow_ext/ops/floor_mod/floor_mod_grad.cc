@@ -3,6 +3,7 @@
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -39,7 +40,7 @@ absl::Status FloorModGradient(const AttrSlice& attrs, FunctionDef* g) {
       // Ret val defs
       {"dx: T", "dy: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}"},
+      {kFloatingT},
       // Nodes
       {
         {{"sx"}, "Shape", {"x"}, {{"T", "$T"}, {"out_type", DT_INT32}}},
@@ -70,7 +71,7 @@ absl::Status FloorModGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dgradients: T", "dx: T", "dy: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}"},
+      {kFloatingT},
       // Nodes
       {
         {{"dgradients"}, "TfExt>FloorModGrad", {"dbackprops", "x", "y"},

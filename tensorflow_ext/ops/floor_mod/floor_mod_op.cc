@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -28,7 +29,7 @@ REGISTER_OP("TfExt>FloorMod")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {half, bfloat16, float, double, int32, int64}")
+    .Attr(kNumericT)
     .SetShapeFn(tensorflow::shape_inference::BroadcastBinaryOpShapeFn)
     .Doc(R"doc(
 Remainder of the floored division, as NumPy's `mod`: the result has the sign of
@@ -53,7 +54,7 @@ REGISTER_OP("TfExt>FloorModGrad")
     .Input("x: T")
     .Input("y: T")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(FloorModGradShape)
     .Doc(R"doc(
 Gradient of FloorMod with respect to its divisor, before it is summed to the

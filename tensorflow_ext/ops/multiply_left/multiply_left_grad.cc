@@ -2,6 +2,7 @@
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -20,7 +21,7 @@ absl::Status MultiplyLeftGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dx: T", "dy: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}"},
+      {kFloatingT},
       // Nodes
       {
         {{"sx"}, "Shape", {"x"}, {{"T", "$T"}, {"out_type", DT_INT32}}},

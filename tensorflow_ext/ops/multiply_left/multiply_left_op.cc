@@ -3,6 +3,7 @@
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -11,7 +12,7 @@ REGISTER_OP("TfExt>MultiplyLeft")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(tensorflow::shape_inference::BroadcastBinaryOpShapeFn)
     .Doc(R"doc(
 Product x * y whose gradient flows to the left factor only.

@@ -4,6 +4,7 @@
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 
@@ -14,7 +15,7 @@ REGISTER_OP("TfExt>PruneByMagnitude")
     .Input("weights: T")
     .Input("threshold: T")
     .Output("pruned: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .Attr("gradient: {'straight_through', 'masked'} = 'straight_through'")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle scalar;
@@ -48,7 +49,7 @@ REGISTER_OP("TfExt>PruneByMagnitudeGrad")
     .Input("weights: T")
     .Input("threshold: T")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn([](InferenceContext* c) {
       constexpr char kOp[] = "TfExt>PruneByMagnitudeGrad";
       ShapeHandle scalar;

@@ -6,6 +6,7 @@
 #include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/ops/resampler/resampler_checks.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -79,16 +80,14 @@ absl::Status ResamplerAdjointShape(InferenceContext* c) {
 }
 
 // The attributes of ResamplerDerivative and ResamplerAdjoint.
-#define ORDER_ATTRS()                        \
-  Attr("T: {half, bfloat16, float, double}") \
-      .Attr("x_order: int >= 0 = 0")         \
-      .Attr("y_order: int >= 0 = 0")
+#define ORDER_ATTRS() \
+  Attr(kFloatingT).Attr("x_order: int >= 0 = 0").Attr("y_order: int >= 0 = 0")
 
 REGISTER_OP("TfExt>Resampler")
     .Input("data: T")
     .Input("warp: T")
     .Output("output: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(ResamplerShape)
     .Doc(R"doc(
 Samples images at given points by bilinear interpolation, per channel.
@@ -115,7 +114,7 @@ REGISTER_OP("TfExt>ResamplerGrad")
     .Input("warp: T")
     .Output("data_backprops: T")
     .Output("warp_backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(ResamplerGradShape)
     .Doc(R"doc(
 Gradients of Resampler with respect to data and warp.

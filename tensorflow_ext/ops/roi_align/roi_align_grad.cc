@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -14,11 +15,10 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
-using NodeAttrs = std::vector<std::pair<std::string, FDH::AttrValueWrapper>>;
 
-// The attributes of both ops, and their values in a node of one of them.
+// The attributes of both ops, as definitions and in a node of one of them.
 std::vector<std::string> AttrDefs() {
-  return {"T: {half, bfloat16, float, double}",
+  return {kFloatingT,
           "pooled_height: int",
           "pooled_width: int",
           "spatial_scale: float",
@@ -26,13 +26,9 @@ std::vector<std::string> AttrDefs() {
           "aligned: bool"};
 }
 
-NodeAttrs Attrs() {
-  return {{"T", "$T"},
-          {"pooled_height", "$pooled_height"},
-          {"pooled_width", "$pooled_width"},
-          {"spatial_scale", "$spatial_scale"},
-          {"sampling_ratio", "$sampling_ratio"},
-          {"aligned", "$aligned"}};
+auto Attrs() {
+  return AttrsOfOp({"T", "pooled_height", "pooled_width", "spatial_scale",
+                    "sampling_ratio", "aligned"});
 }
 
 // RoiAlign is linear in data; RoiAlignGrad is its transpose.

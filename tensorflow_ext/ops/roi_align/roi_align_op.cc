@@ -7,6 +7,7 @@
 #include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -48,12 +49,12 @@ absl::Status RoiAlignGradShape(InferenceContext* c) {
 }
 
 // The attributes of both ops.
-#define ROI_ALIGN_ATTRS()                    \
-  Attr("T: {half, bfloat16, float, double}") \
-      .Attr("pooled_height: int >= 1")       \
-      .Attr("pooled_width: int >= 1")        \
-      .Attr("spatial_scale: float = 1.0")    \
-      .Attr("sampling_ratio: int >= 0 = 0")  \
+#define ROI_ALIGN_ATTRS()                   \
+  Attr(kFloatingT)                          \
+      .Attr("pooled_height: int >= 1")      \
+      .Attr("pooled_width: int >= 1")       \
+      .Attr("spatial_scale: float = 1.0")   \
+      .Attr("sampling_ratio: int >= 0 = 0") \
       .Attr("aligned: bool = true")
 
 REGISTER_OP("TfExt>RoiAlign")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -22,14 +24,12 @@ absl::Status RoiPoolGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"ddata: T", "drois: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}", "pooled_height: int",
-       "pooled_width: int", "spatial_scale: float"},
+      {kFloatingT, "pooled_height: int", "pooled_width: int",
+       "spatial_scale: float"},
       // Nodes
       {
         {{"pooled", "argmax"}, "TfExt>RoiPool", {"data", "rois"},
-         {{"T", "$T"}, {"pooled_height", "$pooled_height"},
-          {"pooled_width", "$pooled_width"},
-          {"spatial_scale", "$spatial_scale"}}},
+         AttrsOfOp({"T", "pooled_height", "pooled_width", "spatial_scale"})},
         {{"shape"}, "Shape", {"data"}, {{"T", "$T"}, {"out_type", DT_INT32}}},
         {{"ddata"}, "TfExt>RoiPoolGrad", {"dpooled", "rois", "argmax", "shape"},
          {{"T", "$T"}}},
@@ -50,7 +50,7 @@ absl::Status RoiPoolGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dgradients: T", "drois: T", "dargmax: int32", "ddata_shape: int32"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}"},
+      {kFloatingT},
       // Nodes
       {
         {{"dgradients"}, "TfExt>RoiPoolGradGrad",
@@ -74,7 +74,7 @@ absl::Status RoiPoolGradGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "drois: T", "dargmax: int32"},
       // Attr defs
-      {"T: {half, bfloat16, float, double}"},
+      {kFloatingT},
       // Nodes
       {
         {{"shape"}, "Shape", {"gradients"},

@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -60,7 +61,7 @@ REGISTER_OP("TfExt>RoiPool")
     .Input("rois: T")
     .Output("pooled: T")
     .Output("argmax: int32")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .Attr("pooled_height: int >= 1")
     .Attr("pooled_width: int >= 1")
     .Attr("spatial_scale: float = 1.0")
@@ -101,7 +102,7 @@ REGISTER_OP("TfExt>RoiPoolGrad")
     .Input("argmax: int32")
     .Input("data_shape: int32")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(RoiPoolGradShape)
     .Doc(R"doc(
 Gradient of RoiPool with respect to its data: each bin's gradient is added at
@@ -127,7 +128,7 @@ REGISTER_OP("TfExt>RoiPoolGradGrad")
     .Input("rois: T")
     .Input("argmax: int32")
     .Output("backprops: T")
-    .Attr("T: {half, bfloat16, float, double}")
+    .Attr(kFloatingT)
     .SetShapeFn(RoiPoolGradGradShape)
     .Doc(R"doc(
 Gradient of RoiPoolGrad with respect to its gradients: the value at each bin's

@@ -3,6 +3,7 @@
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -31,7 +32,7 @@ absl::Status ZeroOutGradient(const AttrSlice& attrs, FunctionDef* g) {
       // Ret val defs
       {"dx: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double, int32, int64}"},
+      {kNumericT},
       // Nodes
       {
         {{"dx"}, op, {"dy"}, {{"T", "$T"}}},
@@ -51,7 +52,7 @@ absl::Status ZeroOutWithIndexGradient(const AttrSlice& attrs, FunctionDef* g) {
       // Ret val defs
       {"dx: T"},
       // Attr defs
-      {"T: {half, bfloat16, float, double, int32, int64}"},
+      {kNumericT},
       // Nodes
       {
         {{"dx"}, op, {"dy"}, {{"T", "$T"}}},

@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 
@@ -13,7 +14,7 @@ using tensorflow::shape_inference::InferenceContext;
 REGISTER_OP("TfExt>ZeroOut")
     .Input("to_zero: T")
     .Output("zeroed: T")
-    .Attr("T: {half, bfloat16, float, double, int32, int64}")
+    .Attr(kNumericT)
     .SetShapeFn(tensorflow::shape_inference::UnchangedShape)
     .Doc(R"doc(
 Keeps the first element, in row-major order, and sets the others to zero.
@@ -28,7 +29,7 @@ REGISTER_OP("TfExt>ZeroOutWithIndex")
     .Input("to_zero: T")
     .Output("zeroed: T")
     .Output("index: int32")
-    .Attr("T: {half, bfloat16, float, double, int32, int64}")
+    .Attr(kNumericT)
     .SetShapeFn([](InferenceContext* c) {
       c->set_output(0, c->input(0));
       const DimensionHandle size = c->NumElements(c->input(0));

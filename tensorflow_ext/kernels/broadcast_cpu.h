@@ -35,36 +35,54 @@ struct BroadcastRun {
 
 namespace internal {
 
-// In the compute type. The 16-bit types go block by block through buffers that
-// stay in the nearest cache.
-template <typename Isa, typename Functor, int kX, int kY, typename T>
-TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, T* output,
-                                        int64_t size) {
-  constexpr int kArity = Functor::kArity;
+// Calls the functor's run for a type that is computed as it is stored.
+template <typename Functor, int kX, int kY, typename T>
+TENSORFLOW_EXT_INLINE void CallRun(const T* const* inputs, T* output,
+                                   int64_t size) {
   using Run = BroadcastRun<Functor>;
+  if constexpr (Functor::kArity == 2) {
+    Run::template Run<kX, kY>(inputs[0], inputs[1], output, size);
+  } else {
+    Run::template Run<kX, kY>(inputs[0], inputs[1], inputs[2], output, size);
+  }
+}
+
+// A run in the compute type; x_moves and y_moves are false where that operand
+// repeats. The 16-bit types go block by block through buffers that stay in the
+// nearest cache. One that repeats fills its buffer once, so that a single run
+// is compiled for each of these types.
+template <typename Isa, typename Functor, typename T>
+TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, bool x_moves,
+                                        bool y_moves, T* output, int64_t size) {
+  constexpr int kArity = Functor::kArity;
   if constexpr (!std::is_same_v<T, ComputeType<T>>) {
     constexpr int64_t kBlock = 256;
     float wide[kArity][kBlock], result[kBlock];
     const float* operands[kArity];
-    for (int k = 0; k < kArity; ++k) operands[k] = wide[k];
+    bool moves[kArity];
+    for (int k = 0; k < kArity; ++k) {
+      operands[k] = wide[k];
+      moves[k] = k == kArity - 2 ? x_moves : k == kArity - 1 ? y_moves : true;
+      if (!moves[k]) {
+        std::fill_n(wide[k], std::min(kBlock, size), ToCompute(inputs[k][0]));
+      }
+    }
     for (int64_t i = 0; i < size; i += kBlock) {
       const int64_t block = std::min(kBlock, size - i);
       for (int k = 0; k < kArity; ++k) {
-        const bool repeats =
-            (k == kArity - 2 && kX == 0) || (k == kArity - 1 && kY == 0);
-        if (repeats) {
-          wide[k][0] = ToCompute(inputs[k][0]);
-        } else {
-          Isa::Widen(inputs[k] + i, wide[k], block);
-        }
+        if (moves[k]) Isa::Widen(inputs[k] + i, wide[k], block);
       }
-      RunConverted<Isa, Functor, kX, kY>(operands, result, block);
+      CallRun<Functor, 1, 1>(operands, result, block);
       Isa::Narrow(result, output + i, block);
     }
-  } else if constexpr (kArity == 2) {
-    Run::template Run<kX, kY>(inputs[0], inputs[1], output, size);
+  } else if (x_moves && y_moves) {
+    CallRun<Functor, 1, 1>(inputs, output, size);
+  } else if (x_moves) {
+    CallRun<Functor, 1, 0>(inputs, output, size);
+  } else if (y_moves) {
+    CallRun<Functor, 0, 1>(inputs, output, size);
   } else {
-    Run::template Run<kX, kY>(inputs[0], inputs[1], inputs[2], output, size);
+    CallRun<Functor, 0, 0>(inputs, output, size);
   }
 }
 
@@ -118,15 +136,7 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
     for (int k = 0; k < kArity; ++k) {
       operands[k] = static_cast<const T*>(inputs[k]) + position.offsets[k];
     }
-    if (x_moves && y_moves) {
-      RunConverted<Isa, Functor, 1, 1>(operands, output + begin, run);
-    } else if (x_moves) {
-      RunConverted<Isa, Functor, 1, 0>(operands, output + begin, run);
-    } else if (y_moves) {
-      RunConverted<Isa, Functor, 0, 1>(operands, output + begin, run);
-    } else {
-      RunConverted<Isa, Functor, 0, 0>(operands, output + begin, run);
-    }
+    RunConverted<Isa, Functor>(operands, x_moves, y_moves, output + begin, run);
     position.Advance(broadcast, run);
     begin += run;
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/function.h"
 
 namespace tensorflow_ext {
@@ -19,7 +20,9 @@ inline decltype(tensorflow::FunctionDefHelper::Node::attr) AttrsOfOp(
     const std::vector<std::string>& names) {
   decltype(tensorflow::FunctionDefHelper::Node::attr) attributes;
   for (const std::string& name : names) {
-    attributes.push_back({name, "$" + name});
+    // A std::string would be a value: placeholders are string_views.
+    const std::string placeholder = "$" + name;
+    attributes.emplace_back(name, absl::string_view(placeholder));
   }
   return attributes;
 }

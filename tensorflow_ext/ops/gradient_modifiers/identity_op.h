@@ -3,8 +3,8 @@
 // The OpKernel of ops that are the identity and exist for their gradient. It
 // hands the inputs' buffers on: no copy, so that CPU and GPU share it.
 
-#ifndef TENSORFLOW_EXT_KERNELS_IDENTITY_OP_H_
-#define TENSORFLOW_EXT_KERNELS_IDENTITY_OP_H_
+#ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_
+#define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_
 
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -27,4 +27,4 @@ class IdentityOp : public tensorflow::OpKernel {
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_KERNELS_IDENTITY_OP_H_
+#endif  // TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_

@@ -9,8 +9,8 @@
 //   - REGISTER_OP_GRADIENT reaches the client registry too (gradient/bridge.h).
 //
 // Include it last, after the TensorFlow headers that define REGISTER_OP,
-// REGISTER_KERNEL_BUILDER, REGISTER_OP_GRADIENT or REGISTER_XLA_OP, and use
-// those macros as usual.
+// REGISTER_KERNEL_BUILDER or REGISTER_OP_GRADIENT, and use those macros as
+// usual. A lowering is registered by REGISTER_LOWERING (xla/lowering.h).
 
 #ifndef TENSORFLOW_EXT_REGISTRATION_H_
 #define TENSORFLOW_EXT_REGISTRATION_H_
@@ -31,16 +31,5 @@
 #define REGISTER_OP_GRADIENT_UNIQ(counter, name, creator) \
   static bool unused_grad_##counter TF_ATTRIBUTE_UNUSED = \
       ::tensorflow_ext::RegisterGradient(name, creator)
-
-#undef REGISTER_XLA_OP_UNIQ
-#define REGISTER_XLA_OP_UNIQ(counter, builder, kernel)                        \
-  static bool xla_op_registrar_##counter TF_ATTRIBUTE_UNUSED = [] {           \
-    if (!::tensorflow_ext::IsFirstCopy()) return false;                       \
-    static ::tensorflow::XlaOpRegistrar registrar(                            \
-        ::tensorflow::XlaOpRegistrationBuilder::builder.Build(                \
-            [](::tensorflow::OpKernelConstruction* context)                   \
-                -> ::tensorflow::OpKernel* { return new kernel(context); })); \
-    return true;                                                              \
-  }()
 
 #endif  // TENSORFLOW_EXT_REGISTRATION_H_

@@ -6,7 +6,8 @@
 //     paths) is harmless: TensorFlow aborts on a second gradient and rejects a
 //     kernel that it finds twice, so the first copy registers and a later one
 //     registers nothing;
-//   - REGISTER_OP_GRADIENT reaches the client registry too (gradient/bridge.h).
+//   - REGISTER_OP_GRADIENT reaches the client registry too
+//     (gradient/client_registry.h).
 //
 // Include it last, after the TensorFlow headers that define REGISTER_OP,
 // REGISTER_KERNEL_BUILDER or REGISTER_OP_GRADIENT, and use those macros as
@@ -16,7 +17,7 @@
 #define TENSORFLOW_EXT_REGISTRATION_H_
 
 #include "tensorflow/core/framework/registration/registration.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/first_copy.h"
 
 // TensorFlow's hook for selective registration of ops and kernels. Its

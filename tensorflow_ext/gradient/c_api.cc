@@ -10,8 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/definition.h"
+#include "tensorflow_ext/gradient/function_registry.h"
 #include "tensorflow_ext/gradient/plan.h"
 
 namespace {

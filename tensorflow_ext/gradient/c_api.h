@@ -61,7 +61,8 @@ TFEXT_EXPORT uint32_t TfExt_GradientRegistries(const char* op);
 TFEXT_EXPORT int64_t TfExt_RegisterGradients(void);
 
 /* Writes into `names` the ops whose gradient the function registry holds, one a
- * line, sorted. The caller owns `names` (TF_NewBuffer, TF_DeleteBuffer). */
+ * line, sorted, without those that only TensorFlow's runtime adds (their names
+ * begin with '_'). The caller owns `names` (TF_NewBuffer, TF_DeleteBuffer). */
 TFEXT_EXPORT void TfExt_ListOps(TF_Buffer* names, TF_Status* status);
 
 /* Writes into `function_def` the gradient of an op with these attributes as a

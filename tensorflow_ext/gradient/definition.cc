@@ -2,15 +2,17 @@
 
 #include "tensorflow_ext/gradient/definition.h"
 
-#include <mutex>
-#include <unordered_map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/attr_value_util.h"
+#include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/function_registry.h"
+#include "tensorflow_ext/gradient/node_attributes.h"
 
 namespace tensorflow_ext {
 
@@ -32,8 +34,7 @@ absl::Status InGradientOf(const std::string& op, const absl::Status& status) {
 }
 
 absl::Status WrongDefinition(const std::string& op, absl::string_view what) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("In the gradient of ", op, ": ", what));
+  return InGradientOf(op, absl::FailedPreconditionError(what));
 }
 
 absl::Status CheckTypes(const std::string& op, absl::string_view what,
@@ -78,8 +79,8 @@ absl::Status CheckOpsAreRegistered(const std::string& op,
 }
 
 // Fills in default attributes and validates each node of the body.
-absl::Status CompleteBody(const std::string& op, Definition* definition) {
-  for (NodeDef& node : definition->body.nodes) {
+absl::Status CompleteBody(const std::string& op, std::vector<NodeDef>* body) {
+  for (NodeDef& node : *body) {
     const OpDef* op_def = nullptr;
     absl::Status status = OpRegistry::Global()->LookUpOpDef(node.op(), &op_def);
     if (status.ok()) {
@@ -96,70 +97,23 @@ absl::Status CompleteBody(const std::string& op, Definition* definition) {
 }
 
 // Instantiates the function with the op's attributes.
-absl::Status Instantiate(const std::string& op, Definition* definition) {
-  if (definition->function.ret_size() == 0 &&
-      definition->function.signature().output_arg_size() != 0) {
+absl::Status Instantiate(const Forward& forward, const FunctionDef& function,
+                         tensorflow::InstantiationResult* result) {
+  const std::string& op = forward.node.op();
+  if (function.ret_size() == 0 && function.signature().output_arg_size() != 0) {
     return WrongDefinition(op, "the function returns nothing");
   }
   absl::Status status = tensorflow::InstantiateFunction(
-      definition->function, AttrSlice(definition->forward.node),
+      function, AttrSlice(forward.node),
       [](const std::string& name, const OpDef** op_def) {
         return OpRegistry::Global()->LookUpOpDef(name, op_def);
       },
-      &definition->body);
+      result);
   if (status.ok()) return status;
   return WrongDefinition(op, status.message());
 }
 
-// The definitions set by SetDefinition.
-class OwnDefinitions {
- public:
-  static OwnDefinitions& Global() {
-    static OwnDefinitions* definitions = new OwnDefinitions;
-    return *definitions;
-  }
-
-  void Set(const std::string& op, GradientCreator creator) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    creators_[op] = std::move(creator);
-  }
-
-  GradientCreator Find(const std::string& op) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto found = creators_.find(op);
-    return found == creators_.end() ? nullptr : found->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, GradientCreator> creators_;
-};
-
-absl::StatusOr<GradientCreator> FindCreator(const std::string& op) {
-  GradientCreator creator = OwnDefinitions::Global().Find(op);
-  if (creator) return creator;
-  if (tensorflow::gradient::GetOpGradientCreator(op, &creator).ok() &&
-      creator) {
-    return creator;
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "Op ", op, " has no gradient in the function registry; write one with ",
-      "REGISTER_OP_GRADIENT"));
-}
-
 }  // namespace
-
-FunctionGradient FindFunctionGradient(const std::string& op) {
-  GradientCreator creator;
-  if (!tensorflow::gradient::GetOpGradientCreator(op, &creator).ok()) {
-    return FunctionGradient::kUnknown;
-  }
-  return creator ? FunctionGradient::kDefined : FunctionGradient::kNone;
-}
-
-void SetDefinition(const std::string& op, GradientCreator creator) {
-  OwnDefinitions::Global().Set(op, std::move(creator));
-}
 
 absl::StatusOr<Forward> FindForward(const NodeDef& node) {
   Forward forward;
@@ -169,12 +123,7 @@ absl::StatusOr<Forward> FindForward(const NodeDef& node) {
                      "' is not registered; load the library that has it, or ",
                      "correct the name"));
   }
-  forward.node.set_op(node.op());
-  for (const auto& [name, value] : node.attr()) {
-    if (!name.empty() && name[0] != '_') {
-      (*forward.node.mutable_attr())[name] = value;
-    }
-  }
+  forward.node = OpAndAttributes(node);
   tensorflow::AddDefaultsToNodeDef(*forward.op_def, &forward.node);
   absl::Status status = tensorflow::InOutTypesForNode(
       forward.node, *forward.op_def, &forward.input_types,
@@ -195,22 +144,28 @@ absl::StatusOr<Forward> FindForward(const NodeDef& node) {
 
 absl::StatusOr<Definition> FindDefinition(const Forward& forward) {
   const std::string& op = forward.node.op();
-  TF_ASSIGN_OR_RETURN(GradientCreator creator, FindCreator(op));
+  const GradientCreator creator = FindCreator(op);
+  if (!creator) {
+    return absl::NotFoundError(absl::StrCat(
+        "Op ", op, " has no gradient in the function registry; write one with ",
+        "REGISTER_OP_GRADIENT"));
+  }
   Definition definition;
   definition.forward = forward;
   absl::Status created = creator(AttrSlice(forward.node), &definition.function);
   if (!created.ok()) return InGradientOf(op, created);
   TF_RETURN_IF_ERROR(CheckOpsAreRegistered(op, definition.function));
-  TF_RETURN_IF_ERROR(Instantiate(op, &definition));
+  tensorflow::InstantiationResult instance;
+  TF_RETURN_IF_ERROR(Instantiate(forward, definition.function, &instance));
 
   DataTypeVector arguments = forward.input_types;
   arguments.insert(arguments.end(), forward.output_types.begin(),
                    forward.output_types.end());
+  TF_RETURN_IF_ERROR(CheckTypes(op, "argument", arguments, instance.arg_types));
   TF_RETURN_IF_ERROR(
-      CheckTypes(op, "argument", arguments, definition.body.arg_types));
-  TF_RETURN_IF_ERROR(
-      CheckTypes(op, "result", forward.input_types, definition.body.ret_types));
-  TF_RETURN_IF_ERROR(CompleteBody(op, &definition));
+      CheckTypes(op, "result", forward.input_types, instance.ret_types));
+  definition.body = std::move(instance.nodes);
+  TF_RETURN_IF_ERROR(CompleteBody(op, &definition.body));
   return definition;
 }
 

@@ -5,35 +5,15 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINITION_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINITION_H_
 
-#include <functional>
-#include <string>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/function.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tensorflow/core/framework/types.h"
 
 namespace tensorflow_ext {
-
-// What the function registry says about an op's gradient.
-enum class FunctionGradient {
-  kUnknown,  // nobody registered anything
-  kNone,     // REGISTER_OP_NO_GRADIENT
-  kDefined,  // REGISTER_OP_GRADIENT
-};
-FunctionGradient FindFunctionGradient(const std::string& op);
-
-// Writes the gradient of an op with these attributes; the type of
-// tensorflow::gradient::Creator. Null says that the op has no gradient.
-using GradientCreator = std::function<absl::Status(const tensorflow::AttrSlice&,
-                                                   tensorflow::FunctionDef*)>;
-
-// Sets the definition that FindDefinition uses for `op` instead of the function
-// registry's, which cannot be replaced: some of TensorFlow's own definitions
-// are wrong (MaxPoolGrad's takes 2 arguments where the op asks for 4).
-void SetDefinition(const std::string& op, GradientCreator creator);
 
 // An op with its attributes, as a client describes it.
 struct Forward {
@@ -59,7 +39,7 @@ struct Definition {
   tensorflow::FunctionDef function;
   // The function's body for these attributes: _Arg, _Retval and op nodes, with
   // all attributes filled in. Inputs are names of nodes of the body.
-  tensorflow::InstantiationResult body;
+  std::vector<tensorflow::NodeDef> body;
 };
 
 // Finds and checks the gradient of `forward`.

@@ -32,6 +32,11 @@ class Expander {
   }
 
   absl::Status Run(std::vector<Output>* gradients) {
+    return nodes_.Finish(AddAll(gradients));
+  }
+
+ private:
+  absl::Status AddAll(std::vector<Output>* gradients) {
     for (const Step& step : plan_.steps) {
       TF_RETURN_IF_ERROR(AddStep(step));
     }
@@ -40,16 +45,13 @@ class Expander {
       if (!plan_.results[i]) continue;
       Output* gradient = &(*gradients)[i];
       TF_RETURN_IF_ERROR(Find(*plan_.results[i], gradient));
-      if (LeadsOn(i)) {
-        TF_ASSIGN_OR_RETURN(*gradient, nodes_.SetApart(*gradient));
+      if (IsUsedElsewhere(i)) {
+        TF_ASSIGN_OR_RETURN(*gradient, nodes_.WrapInIdentity(*gradient));
       }
     }
     return absl::OkStatus();
   }
 
-  GradientNodes& nodes() { return nodes_; }
-
- private:
   // The tensor of the client's graph behind `source`.
   absl::Status Find(const Source& source, Output* tensor) {
     switch (source.kind) {
@@ -64,27 +66,19 @@ class Expander {
         break;
       case Source::kUpstream:
         *tensor = upstream_[source.index];
-        if (tensor->node() == nullptr) {
-          TF_RETURN_IF_ERROR(AddZeros(source.index));
-          *tensor = upstream_[source.index];
+        if (tensor->node() == nullptr) {  // missing: zeros, made once
+          TF_ASSIGN_OR_RETURN(*tensor,
+                              nodes_.ZerosLike(forward_.output(source.index)));
+          upstream_[source.index] = *tensor;
         }
         break;
     }
     return absl::OkStatus();
   }
 
-  // A missing upstream gradient becomes zeros, made once.
-  absl::Status AddZeros(int output) {
-    NodeBuilder builder = nodes_.New("zeros", "ZerosLike");
-    builder.Input(forward_.node(), output);
-    TF_ASSIGN_OR_RETURN(Node * zeros, nodes_.Add(builder));
-    upstream_[output] = Output(zeros, 0);
-    return absl::OkStatus();
-  }
-
-  // Whether more than gradient `i` is made of the step that makes it: another
-  // gradient, or another step's input.
-  bool LeadsOn(size_t i) const {
+  // Whether the tensor of gradient `i` is the input of a step too, or its step
+  // makes another gradient.
+  bool IsUsedElsewhere(size_t i) const {
     const Source& result = *plan_.results[i];
     for (size_t k = 0; k < plan_.results.size(); ++k) {
       if (k != i && plan_.results[k] && result.kind == Source::kStep &&
@@ -153,10 +147,7 @@ absl::Status Expand(const Plan& plan, const Scope& scope,
         forward.node()->type_string(), " was given ", num_outputs,
         " upstream gradients, but the op has ", plan.num_outputs, " outputs"));
   }
-  Expander expander(plan, scope, forward, upstream);
-  const absl::Status status = expander.Run(gradients);
-  if (!status.ok()) expander.nodes().Undo();
-  return expander.nodes().Explain(status);
+  return Expander(plan, scope, forward, upstream).Run(gradients);
 }
 
 }  // namespace tensorflow_ext

@@ -2,7 +2,7 @@
 
 #include "tensorflow_ext/gradient/first_copy.h"
 
-#include "tensorflow_ext/gradient/definition.h"
+#include "tensorflow_ext/gradient/function_registry.h"
 
 namespace tensorflow_ext {
 

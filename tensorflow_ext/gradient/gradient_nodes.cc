@@ -27,22 +27,34 @@ absl::StatusOr<Node*> GradientNodes::Add(NodeBuilder& builder,
   return node;
 }
 
-absl::StatusOr<Output> GradientNodes::SetApart(const Output& tensor) {
+absl::StatusOr<Output> GradientNodes::WrapInIdentity(const Output& tensor) {
   NodeBuilder builder = New("gradient", "Identity");
   builder.Input(tensor.node(), tensor.index());
   TF_ASSIGN_OR_RETURN(Node * identity, Add(builder));
   return Output(identity, 0);
 }
 
-void GradientNodes::Undo() {
+absl::StatusOr<Output> GradientNodes::ZerosLike(const Output& tensor) {
+  NodeBuilder builder = New("zeros", "ZerosLike");
+  builder.Input(tensor.node(), tensor.index());
+  TF_ASSIGN_OR_RETURN(Node * zeros, Add(builder));
+  return Output(zeros, 0);
+}
+
+absl::StatusOr<Output> GradientNodes::ZerosLikeVariable(
+    const Output& handle, tensorflow::DataType type) {
+  NodeBuilder read = New("read", "ReadVariableOp");
+  read.Input(handle.node(), handle.index()).Attr("dtype", type);
+  TF_ASSIGN_OR_RETURN(Node * value, Add(read));
+  return ZerosLike(Output(value, 0));
+}
+
+absl::Status GradientNodes::Finish(const absl::Status& status) {
+  if (status.ok()) return status;
   for (auto node = added_.rbegin(); node != added_.rend(); ++node) {
     scope_.graph()->RemoveNode(*node);
   }
   added_.clear();
-}
-
-absl::Status GradientNodes::Explain(const absl::Status& status) const {
-  if (status.ok()) return status;
   return absl::Status(
       status.code(),
       absl::StrCat("While adding the gradient of node '",

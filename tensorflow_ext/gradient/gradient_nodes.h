@@ -40,14 +40,23 @@ class GradientNodes {
   // Adds an identity of `tensor`. TensorFlow's AddSymbolicGradients gives wrong
   // second-order gradients where one of the tensors to differentiate leads to
   // another one of them on two paths, or is made by a node whose other outputs
-  // lead there; so a gradient that leads on is set apart by a node of its own.
-  absl::StatusOr<tensorflow::Output> SetApart(const tensorflow::Output& tensor);
+  // lead there; so a gradient that other nodes use too gets a node of its own.
+  absl::StatusOr<tensorflow::Output> WrapInIdentity(
+      const tensorflow::Output& tensor);
 
-  // Takes the nodes added so far out again.
-  void Undo();
+  // Adds zeros of the shape of `tensor`.
+  absl::StatusOr<tensorflow::Output> ZerosLike(
+      const tensorflow::Output& tensor);
 
-  // `status` with the forward node and its op before the message.
-  absl::Status Explain(const absl::Status& status) const;
+  // Adds zeros, of the type of a gradient, of the shape of the variable behind
+  // `handle`.
+  absl::StatusOr<tensorflow::Output> ZerosLikeVariable(
+      const tensorflow::Output& handle, tensorflow::DataType type);
+
+  // Ends the gradient, which succeeded or failed with `status`: a failure takes
+  // the nodes out of the graph again and names the forward node and its op in
+  // front of the message.
+  absl::Status Finish(const absl::Status& status);
 
  private:
   std::string UniqueName(const std::string& name) const;

@@ -3,21 +3,18 @@
 #include "tensorflow_ext/gradient/plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "tensorflow/core/framework/attr_value_util.h"
-#include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/definition.h"
+#include "tensorflow_ext/gradient/node_attributes.h"
 
 namespace tensorflow_ext {
 
-using tensorflow::AttrValue;
 using tensorflow::DataType;
 using tensorflow::GraphDef;
 using tensorflow::NodeDef;
@@ -26,22 +23,6 @@ using tensorflow::OpDef;
 namespace {
 
 constexpr char kNoGradientOp[] = "TfExt>NoGradient";
-
-// The attributes that decide a gradient: not those that annotate the node.
-bool SameAttributes(const NodeDef& a, const NodeDef& b) {
-  const auto is_annotation = [](const auto& attr) {
-    return !attr.first.empty() && attr.first[0] == '_';
-  };
-  const auto all_in = [&](const NodeDef& x, const NodeDef& y) {
-    return std::all_of(x.attr().begin(), x.attr().end(), [&](const auto& attr) {
-      if (is_annotation(attr)) return true;
-      auto found = y.attr().find(attr.first);
-      return found != y.attr().end() &&
-             tensorflow::AreAttrValuesEqual(attr.second, found->second);
-    });
-  };
-  return all_in(a, b) && all_in(b, a);
-}
 
 // Builds one plan. Walks the body from its results to its arguments, so that
 // only nodes that a wanted gradient needs are ever visited.
@@ -54,11 +35,11 @@ class Planner {
   }
 
   absl::StatusOr<Plan> Build() {
-    for (const NodeDef& node : definition_.body.nodes) {
+    for (const NodeDef& node : definition_.body) {
       nodes_[node.name()].node = &node;
     }
     plan_.results.resize(plan_.num_inputs);
-    for (const NodeDef& node : definition_.body.nodes) {
+    for (const NodeDef& node : definition_.body) {
       if (node.op() != "_Retval") continue;
       TF_RETURN_IF_ERROR(AddResult(node));
     }
@@ -159,13 +140,8 @@ class Planner {
     TF_RETURN_IF_ERROR(
         tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &step.op_def));
     for (const OpDef::ArgDef& argument : step.op_def->input_arg()) {
-      int size = -1;
-      if (!argument.number_attr().empty()) {
-        size = node.attr().at(argument.number_attr()).i();
-      } else if (!argument.type_list_attr().empty()) {
-        size = node.attr().at(argument.type_list_attr()).list().type_size();
-      }
-      step.argument_sizes.push_back(size);
+      step.argument_sizes.push_back(IsList(argument) ? SizeOf(argument, node)
+                                                     : -1);
     }
     plan_.steps.push_back(std::move(step));
     return std::vector<Source>{

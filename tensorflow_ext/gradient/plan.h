@@ -16,9 +16,12 @@
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_def.pb.h"
-#include "tensorflow_ext/gradient/definition.h"
+#include "tensorflow/core/framework/types.pb.h"
 
 namespace tensorflow_ext {
+
+struct Definition;
+struct Forward;
 
 // Where a tensor of the plan comes from.
 struct Source {

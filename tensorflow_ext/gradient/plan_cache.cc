@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/attr_value_util.h"
 #include "tensorflow/core/platform/hash.h"
 #include "tensorflow_ext/gradient/definition.h"
+#include "tensorflow_ext/gradient/node_attributes.h"
 #include "tensorflow_ext/gradient/plan.h"
 
 namespace tensorflow_ext {
@@ -18,10 +19,6 @@ namespace tensorflow_ext {
 using tensorflow::NodeDef;
 
 namespace {
-
-bool IsAnnotation(const std::string& attribute) {
-  return !attribute.empty() && attribute[0] == '_';
-}
 
 // Keeps plans by op, attributes and wanted inputs.
 class PlanCache {
@@ -45,13 +42,9 @@ class PlanCache {
   void Insert(uint64_t hash, const NodeDef& node,
               absl::Span<const uint8_t> wanted,
               std::shared_ptr<const Plan> plan) {
-    Entry entry;
-    entry.node.set_op(node.op());
-    for (const auto& [name, value] : node.attr()) {
-      if (!IsAnnotation(name)) (*entry.node.mutable_attr())[name] = value;
-    }
-    entry.wanted.assign(wanted.begin(), wanted.end());
-    entry.plan = std::move(plan);
+    Entry entry{OpAndAttributes(node),
+                std::vector<uint8_t>(wanted.begin(), wanted.end()),
+                std::move(plan)};
     // Two threads that met the same op at once insert equal plans; the second
     // is never found and costs only its memory.
     std::unique_lock<std::shared_mutex> lock(mutex_);
@@ -69,18 +62,8 @@ class PlanCache {
 
   static bool Matches(const Entry& entry, const NodeDef& node,
                       absl::Span<const uint8_t> wanted) {
-    if (entry.node.op() != node.op() || wanted != entry.wanted) return false;
-    int attributes = 0;
-    for (const auto& [name, value] : node.attr()) {
-      if (IsAnnotation(name)) continue;
-      ++attributes;
-      auto found = entry.node.attr().find(name);
-      if (found == entry.node.attr().end() ||
-          !tensorflow::AreAttrValuesEqual(found->second, value)) {
-        return false;
-      }
-    }
-    return attributes == entry.node.attr_size();
+    return entry.node.op() == node.op() && wanted == entry.wanted &&
+           SameAttributes(entry.node, node);
   }
 
   static constexpr size_t kMaxPlans = 4096;

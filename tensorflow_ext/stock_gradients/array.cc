@@ -9,17 +9,10 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_RESOURCE;
-using tensorflow::DT_VARIANT;
-
 // ---- The value passes through, and so does its gradient.
 
 // The op's first input is its output; what else it takes only steers it.
-void PassThroughGrad(Gradient& g) {
-  Values gradients(g.num_inputs());
-  gradients[0] = g.Upstream();
-  g.Return(gradients);
-}
+void PassThroughGrad(Gradient& g) { g.ReturnFirst(g.Upstream()); }
 REGISTER_GRADIENT("EnsureShape", PassThroughGrad);
 REGISTER_GRADIENT("PlaceholderWithDefault", PassThroughGrad);
 REGISTER_GRADIENT("Print", PassThroughGrad);
@@ -27,11 +20,7 @@ REGISTER_GRADIENT("Print", PassThroughGrad);
 void IdentityNGrad(Gradient& g) {
   Values gradients;
   for (int i = 0; i < g.num_inputs(); ++i) {
-    const Value x = g.Input(i);
-    const bool is_differentiable = IsFloating(x) || IsComplex(x) ||
-                                   x.type() == DT_RESOURCE ||
-                                   x.type() == DT_VARIANT;
-    gradients.push_back(is_differentiable ? g.Upstream(i) : Value());
+    gradients.push_back(IsDifferentiable(g.Input(i)) ? g.Upstream(i) : Value());
   }
   g.Return(gradients);
 }
@@ -53,8 +42,7 @@ void PreventGradientGrad(Gradient& g) {
 REGISTER_GRADIENT("PreventGradient", PreventGradientGrad);
 
 // The shape of the input counts, not its elements.
-void OnesLikeGrad(Gradient& g) { g.Return({Value()}); }
-REGISTER_GRADIENT("OnesLike", OnesLikeGrad);
+REGISTER_GRADIENT("OnesLike", ReturnNone);
 
 // ---- Elements change places: the gradient takes the way back.
 
@@ -119,7 +107,7 @@ REGISTER_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGrad);
 
 void GatherGrad(Gradient& g) {
   const Value params = g.Input(0), indices = g.Input(1), dy = g.Upstream();
-  if (!IsFloating(params) && !IsComplex(params)) {
+  if (!IsInexact(params)) {
     return g.Return({Value(), Value()});
   }
   const Value rows = Element(Shape(params), 0);

@@ -6,7 +6,6 @@
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
-#include "tensorflow_ext/gradient/plan.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -16,7 +15,7 @@ namespace {
 Values ComponentGradients(Gradient& g) {
   Values gradients = g.Upstreams();
   for (int i = 0; i < g.num_outputs(); ++i) {
-    if (!IsDifferentiable(gradients[i].type())) gradients[i] = g.Output(i);
+    if (!IsDifferentiable(gradients[i])) gradients[i] = g.Output(i);
   }
   return gradients;
 }
@@ -24,7 +23,7 @@ Values ComponentGradients(Gradient& g) {
 // These gradients, without those of components that cannot have one.
 Values Differentiable(Values values) {
   for (Value& value : values) {
-    if (!IsDifferentiable(value.type())) value = Value();
+    if (!IsDifferentiable(value)) value = Value();
   }
   return values;
 }

@@ -17,7 +17,7 @@
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/functions/differentiate_function.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
 
@@ -54,6 +54,11 @@ class CallGradient {
         nodes_(scope, op) {}
 
   absl::Status Run(std::vector<Output>* gradients) {
+    return nodes_.Finish(AddAll(gradients));
+  }
+
+ private:
+  absl::Status AddAll(std::vector<Output>* gradients) {
     gradients->assign(op_.num_inputs(), tensorflow::NoGradient());
     // The first input chooses and is no argument.
     for (int i = 1; i < op_.num_inputs(); ++i) {
@@ -75,14 +80,11 @@ class CallGradient {
     for (size_t i = 0; i < union_.size(); ++i) {
       if (union_[i] == DT_INVALID) continue;
       TF_ASSIGN_OR_RETURN((*gradients)[1 + i],
-                          nodes_.SetApart(Output(call, result++)));
+                          nodes_.WrapInIdentity(Output(call, result++)));
     }
     return absl::OkStatus();
   }
 
-  GradientNodes& nodes() { return nodes_; }
-
- private:
   // Makes the gradients of all functions, which return the same: for each
   // argument a gradient if one of them has one.
   absl::Status DifferentiateAll(const DataTypeVector& upstream_types) {
@@ -156,10 +158,7 @@ class CallGradient {
 absl::Status CallGrad(const Scope& scope, const Operation& op,
                       const std::vector<Output>& upstream,
                       std::vector<Output>* gradients) {
-  CallGradient gradient(scope, op, upstream);
-  const absl::Status status = gradient.Run(gradients);
-  if (!status.ok()) gradient.nodes().Undo();
-  return gradient.nodes().Explain(status);
+  return CallGradient(scope, op, upstream).Run(gradients);
 }
 
 [[maybe_unused]] const bool registered[] = {

@@ -9,11 +9,9 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_INT64;
-
 bool IsMatrixType(DataType type) {
-  return type == tensorflow::DT_FLOAT || type == tensorflow::DT_DOUBLE ||
-         type == tensorflow::DT_COMPLEX64 || type == tensorflow::DT_COMPLEX128;
+  return type == DT_FLOAT || type == DT_DOUBLE || type == DT_COMPLEX64 ||
+         type == DT_COMPLEX128;
 }
 
 // ---- Coordinates, the form in which elements are reached.
@@ -195,8 +193,7 @@ struct Factor {
 };
 
 Value Conjugate(Value matrix, DataType type) {
-  const bool is_complex =
-      type == tensorflow::DT_COMPLEX64 || type == tensorflow::DT_COMPLEX128;
+  const bool is_complex = type == DT_COMPLEX64 || type == DT_COMPLEX128;
   return is_complex ? Call("Conj", {matrix}) : matrix;
 }
 

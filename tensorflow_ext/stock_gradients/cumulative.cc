@@ -7,8 +7,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_HALF;
-
 // Runs the cumulative op `op` along the axis of the op whose gradient is
 // written, in its direction or against it.
 Value Cumulative(Gradient& g, const char* op, Value x, bool exclusive,

@@ -6,7 +6,7 @@
 
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 
 namespace tensorflow_ext {

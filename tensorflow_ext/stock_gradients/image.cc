@@ -82,10 +82,8 @@ void ImageProjectiveTransformGrad(Gradient& g) {
   if (g.num_inputs() == 4) {
     inputs.push_back(g.Scalar(0, g.Input(3).type()));  // fill_value
   }
-  Values gradients(g.num_inputs());
-  gradients[0] =
-      g.Call(g.op(), inputs, g.AttrsOfOp({"interpolation", "fill_mode"}));
-  g.Return(gradients);
+  g.ReturnFirst(
+      g.Call(g.op(), inputs, g.AttrsOfOp({"interpolation", "fill_mode"})));
 }
 REGISTER_GRADIENT("ImageProjectiveTransformV2", ImageProjectiveTransformGrad);
 REGISTER_GRADIENT("ImageProjectiveTransformV3", ImageProjectiveTransformGrad);

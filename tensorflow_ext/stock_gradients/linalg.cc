@@ -79,7 +79,7 @@ std::pair<Value, Value> UnbroadcastBatch(Value a, Value da, Value b, Value db) {
 DataType RealType(Value x) { return IsComplex(x) ? PartType(x) : x.type(); }
 
 double SqrtEpsilon(Value x) {
-  const bool is_double = RealType(x) == tensorflow::DT_DOUBLE;
+  const bool is_double = RealType(x) == DT_DOUBLE;
   return std::sqrt(is_double ? std::numeric_limits<double>::epsilon()
                              : std::numeric_limits<float>::epsilon());
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Words that the gradients of linear algebra share. A matrix is the last two
+// What gradients of linear algebra share. A matrix is the last two
 // axes of a value, the others are a batch; X^H is the conjugate transpose.
 
-#ifndef TENSORFLOW_EXT_GRADIENTS_LINALG_H_
-#define TENSORFLOW_EXT_GRADIENTS_LINALG_H_
+#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_H_
+#define TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_H_
 
 #include <utility>
 
@@ -44,4 +44,4 @@ double SqrtEpsilon(Value x);
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_GRADIENTS_LINALG_H_
+#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_LINALG_H_

@@ -12,21 +12,20 @@ namespace {
 
 // ---- Piecewise constant: the derivative is zero wherever there is one.
 
-void NoGradients(Gradient& g) { g.Return(Values(g.num_inputs())); }
-REGISTER_GRADIENT("ArgMax", NoGradients);
-REGISTER_GRADIENT("ArgMin", NoGradients);
-REGISTER_GRADIENT("Ceil", NoGradients);
-REGISTER_GRADIENT("FloorDiv", NoGradients);
-REGISTER_GRADIENT("Rint", NoGradients);
-REGISTER_GRADIENT("Round", NoGradients);
-REGISTER_GRADIENT("TruncateDiv", NoGradients);
+REGISTER_GRADIENT("ArgMax", ReturnNone);
+REGISTER_GRADIENT("ArgMin", ReturnNone);
+REGISTER_GRADIENT("Ceil", ReturnNone);
+REGISTER_GRADIENT("FloorDiv", ReturnNone);
+REGISTER_GRADIENT("Rint", ReturnNone);
+REGISTER_GRADIENT("Round", ReturnNone);
+REGISTER_GRADIENT("TruncateDiv", ReturnNone);
 
 // ---- Elementwise.
 
 // x mod y = x - y floor(x / y), floor being piecewise constant.
 void FloorModGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
-  if (!IsFloating(x)) return NoGradients(g);
+  if (!IsFloating(x)) return ReturnNone(g);
   const auto [dx, dy] = Unbroadcast(x, dz, y, dz * -FloorDiv(x, y));
   g.Return({dx, dy});
 }

@@ -12,9 +12,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_DOUBLE;
-using tensorflow::DT_FLOAT;
-
 // y / x, and `limit` at x = 0. The division never sees the zero, so that
 // derivatives of the result are finite there too.
 Value Quotient(Value y, Value x, double limit) {
@@ -34,7 +31,7 @@ Value BesselOp(const char* order, Value x) {
 // d/dx erfc(x) = -2/sqrt(pi) exp(-x^2)    (DLMF 7.2.2)
 void ErfcGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
-  g.Return({dy * (-2 / std::sqrt(M_PI)) * Exp(-Square(x))});
+  g.Return({dy * (-2 / kSqrtPi) * Exp(-Square(x))});
 }
 REGISTER_GRADIENT("Erfc", ErfcGrad);
 

@@ -49,16 +49,12 @@ Value SetDiag(Gradient& g, Version version, Value matrix, Value diagonal,
 // MatrixDiagPart(input, k, padding_value)
 void PartGrad(Gradient& g, Version version) {
   const Value k = version.has_bands ? g.Input(1) : Value();
-  Values gradients(g.num_inputs());
-  gradients[0] = SetDiag(g, version, ZerosLike(g.Input(0)), g.Upstream(), k);
-  g.Return(gradients);
+  g.ReturnFirst(SetDiag(g, version, ZerosLike(g.Input(0)), g.Upstream(), k));
 }
 
 // MatrixDiag(diagonal, k, num_rows, num_cols, padding_value)
 void DiagGrad(Gradient& g, Version version) {
-  Values gradients(g.num_inputs());
-  gradients[0] = Part(g, version, g.Upstream(), g.Input(1));
-  g.Return(gradients);
+  g.ReturnFirst(Part(g, version, g.Upstream(), g.Input(1)));
 }
 
 // MatrixSetDiag(input, diagonal, k)

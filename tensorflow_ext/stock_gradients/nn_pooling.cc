@@ -81,8 +81,7 @@ void MaxPool3DGrad(Gradient& g, const char* adjoint) {
   if (g.Input(0).type() != type) {
     return g.Unimplemented("TInput other than T is not supported");
   }
-  if (type != tensorflow::DT_FLOAT && type != tensorflow::DT_HALF &&
-      type != tensorflow::DT_BFLOAT16) {
+  if (type != DT_FLOAT && type != DT_HALF && type != DT_BFLOAT16) {
     return g.Unimplemented(
         "T other than half, bfloat16 and float is not supported: there is no "
         "kernel");
@@ -100,7 +99,7 @@ REGISTER_GRADIENT("MaxPool3DGradGrad", MaxPool3DGradGradGrad);
 void MaxPoolWithArgmaxGrad(Gradient& g) {
   g.Return({Call(
       "MaxPoolGradWithArgmax",
-      {g.Input(0), g.Upstream(0), Cast(g.Output(1), tensorflow::DT_INT64)},
+      {g.Input(0), g.Upstream(0), Cast(g.Output(1), DT_INT64)},
       g.AttrsOfOp({"ksize", "strides", "padding", "include_batch_in_index"}))});
 }
 REGISTER_GRADIENT("MaxPoolWithArgmax", MaxPoolWithArgmaxGrad);

@@ -8,8 +8,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_INT64;
-
 // Each value's gradient goes back to where the value was taken from: index i of
 // row j is element i + n j of the flattened input.
 void TopKGrad(Gradient& g) {
@@ -25,9 +23,7 @@ void TopKGrad(Gradient& g) {
   const Value size = Reshape(Size(x, DT_INT64), g.Ints({1}));
   const Value dx =
       ScatterNd(Reshape(places, g.Ints({-1, 1})), Reshape(dy, all), size);
-  Values gradients(g.num_inputs());
-  gradients[0] = Reshape(dx, shape);
-  g.Return(gradients);
+  g.ReturnFirst(Reshape(dx, shape));
 }
 REGISTER_GRADIENT("TopK", TopKGrad);
 REGISTER_GRADIENT("TopKV2", TopKGrad);

@@ -4,7 +4,7 @@
 // handles, or numbers that their inputs do not move. Python knows them by
 // ops.NotDifferentiable; a client fails on an op that it does not know.
 
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -15,7 +15,7 @@ namespace {
 void PatchesGrad(Gradient& g, const Attributes& attributes) {
   const Value x = g.Input(0), dy = g.Upstream();
   if (!IsFloating(x) && !IsComplex(x)) return g.Return({Value()});
-  const DataType shape_type = tensorflow::DT_INT64;
+  const DataType shape_type = DT_INT64;
   const Value one = g.Scalar(1, shape_type);
   const Value shape = Shape(x, shape_type);
   const Value positions_shape = SliceVector(shape, 0, -1);
@@ -25,7 +25,7 @@ void PatchesGrad(Gradient& g, const Attributes& attributes) {
   const Value numbers = Cast(
       Reshape(Range(one, count + one, one),
               Concat({positions_shape, g.Vector({1}, shape_type)}, g.Int(0))),
-      tensorflow::DT_DOUBLE);
+      DT_DOUBLE);
   const Value cut = Cast(Call(g.op(), {numbers}, attributes), shape_type) - one;
   const Value ids = Reshape(cut, g.Ints({-1}));
   // The channels lie innermost in a patch. Negative ids are left out.

@@ -13,9 +13,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_INT32;
-using tensorflow::DT_INT64;
-
 // The splits that cut the dense values where `nested` splits cut their
 // outermost rows.
 Value OuterSplits(const Values& nested) {
@@ -29,7 +26,7 @@ void RaggedGatherGrad(Gradient& g) {
   const Values nested = g.Inputs("params_nested_splits");
   const Value values = g.Inputs("params_dense_values")[0];
   const Value indices = g.Inputs("indices")[0];
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const Value splits = OuterSplits(nested);
   const Value rows = Reshape(indices, g.Ints({-1}));
   const Value origins = CallAll("RaggedRange",
@@ -60,7 +57,7 @@ void RaggedTensorToTensorGrad(Gradient& g) {
   const Value values = g.Inputs("values")[0];
   const Value default_value = g.Inputs("default_value")[0];
   const Value dy = g.Upstream();
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const auto partitions =
       g.Attr<std::vector<std::string>>("row_partition_types");
   const int64_t ragged_rank =
@@ -87,7 +84,7 @@ REGISTER_GRADIENT("RaggedTensorToTensor", RaggedTensorToTensorGrad);
 void RaggedTensorToVariantGrad(Gradient& g) {
   const Values nested = g.Inputs("rt_nested_splits");
   const Value values = g.Inputs("rt_dense_values")[0];
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const DataType type = g.Attr<DataType>("Tsplits");
   const Value splits = g.Attr<bool>("batched_input")
                            ? OuterSplits(nested)
@@ -111,7 +108,7 @@ Value EncodeLike(Value encoded, const Values& splits, Value values) {
 
 void RaggedTensorToVariantGradientGrad(Gradient& g) {
   const Value dy = g.Upstream();
-  if (!IsDifferentiable(dy)) return ReturnNone(g);
+  if (!IsInexact(dy)) return ReturnNone(g);
   g.Return({EncodeLike(g.Input(0), {g.Input(1)}, dy), Value(), Value()});
 }
 REGISTER_GRADIENT("RaggedTensorToVariantGradient",
@@ -141,7 +138,7 @@ void RaggedTensorFromVariantGrad(Gradient& g) {
   const int64_t output_rank = g.Attr<int64_t>("output_ragged_rank");
   const int64_t input_rank = g.Attr<int64_t>("input_ragged_rank");
   const Value d_values = g.Upstreams().back();
-  if (!IsDifferentiable(d_values)) return ReturnNone(g);
+  if (!IsInexact(d_values)) return ReturnNone(g);
   Values nested;
   for (int64_t i = 0; i < output_rank; ++i) nested.push_back(g.Output(i));
   if (output_rank == 0 || input_rank == output_rank) {

@@ -17,10 +17,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_DOUBLE;
-using tensorflow::DT_FLOAT;
-using tensorflow::DT_HALF;
-
 // The gradient by `alpha` of a sample of the gamma distribution. Its leading
 // axes number the samples of each alpha.
 Value GammaGrad(Gradient& g, Value alpha) {

@@ -51,7 +51,7 @@ template <typename Reduce, typename Spread>
 Value SegmentProductGrad(Gradient& g, Reduce reduce, Spread spread) {
   const Value data = g.Input(0), dy = g.Upstream();
   const Value is_zero = Equal(data, 0);
-  const Value zeros = reduce("Sum", Cast(is_zero, tensorflow::DT_INT32));
+  const Value zeros = reduce("Sum", Cast(is_zero, DT_INT32));
   const Value others = Where(is_zero, 1, data);
   const Value product_of_others = spread(reduce("Prod", others));
   const Value derivative =

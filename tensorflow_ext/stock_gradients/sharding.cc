@@ -14,7 +14,7 @@
 #include "tensorflow/core/framework/partial_tensor_shape.h"
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/graph.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
@@ -89,9 +89,7 @@ absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
     *gradients = {Output(full, 0)};
     return absl::OkStatus();
   };
-  const absl::Status status = run();
-  if (!status.ok()) nodes.Undo();
-  return nodes.Explain(status);
+  return nodes.Finish(run());
 }
 [[maybe_unused]] const bool registered =
     RegisterClientGradient("XlaSpmdFullToShardShape", FullToShardGrad);
@@ -100,18 +98,14 @@ absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
 
 // Relayout and RelayoutLike: the gradient lies as the input does.
 void RelayoutGrad(Gradient& g) {
-  Values gradients(g.num_inputs());
-  gradients[0] = Call("RelayoutLike", {g.Upstream(), g.Input(0)});
-  g.Return(gradients);
+  g.ReturnFirst(Call("RelayoutLike", {g.Upstream(), g.Input(0)}));
 }
 REGISTER_GRADIENT("Relayout", RelayoutGrad);
 REGISTER_GRADIENT("RelayoutLike", RelayoutGrad);
 
 // CopyToMesh and CopyToMeshGrad: it goes to the mesh where the input is.
 void CopyToMeshGrad(Gradient& g) {
-  Values gradients(g.num_inputs());
-  gradients[0] = Call("CopyToMeshGrad", {g.Upstream(), g.Input(0)});
-  g.Return(gradients);
+  g.ReturnFirst(Call("CopyToMeshGrad", {g.Upstream(), g.Input(0)}));
 }
 REGISTER_GRADIENT("CopyToMesh", CopyToMeshGrad);
 REGISTER_GRADIENT("CopyToMeshGrad", CopyToMeshGrad);

@@ -4,9 +4,6 @@
 
 namespace tensorflow_ext {
 
-using tensorflow::DT_INT32;
-using tensorflow::DT_INT64;
-
 namespace {
 
 Value WithLeadingAxes(Value shape, Value rank) {
@@ -22,10 +19,6 @@ Value Broadcast(Value indices, Value shape) {
 }
 
 }  // namespace
-
-bool IsDifferentiable(Value x) { return IsFloating(x) || IsComplex(x); }
-
-void ReturnNone(Gradient& g) { g.Return(Values(g.num_inputs())); }
 
 Value IndexColumns(Value indices, int64_t begin, int64_t end) {
   Gradient* g = indices.gradient();

@@ -3,17 +3,12 @@
 // What gradients of sparse ops share. A sparse tensor is (indices [n, rank],
 // values [n], shape [rank]), in row-major order; all but the values are int64.
 
-#ifndef TENSORFLOW_EXT_GRADIENTS_SPARSE_H_
-#define TENSORFLOW_EXT_GRADIENTS_SPARSE_H_
+#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_H_
+#define TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_H_
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
-
-// Whether values of x's type have gradients at all.
-bool IsDifferentiable(Value x);
-// Says that no input has a gradient.
-void ReturnNone(Gradient& g);
 
 // Columns [begin, end) of a matrix of indices; negative ends count from the
 // back, and kToTheEnd as `end` means all the rest.
@@ -51,4 +46,4 @@ Value RowSums(Value indices, Value values, Value shape);
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_GRADIENTS_SPARSE_H_
+#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_H_

@@ -8,16 +8,13 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_INT32;
-using tensorflow::DT_INT64;
-
 // ---- Sparse with sparse.
 
 // Each value gets the gradient of the sum at its indices; 0 where the sum was
 // below the threshold (as Python's _SparseAddGrad).
 void SparseAddGrad(Gradient& g) {
   const Value a_indices = g.Input(0), b_indices = g.Input(3);
-  if (!IsDifferentiable(g.Input(1))) return ReturnNone(g);
+  if (!IsInexact(g.Input(1))) return ReturnNone(g);
   const Values gradients = CallAll(
       "SparseAddGrad", {g.Upstream(1), a_indices, b_indices, g.Output(0)});
   g.Return({Value(), gradients[0], Value(), Value(), gradients[1], Value(),
@@ -29,7 +26,7 @@ REGISTER_GRADIENT("SparseAdd", SparseAddGrad);
 // the sum of their gradients. What is in neither goes to segment -1: nowhere.
 void SparseAddGradGrad(Gradient& g) {
   const Value values = g.Input(0);
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const Value count = Size(values, DT_INT64);
   const Values origins = CallAll(
       "SparseAddGrad", {Ordinals(count), g.Input(1), g.Input(2), g.Input(3)});
@@ -46,7 +43,7 @@ REGISTER_GRADIENT("SparseAddGrad", SparseAddGradGrad);
 // taken, as Maximum and Minimum do.
 void SparseSparseExtremumGrad(Gradient& g) {
   const Value a = g.Input(1), b = g.Input(4), dy = g.Upstream(1);
-  if (!IsDifferentiable(a)) return ReturnNone(g);
+  if (!IsInexact(a)) return ReturnNone(g);
   if (IsComplex(a)) return g.Unimplemented("a complex T has no order");
   const Value count = Size(dy, DT_INT64);
   const Values ordinals = CallAll(
@@ -72,14 +69,14 @@ BroadcastDense DenseOperand(Gradient& g) {
 
 void SparseDenseCwiseAddGrad(Gradient& g) {
   const Value dz = g.Upstream();
-  if (!IsDifferentiable(dz)) return ReturnNone(g);
+  if (!IsInexact(dz)) return ReturnNone(g);
   g.Return({Value(), dz, Value(), DenseOperand(g).Scatter(dz)});
 }
 REGISTER_GRADIENT("SparseDenseCwiseAdd", SparseDenseCwiseAddGrad);
 
 void SparseDenseCwiseMulGrad(Gradient& g) {
   const Value x = g.Input(1), dz = g.Upstream();
-  if (!IsDifferentiable(x)) return ReturnNone(g);
+  if (!IsInexact(x)) return ReturnNone(g);
   const BroadcastDense y = DenseOperand(g);
   g.Return(
       {Value(), dz * Conj(y.Elements()), Value(), y.Scatter(dz * Conj(x))});
@@ -89,7 +86,7 @@ REGISTER_GRADIENT("SparseDenseCwiseMul", SparseDenseCwiseMulGrad);
 // z = x / y: dx = dz / y, dy = -dz z / y.
 void SparseDenseCwiseDivGrad(Gradient& g) {
   const Value dz = g.Upstream();
-  if (!IsDifferentiable(dz)) return ReturnNone(g);
+  if (!IsInexact(dz)) return ReturnNone(g);
   const BroadcastDense y = DenseOperand(g);
   const Value dx = dz / Conj(y.Elements());
   g.Return({Value(), dx, Value(), y.Scatter(-dx * Conj(g.Output()))});
@@ -111,7 +108,7 @@ void SparseToDenseGrad(Gradient& g) {
   const Value indices = g.Input(0), shape = g.Input(1);
   const Value values = g.Input(2), default_value = g.Input(3);
   const Value dy = g.Upstream();
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const auto to_dense = [&](Value sparse_values, Value elsewhere) {
     return Call("SparseToDense", {indices, shape, sparse_values, elsewhere},
                 g.AttrsOfOp({"validate_indices"}));

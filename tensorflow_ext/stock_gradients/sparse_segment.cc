@@ -19,14 +19,12 @@ std::string Reduction(Gradient& g, const char* suffix) {
 
 void SparseSegmentReductionGrad(Gradient& g) {
   const Value data = g.Input(0), indices = g.Input(1), ids = g.Input(2);
-  if (!IsDifferentiable(data)) return ReturnNone(g);
+  if (!IsInexact(data)) return ReturnNone(g);
   const Value d_data =
       Call(Reduction(g, "WithNumSegments") + "Grad",
            {g.Upstream(), indices, ids, Element(Shape(data), 0)});
   // With no indices the op leaves its result as it finds the memory.
-  Values gradients(g.num_inputs());
-  gradients[0] = Where(Equal(Size(indices), 0), 0, d_data);
-  g.Return(gradients);
+  g.ReturnFirst(Where(Equal(Size(indices), 0), 0, d_data));
 }
 REGISTER_GRADIENT("SparseSegmentSum", SparseSegmentReductionGrad);
 REGISTER_GRADIENT("SparseSegmentSumWithNumSegments",

@@ -8,9 +8,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_INT32;
-using tensorflow::DT_INT64;
-
 // Sorting the values' own numbers tells where each value went.
 void SparseReorderGrad(Gradient& g) {
   const Value indices = g.Input(0), shape = g.Input(2);
@@ -25,7 +22,7 @@ REGISTER_GRADIENT("SparseReorder", SparseReorderGrad);
 
 void SparseSliceGrad(Gradient& g) {
   const Value indices = g.Input(0), values = g.Input(1), start = g.Input(3);
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const Value d_values =
       Call("SparseSliceGrad", {g.Upstream(1), indices, start, g.Output(0)});
   g.Return({Value(), d_values, Value(), Value(), Value()});
@@ -35,7 +32,7 @@ REGISTER_GRADIENT("SparseSlice", SparseSliceGrad);
 // The op copies the slice's values into zeros; each gets its copy's gradient.
 void SparseSliceGradGrad(Gradient& g) {
   const Value values = g.Input(0);
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const Value count = Size(values, DT_INT64);
   const Value origins = Call(
       "SparseSliceGrad", {Ordinals(count), g.Input(1), g.Input(2), g.Input(3)});
@@ -49,7 +46,7 @@ REGISTER_GRADIENT("SparseSliceGrad", SparseSliceGradGrad);
 // went. For sparse and ragged tensors alike.
 
 void FillEmptyRowsGrad(Gradient& g) {
-  if (!IsDifferentiable(g.Input(1))) return ReturnNone(g);
+  if (!IsInexact(g.Input(1))) return ReturnNone(g);
   const Values gradients =
       CallAll(g.op() + "Grad", {g.Output(3), g.Upstream(1)});
   g.Return({Value(), gradients[0], Value(), gradients[1]});
@@ -60,7 +57,7 @@ REGISTER_GRADIENT("RaggedFillEmptyRows", FillEmptyRowsGrad);
 // The op takes the values at the places of the map and sums up the others.
 void FillEmptyRowsGradGrad(Gradient& g) {
   const Value map = g.Input(0), values = g.Input(1);
-  if (!IsDifferentiable(values)) return ReturnNone(g);
+  if (!IsInexact(values)) return ReturnNone(g);
   const Value d_others = BroadcastTo(g.Upstream(1), Shape(values));
   const Value d_values =
       Call("TensorScatterUpdate",
@@ -76,7 +73,7 @@ REGISTER_GRADIENT("RaggedFillEmptyRowsGrad", FillEmptyRowsGradGrad);
 // indices, with 0 along the reduced axes.
 void SparseReduceSumGrad(Gradient& g) {
   const Value indices = g.Input(0), shape = g.Input(2), axes = g.Input(3);
-  if (!IsDifferentiable(g.Input(1))) return ReturnNone(g);
+  if (!IsInexact(g.Input(1))) return ReturnNone(g);
   const Value kept = ReducedShape(Cast(shape, DT_INT32), axes);
   const Value places = Minimum(indices, Cast(kept, DT_INT64) - 1);
   g.Return({Value(), GatherNd(Reshape(g.Upstream(), kept), places), Value(),
@@ -99,7 +96,7 @@ REGISTER_GRADIENT("SparseSoftmax", SparseSoftmaxGrad);
 void SparseTensorDenseMatMulGrad(Gradient& g) {
   const Value indices = g.Input(0), a = g.Input(1), shape = g.Input(2);
   const Value b = g.Input(3), dc = g.Upstream();
-  if (!IsDifferentiable(a)) return ReturnNone(g);
+  if (!IsInexact(a)) return ReturnNone(g);
   const bool adjoint_a = g.Attr<bool>("adjoint_a");
   const bool adjoint_b = g.Attr<bool>("adjoint_b");
 

@@ -19,7 +19,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/functions/differentiate_function.h"
 #include "tensorflow_ext/gradient/functions/loops.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
@@ -42,7 +42,7 @@ using NodeOut = NodeBuilder::NodeOut;
 
 NodeOut In(const Output& tensor) { return {tensor.node(), tensor.index()}; }
 
-// Of Merge: input i has the gradient when it was the one.
+// Of Merge: input i has the gradient if it is the one that was alive.
 absl::Status AddMergeGradient(Graph* graph, const Operation& op,
                               const Outputs& upstream, GradientNodes* nodes,
                               Outputs* gradients) {
@@ -58,23 +58,11 @@ absl::Status AddMergeGradient(Graph* graph, const Operation& op,
     NodeBuilder builder = nodes->New("switch", "Switch");
     builder.Input(In(upstream[0])).Input(was_it);
     TF_ASSIGN_OR_RETURN(Node * taken, nodes->Add(builder));
-    TF_ASSIGN_OR_RETURN(Output gradient, nodes->SetApart(Output(taken, 1)));
+    TF_ASSIGN_OR_RETURN(Output gradient,
+                        nodes->WrapInIdentity(Output(taken, 1)));
     gradients->push_back(gradient);
   }
   return absl::OkStatus();
-}
-
-// Zeros, of the type of a gradient, for the handle of a variable that is output
-// `i`; alive when that is.
-absl::StatusOr<Output> ZerosOfVariable(const Operation& op, int i,
-                                       DataType type, GradientNodes* nodes) {
-  NodeBuilder read = nodes->New("read", "ReadVariableOp");
-  read.Input(op.node(), i).Attr("dtype", type);
-  TF_ASSIGN_OR_RETURN(Node * value, nodes->Add(read));
-  NodeBuilder builder = nodes->New("zeros", "ZerosLike");
-  builder.Input(value);
-  TF_ASSIGN_OR_RETURN(Node * zeros, nodes->Add(builder));
-  return Output(zeros, 0);
 }
 
 // Of Switch: the gradient of the branch that ran.
@@ -94,14 +82,15 @@ absl::Status AddSwitchGradient(Graph* graph, const Operation& op,
     if (types[i] == DT_INVALID &&
         op.output_type(i) == tensorflow::DT_RESOURCE) {
       graph->RemoveNode(gradient.node());
-      TF_ASSIGN_OR_RETURN(gradient, ZerosOfVariable(op, i, type, nodes));
+      TF_ASSIGN_OR_RETURN(gradient,
+                          nodes->ZerosLikeVariable(op.output(i), type));
     }
     branches.push_back(In(gradient));
   }
   NodeBuilder builder = nodes->New("merge", "Merge");
   builder.Input(branches);
   TF_ASSIGN_OR_RETURN(Node * merge, nodes->Add(builder));
-  TF_ASSIGN_OR_RETURN((*gradients)[0], nodes->SetApart(Output(merge, 0)));
+  TF_ASSIGN_OR_RETURN((*gradients)[0], nodes->WrapInIdentity(Output(merge, 0)));
   return absl::OkStatus();
 }
 
@@ -109,10 +98,7 @@ template <auto add>
 absl::Status ClientGradient(const Scope& scope, const Operation& op,
                             const Outputs& upstream, Outputs* gradients) {
   GradientNodes nodes(scope, op);
-  const absl::Status status =
-      add(scope.graph(), op, upstream, &nodes, gradients);
-  if (!status.ok()) nodes.Undo();
-  return nodes.Explain(status);
+  return nodes.Finish(add(scope.graph(), op, upstream, &nodes, gradients));
 }
 
 [[maybe_unused]] const bool registered[] = {

@@ -33,7 +33,7 @@
 #include "tensorflow/core/framework/types.pb.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
 
 namespace tensorflow_ext {
@@ -94,6 +94,11 @@ class AccessGradient {
         nodes_(scope, op) {}
 
   absl::Status Run(const Output& upstream, std::vector<Output>* gradients) {
+    return nodes_.Finish(AddAll(upstream, gradients));
+  }
+
+ private:
+  absl::Status AddAll(const Output& upstream, std::vector<Output>* gradients) {
     gradients->assign(op_.num_inputs(), tensorflow::NoGradient());
     const bool writes = access_.value >= 0;
     Output flow = op_.input(access_.flow);
@@ -121,9 +126,6 @@ class AccessGradient {
     return absl::OkStatus();
   }
 
-  GradientNodes& nodes() { return nodes_; }
-
- private:
   // `tensor`, once `node` has run.
   absl::StatusOr<Output> After(const Output& tensor, Node* node) {
     NodeBuilder builder = nodes_.New("flow", "Identity");
@@ -209,10 +211,7 @@ class AccessGradient {
 absl::Status AccessGrad(const Scope& scope, const Operation& op,
                         const std::vector<Output>& upstream,
                         std::vector<Output>* gradients) {
-  AccessGradient gradient(scope, op);
-  const absl::Status status = gradient.Run(upstream[0], gradients);
-  if (!status.ok()) gradient.nodes().Undo();
-  return gradient.nodes().Explain(status);
+  return AccessGradient(scope, op).Run(upstream[0], gradients);
 }
 
 [[maybe_unused]] const bool registered = [] {

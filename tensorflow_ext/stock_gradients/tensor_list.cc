@@ -12,9 +12,6 @@
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::DT_INT32;
-using tensorflow::DT_VARIANT;
-
 Value Length(Value list) { return Call("TensorListLength", {list}); }
 
 Value ElementShape(Value list) {
@@ -53,23 +50,19 @@ Value FromTensor(Value tensor, Value element_shape) {
 
 // Whether elements of this type have gradients. Those of the other types, which
 // are integers and the like, have none: nor have their lists.
-bool HasGradient(Value x) {
-  return IsFloating(x) || IsComplex(x) || x.type() == DT_VARIANT;
-}
-
-void NoneGrad(Gradient& g) { g.Return(Values(g.num_inputs())); }
+bool HasGradient(Value x) { return IsInexact(x) || x.type() == DT_VARIANT; }
 
 // Lengths and shapes of lists, and the lists without values made of them.
-REGISTER_GRADIENT("EmptyTensorList", NoneGrad);
-REGISTER_GRADIENT("TensorListElementShape", NoneGrad);
-REGISTER_GRADIENT("TensorListLength", NoneGrad);
-REGISTER_GRADIENT("TensorListReserve", NoneGrad);
+REGISTER_GRADIENT("EmptyTensorList", ReturnNone);
+REGISTER_GRADIENT("TensorListElementShape", ReturnNone);
+REGISTER_GRADIENT("TensorListLength", ReturnNone);
+REGISTER_GRADIENT("TensorListReserve", ReturnNone);
 
 // ---- One element.
 
 void GetItemGrad(Gradient& g) {
   const Value list = g.Input(0), index = g.Input(1), dy = g.Upstream();
-  if (!HasGradient(dy)) return NoneGrad(g);
+  if (!HasGradient(dy)) return ReturnNone(g);
   g.Return(
       {SetItem(ReserveLike(list, dy.type()), index, dy), Value(), Value()});
 }
@@ -77,7 +70,7 @@ REGISTER_GRADIENT("TensorListGetItem", GetItemGrad);
 
 void SetItemGrad(Gradient& g) {
   const Value index = g.Input(1), item = g.Input(2), dy = g.Upstream();
-  if (!HasGradient(item)) return NoneGrad(g);
+  if (!HasGradient(item)) return ReturnNone(g);
   Value d_list = SetItem(dy, index, ZerosLike(item));
   if (g.Attr<bool>("resize_if_index_out_of_bounds")) {
     d_list = Resize(d_list, Length(g.Input(0)));
@@ -93,7 +86,7 @@ REGISTER_GRADIENT("TensorListSetItem", SetItemGrad);
 // TensorFlow's AddSymbolicGradients gives wrong second-order gradients.
 void PushBackGrad(Gradient& g) {
   const Value tensor = g.Input(1);
-  if (!HasGradient(tensor)) return NoneGrad(g);
+  if (!HasGradient(tensor)) return ReturnNone(g);
   const Values popped =
       CallAll("TensorListPopBack", {g.Upstream(), Shape(tensor)},
               {{"element_dtype", tensor.type()}});
@@ -103,7 +96,7 @@ REGISTER_GRADIENT("TensorListPushBack", PushBackGrad);
 
 void PopBackGrad(Gradient& g) {
   const Value d_list = g.Upstream(0), d_tensor = g.Upstream(1);
-  if (!HasGradient(d_tensor)) return NoneGrad(g);
+  if (!HasGradient(d_tensor)) return ReturnNone(g);
   g.Return({Call("TensorListPushBack", {d_list, d_tensor}), Value()});
 }
 REGISTER_GRADIENT("TensorListPopBack", PopBackGrad);
@@ -118,14 +111,14 @@ REGISTER_GRADIENT("TensorListResize", ResizeGrad);
 
 void StackGrad(Gradient& g) {
   const Value list = g.Input(0), dy = g.Upstream();
-  if (!HasGradient(dy)) return NoneGrad(g);
+  if (!HasGradient(dy)) return ReturnNone(g);
   g.Return({FromTensor(dy, ElementShape(list)), Value()});
 }
 REGISTER_GRADIENT("TensorListStack", StackGrad);
 
 void FromTensorGrad(Gradient& g) {
   const Value tensor = g.Input(0);
-  if (!HasGradient(tensor)) return NoneGrad(g);
+  if (!HasGradient(tensor)) return ReturnNone(g);
   const Value element_shape = SliceVector(Shape(tensor), 1, kToTheEnd);
   g.Return({Call("TensorListStack", {g.Upstream(), element_shape},
                  {{"element_dtype", tensor.type()}}),
@@ -135,17 +128,15 @@ REGISTER_GRADIENT("TensorListFromTensor", FromTensorGrad);
 
 void ConcatGrad(Gradient& g) {
   const Value list = g.Input(0), lengths = g.Output(1), dy = g.Upstream(0);
-  if (!HasGradient(dy)) return NoneGrad(g);
-  Values gradients(g.num_inputs());
-  gradients[0] = Call("TensorListSplit", {dy, ElementShape(list), lengths});
-  g.Return(gradients);
+  if (!HasGradient(dy)) return ReturnNone(g);
+  g.ReturnFirst(Call("TensorListSplit", {dy, ElementShape(list), lengths}));
 }
 REGISTER_GRADIENT("TensorListConcat", ConcatGrad);
 REGISTER_GRADIENT("TensorListConcatV2", ConcatGrad);
 
 void SplitGrad(Gradient& g) {
   const Value tensor = g.Input(0), lengths = g.Input(2);
-  if (!HasGradient(tensor)) return NoneGrad(g);
+  if (!HasGradient(tensor)) return ReturnNone(g);
   const Value element_shape = Concat(
       {g.Ints({-1}), SliceVector(Shape(tensor), 1, kToTheEnd)}, g.Int(0));
   g.Return({Call("TensorListConcatV2", {g.Upstream(), element_shape, lengths},
@@ -165,7 +156,7 @@ bool HasRowGradient(Gradient& g, Value tensor) {
         "would have to be summed or selected as numbers");
     return false;
   }
-  if (!HasGradient(tensor)) NoneGrad(g);
+  if (!HasGradient(tensor)) ReturnNone(g);
   return HasGradient(tensor);
 }
 
@@ -204,9 +195,7 @@ Value ScatteredRows(Value tensor, Value indices, Value d_list) {
 void ScatterGrad(Gradient& g) {
   const Value tensor = g.Input(0), indices = g.Input(1);
   if (!HasRowGradient(g, tensor)) return;
-  Values gradients(g.num_inputs());
-  gradients[0] = ScatteredRows(tensor, indices, g.Upstream());
-  g.Return(gradients);
+  g.ReturnFirst(ScatteredRows(tensor, indices, g.Upstream()));
 }
 REGISTER_GRADIENT("TensorListScatter", ScatterGrad);
 REGISTER_GRADIENT("TensorListScatterV2", ScatterGrad);

@@ -12,9 +12,8 @@ namespace {
 
 // The elements of `x` at the op's indices. GatherNd takes no uint16.
 Value AtIndices(Gradient& g, Value x) {
-  const bool is_short = g.Input(1).type() == tensorflow::DT_UINT16;
-  const Value indices =
-      is_short ? Cast(g.Input(1), tensorflow::DT_INT32) : g.Input(1);
+  const bool is_short = g.Input(1).type() == DT_UINT16;
+  const Value indices = is_short ? Cast(g.Input(1), DT_INT32) : g.Input(1);
   return Call("GatherNd", {x, indices}, g.AttrsOfOp({"bad_indices_policy"}));
 }
 

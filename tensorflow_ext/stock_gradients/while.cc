@@ -24,7 +24,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/functions/differentiate_function.h"
 #include "tensorflow_ext/gradient/functions/function_builder.h"
 #include "tensorflow_ext/gradient/functions/loop_bound.h"
@@ -82,6 +82,11 @@ class WhileGradient {
         nodes_(scope, op) {}
 
   absl::Status Run(Outputs* gradients) {
+    return nodes_.Finish(AddAll(gradients));
+  }
+
+ private:
+  absl::Status AddAll(Outputs* gradients) {
     gradients->assign(op_.num_inputs(), tensorflow::NoGradient());
     TF_RETURN_IF_ERROR(GetNodeAttr(op_.node()->attrs(), "cond", &cond_));
     TF_RETURN_IF_ERROR(GetNodeAttr(op_.node()->attrs(), "body", &body_));
@@ -89,18 +94,15 @@ class WhileGradient {
     TF_RETURN_IF_ERROR(DifferentiateBody());
     if (gradient_types_.empty()) return absl::OkStatus();
     TF_RETURN_IF_ERROR(CheckRunsAgain(*graph_, {op_.node()}, {op_.node()}));
-    TF_RETURN_IF_ERROR(SortVariables());
+    TF_RETURN_IF_ERROR(ClassifyVariables());
     Outputs tape;
     TF_RETURN_IF_ERROR(AddForwardLoop(&tape));
     return AddBackwardLoop(tape, gradients);
   }
 
-  GradientNodes& nodes() { return nodes_; }
-
- private:
   // Differentiates the body by all variables that the gradient flows through:
-  // those with an upstream gradient, and those that, in an earlier iteration,
-  // had an influence on one of them.
+  // those with an upstream gradient, and those of which one of these was
+  // computed in an earlier iteration.
   absl::Status DifferentiateBody() {
     DataTypeVector flowing = UpstreamTypes(op_, upstream_);
     while (true) {
@@ -118,12 +120,12 @@ class WhileGradient {
     return graph_->AddFunctionLibrary(body_gradient_->library);
   }
 
-  // Which variables to keep: those that change and that the gradient uses.
-  absl::Status SortVariables() {
+  // Finds the variables to keep: those that change and that the gradient uses.
+  absl::Status ClassifyVariables() {
     const auto body = graph_->flib_def().FindRecord(body_.name());
     const auto gradient = graph_->flib_def().FindRecord(body_gradient_->name);
     for (int i = 0; i < op_.num_inputs(); ++i) {
-      unchanged_.push_back(HandsOn(body->fdef(), i));
+      unchanged_.push_back(ReturnsUnchanged(body->fdef(), i));
       if (unchanged_[i] || !Uses(gradient->fdef(), i)) {
         constant_.push_back(i);
         constant_types_.push_back(types_[i]);
@@ -257,7 +259,7 @@ class WhileGradient {
     const int first = variables.size() - flowing_.size();
     for (size_t k = 0; k < flowing_.size(); ++k) {
       TF_ASSIGN_OR_RETURN((*gradients)[flowing_[k]],
-                          nodes_.SetApart(Output(loop, first + k)));
+                          nodes_.WrapInIdentity(Output(loop, first + k)));
     }
     return absl::OkStatus();
   }
@@ -294,18 +296,10 @@ class WhileGradient {
   // after the loop.
   absl::StatusOr<Output> UpstreamOrZeros(int i, DataType type) {
     if (UpstreamTypes(op_, upstream_)[i] != DT_INVALID) return upstream_[i];
-    if (types_[i] != DT_RESOURCE) return ZerosLike(op_.node(), i);
-    NodeBuilder read = nodes_.New("read", "ReadVariableOp");
-    read.Input(op_.input(i).node(), op_.input(i).index()).Attr("dtype", type);
-    TF_ASSIGN_OR_RETURN(Node * value, nodes_.Add(read));
-    return ZerosLike(value, 0);
-  }
-
-  absl::StatusOr<Output> ZerosLike(Node* node, int index) {
-    NodeBuilder builder = nodes_.New("zeros", "ZerosLike");
-    builder.Input(node, index);
-    TF_ASSIGN_OR_RETURN(Node * zeros, nodes_.Add(builder));
-    return Output(zeros, 0);
+    if (types_[i] == DT_RESOURCE) {
+      return nodes_.ZerosLikeVariable(op_.input(i), type);
+    }
+    return nodes_.ZerosLike(op_.output(i));
   }
 
   const Operation& op_;
@@ -325,10 +319,7 @@ class WhileGradient {
 
 absl::Status WhileGrad(const Scope& scope, const Operation& op,
                        const Outputs& upstream, Outputs* gradients) {
-  WhileGradient gradient(scope, op, upstream);
-  const absl::Status status = gradient.Run(gradients);
-  if (!status.ok()) gradient.nodes().Undo();
-  return gradient.nodes().Explain(status);
+  return WhileGradient(scope, op, upstream).Run(gradients);
 }
 
 [[maybe_unused]] const bool registered[] = {

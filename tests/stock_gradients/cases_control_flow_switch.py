@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_control_flow import yes
+from cases_control_flow import (
+    hands_on,
+    of_one_each,
+    several,
+    two_formulas,
+    without_input,
+    yes,
+)
 from parity import Case
 from random_values import complex_normal, normal
 
@@ -41,37 +48,6 @@ def both_ways(
         )
         for way in (True, False)
     ]
-
-
-def two_formulas(p: Any, x: Any, y: Any) -> Any:
-    return tf.cond(p, lambda: x * y + tf.sin(x), lambda: x * x * y)
-
-
-def of_one_each(p: Any, x: Any, y: Any) -> Any:
-    return tf.cond(p, lambda: x * x, lambda: tf.exp(y))
-
-
-def without_input(p: Any, x: Any) -> Any:
-    return tf.cond(p, lambda: x * x, lambda: tf.ones_like(x))
-
-
-def hands_on(p: Any, x: Any, y: Any) -> Any:
-    return tf.cond(p, lambda: (x, y, x), lambda: (y, x, x * y))
-
-
-def several(p: Any, x: Any, y: Any) -> Any:
-    """Results of which one is an integer and one is unused."""
-
-    def product() -> Any:
-        z = x * y
-        return z, tf.sin(z) * z, tf.shape(x)[0], tf.exp(x)
-
-    def power() -> Any:
-        z = x**3
-        return z, z * y, tf.size(y), z
-
-    first, second, count, _ = tf.cond(p, product, power)
-    return [first * second, second * tf.cast(count, x.dtype)]
 
 
 def nested(p: Any, x: Any, y: Any) -> Any:

@@ -4,8 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow_ext/gradient/bridge.h"
+#include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/formula/formula_state.h"
+#include "tensorflow_ext/gradient/node_attributes.h"
 
 namespace tensorflow_ext {
 
@@ -15,20 +16,6 @@ using tensorflow::FunctionDef;
 using tensorflow::NodeDef;
 using tensorflow::OpDef;
 using tensorflow::OpRegistry;
-
-int SizeOf(const OpDef::ArgDef& arg, const NodeDef& node) {
-  if (!arg.number_attr().empty()) {
-    return node.attr().at(arg.number_attr()).i();
-  }
-  if (!arg.type_list_attr().empty()) {
-    return node.attr().at(arg.type_list_attr()).list().type_size();
-  }
-  return 1;
-}
-
-bool IsList(const OpDef::ArgDef& arg) {
-  return !arg.number_attr().empty() || !arg.type_list_attr().empty();
-}
 
 absl::Status Gradient::State::Begin(const AttrSlice& attrs,
                                     const std::string& op) {
@@ -63,15 +50,19 @@ void Gradient::State::AddArguments(
   }
 }
 
+bool Gradient::State::IsIndex(int i, int count, const char* what) {
+  if (i >= 0 && i < count) return true;
+  Fail(absl::InvalidArgumentError(
+      absl::StrCat("there is no ", what, " ", i, " among ", count)));
+  return false;
+}
+
 const std::string& Gradient::op() const { return state_->forward.op(); }
 int Gradient::num_inputs() const { return state_->input_types.size(); }
 int Gradient::num_outputs() const { return state_->output_types.size(); }
 
 Value Gradient::Input(int i) {
-  if (i >= 0 && i < num_inputs()) return Value(this, i);
-  state_->Fail(absl::InvalidArgumentError(
-      absl::StrCat("there is no input ", i, " among ", num_inputs())));
-  return Value(this, 0);
+  return Value(this, state_->IsIndex(i, num_inputs(), "input") ? i : 0);
 }
 
 Values Gradient::Inputs(const std::string& name) {
@@ -91,10 +82,8 @@ Values Gradient::Inputs(const std::string& name) {
 }
 
 Value Gradient::Upstream(int i) {
-  if (i >= 0 && i < num_outputs()) return Value(this, num_inputs() + i);
-  state_->Fail(absl::InvalidArgumentError(
-      absl::StrCat("there is no output ", i, " among ", num_outputs())));
-  return Value(this, 0);
+  const bool exists = state_->IsIndex(i, num_outputs(), "output");
+  return Value(this, exists ? num_inputs() + i : 0);
 }
 
 Values Gradient::Upstreams() {
@@ -106,12 +95,8 @@ Values Gradient::Upstreams() {
 Value Gradient::Output(int i) {
   if (state_->outputs.empty()) {
     std::vector<Argument> inputs;
-    int next = 0;
     for (const OpDef::ArgDef& arg : state_->op_def->input_arg()) {
-      const int size = SizeOf(arg, state_->forward);
-      Values values;
-      for (int k = 0; k < size; ++k) values.push_back(Value(this, next + k));
-      next += size;
+      Values values = Inputs(arg.name());
       if (IsList(arg)) {
         inputs.push_back(std::move(values));
       } else {
@@ -124,12 +109,8 @@ Value Gradient::Output(int i) {
     }
     state_->outputs = CallAll(op(), inputs, attributes);
   }
-  if (i >= 0 && i < static_cast<int>(state_->outputs.size())) {
-    return state_->outputs[i];
-  }
-  state_->Fail(absl::InvalidArgumentError(
-      absl::StrCat("there is no output ", i, " among ", num_outputs())));
-  return Value(this, 0);
+  const bool exists = state_->IsIndex(i, state_->outputs.size(), "output");
+  return exists ? state_->outputs[i] : Value(this, 0);
 }
 
 template <typename T>

@@ -16,24 +16,20 @@
 // take the type of the value they meet. A mistake (an unknown op, types that do
 // not fit) does not throw: the first one becomes the error of the definition.
 //
-// The product is an ordinary function gradient in TensorFlow's registry.
+// What comes of it is an ordinary function gradient in TensorFlow's registry.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "tensorflow/core/framework/types.pb.h"
+#include "tensorflow_ext/gradient/formula/data_type.h"
 
 namespace tensorflow_ext {
-
-using tensorflow::DataType;
 
 class Gradient;
 
@@ -72,12 +68,16 @@ class Operand {
   double number_ = 0;
 };
 
-// An argument of an op: one tensor or a list of them.
+// An argument of an op: one tensor or a list of them. What is long in this
+// class and in Attribute is compiled once, in formula_body.cc, and not by each
+// file of gradients.
 class Argument {
  public:
-  Argument(Value value) : values_({value}) {}  // NOLINT: implicit by design
-  Argument(Values values)                      // NOLINT: implicit by design
-      : values_(std::move(values)), is_list_(true) {}
+  Argument(Value value);    // NOLINT: implicit by design
+  Argument(Values values);  // NOLINT: implicit by design
+  Argument(const Argument& other);
+  Argument& operator=(const Argument& other);
+  ~Argument();
 
   const Values& values() const { return values_; }
   bool is_list() const { return is_list_; }
@@ -92,7 +92,7 @@ class Argument {
 struct OfOp {
   std::string name;
 };
-// A shape of unknown rank.
+// As the value of an attribute: a shape of unknown rank.
 struct AnyShape {};
 using AttrVariant =
     std::variant<bool, int64_t, float, std::string, DataType,
@@ -100,18 +100,12 @@ using AttrVariant =
                  std::vector<std::string>, std::vector<DataType>, OfOp,
                  AnyShape, std::vector<AnyShape>>;
 struct Attribute {
-  Attribute(const char* attr_name, bool v) : name(attr_name), value(v) {}
-  Attribute(const char* attr_name, int v)
-      : name(attr_name), value(static_cast<int64_t>(v)) {}
-  Attribute(const char* attr_name, int64_t v) : name(attr_name), value(v) {}
-  Attribute(const char* attr_name, float v) : name(attr_name), value(v) {}
-  Attribute(const char* attr_name, double v)
-      : name(attr_name), value(static_cast<float>(v)) {}
-  Attribute(const char* attr_name, const char* v)
-      : name(attr_name), value(std::string(v)) {}
+  // T is one of AttrVariant's types, or int, double (a float) or const char*.
   template <typename T>
-  Attribute(const char* attr_name, T v)
-      : name(attr_name), value(std::move(v)) {}
+  Attribute(const char* attr_name, T v);
+  Attribute(const Attribute& other);
+  Attribute& operator=(const Attribute& other);
+  ~Attribute();
 
   std::string name;
   AttrVariant value;
@@ -161,6 +155,8 @@ class Gradient {
   // The gradient of each input (flattened), in order; Value() where an input
   // has none. Called once, last.
   void Return(const Values& gradients);
+  // The same where only the first input has one.
+  void ReturnFirst(Value gradient);
   // Ends the definition with an error that says what is not supported, which
   // every client then gives: "In the gradient of OP: WHAT".
   void Unimplemented(const std::string& what);
@@ -177,9 +173,8 @@ class Gradient {
 
 using Formula = void (*)(Gradient& g);
 
-// Registers `formula` as the gradient of `op` in the function registry and,
-// through the bridge, in the client registry; where a registry has an entry for
-// `op` already, that one stays.
+// Registers `formula` as the gradient of `op`, as RegisterGradient of
+// client_registry.h does.
 bool RegisterFormula(const char* op, Formula formula);
 
 #define REGISTER_GRADIENT(op, formula) \

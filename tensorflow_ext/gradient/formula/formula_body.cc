@@ -15,6 +15,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_state.h"
+#include "tensorflow_ext/gradient/node_attributes.h"
 
 namespace tensorflow_ext {
 
@@ -31,6 +32,18 @@ using tensorflow::Tensor;
 using tensorflow::TensorShape;
 
 namespace {
+
+static_assert(DT_FLOAT == tensorflow::DT_FLOAT &&
+              DT_DOUBLE == tensorflow::DT_DOUBLE &&
+              DT_INT32 == tensorflow::DT_INT32 &&
+              DT_COMPLEX64 == tensorflow::DT_COMPLEX64 &&
+              DT_INT64 == tensorflow::DT_INT64 &&
+              DT_BOOL == tensorflow::DT_BOOL &&
+              DT_BFLOAT16 == tensorflow::DT_BFLOAT16 &&
+              DT_UINT16 == tensorflow::DT_UINT16 &&
+              DT_COMPLEX128 == tensorflow::DT_COMPLEX128 &&
+              DT_HALF == tensorflow::DT_HALF &&
+              DT_VARIANT == tensorflow::DT_VARIANT);
 
 // Fills `tensor` with `numbers` in its own type.
 absl::Status Fill(const std::vector<double>& numbers, Tensor* tensor) {
@@ -60,6 +73,19 @@ absl::Status Fill(const std::vector<double>& numbers, Tensor* tensor) {
     default:
       return absl::InvalidArgumentError(absl::StrCat(
           "a constant cannot have type ", DataTypeString(tensor->dtype())));
+  }
+}
+
+template <typename T>
+AttrVariant ToVariant(T value) {
+  if constexpr (std::is_same_v<T, int>) {
+    return static_cast<int64_t>(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return static_cast<float>(value);
+  } else if constexpr (std::is_same_v<T, const char*>) {
+    return std::string(value);
+  } else {
+    return value;
   }
 }
 
@@ -93,6 +119,35 @@ AttrValue ToAttrValue(const AttrVariant& variant, const NodeDef& forward,
 
 }  // namespace
 
+Argument::Argument(Value value) : values_({value}) {}
+Argument::Argument(Values values)
+    : values_(std::move(values)), is_list_(true) {}
+Argument::Argument(const Argument& other) = default;
+Argument& Argument::operator=(const Argument& other) = default;
+Argument::~Argument() = default;
+
+template <typename T>
+Attribute::Attribute(const char* attr_name, T v)
+    : name(attr_name), value(ToVariant(std::move(v))) {}
+template Attribute::Attribute(const char*, bool);
+template Attribute::Attribute(const char*, int);
+template Attribute::Attribute(const char*, int64_t);
+template Attribute::Attribute(const char*, float);
+template Attribute::Attribute(const char*, double);
+template Attribute::Attribute(const char*, const char*);
+template Attribute::Attribute(const char*, std::string);
+template Attribute::Attribute(const char*, DataType);
+template Attribute::Attribute(const char*, std::vector<int64_t>);
+template Attribute::Attribute(const char*, std::vector<float>);
+template Attribute::Attribute(const char*, std::vector<std::string>);
+template Attribute::Attribute(const char*, std::vector<DataType>);
+template Attribute::Attribute(const char*, OfOp);
+template Attribute::Attribute(const char*, AnyShape);
+template Attribute::Attribute(const char*, std::vector<AnyShape>);
+Attribute::Attribute(const Attribute& other) = default;
+Attribute& Attribute::operator=(const Attribute& other) = default;
+Attribute::~Attribute() = default;
+
 std::string Gradient::State::UniqueName(const std::string& op) {
   // '>' of a namespace cannot stand in a node's name of a function.
   std::string base = op.substr(op.rfind('>') + 1);
@@ -111,7 +166,7 @@ Value Gradient::State::AddConstant(Gradient* gradient,
   Tensor tensor(type, shape);
   if (absl::Status filled = Fill(numbers, &tensor); !filled.ok()) {
     Fail(filled);
-    tensor = Tensor(tensorflow::DT_FLOAT, shape);
+    tensor = Tensor(DT_FLOAT, shape);
   }
   FDH::Node node;
   const std::string name = UniqueName("Const");
@@ -229,12 +284,11 @@ Value Gradient::Vector(const std::vector<double>& numbers, DataType type) {
 }
 
 Value Gradient::Int(int64_t number) {
-  return Scalar(static_cast<double>(number), tensorflow::DT_INT32);
+  return Scalar(static_cast<double>(number), DT_INT32);
 }
 
 Value Gradient::Ints(const std::vector<int64_t>& numbers) {
-  return Vector(std::vector<double>(numbers.begin(), numbers.end()),
-                tensorflow::DT_INT32);
+  return Vector(std::vector<double>(numbers.begin(), numbers.end()), DT_INT32);
 }
 
 void Gradient::Return(const Values& gradients) {
@@ -244,14 +298,18 @@ void Gradient::Return(const Values& gradients) {
                      " gradients for ", num_inputs(), " inputs")));
     return;
   }
-  Values results;
+  state_->results = gradients;
   for (int i = 0; i < num_inputs(); ++i) {
-    results.push_back(gradients[i].exists()
-                          ? gradients[i]
-                          : Call("TfExt>NoGradient", {Input(i)}));
+    Value& result = state_->results[i];
+    if (!result.exists()) result = Call("TfExt>NoGradient", {Input(i)});
   }
-  state_->results = std::move(results);
   state_->returned = true;
+}
+
+void Gradient::ReturnFirst(Value gradient) {
+  Values gradients(num_inputs());
+  gradients[0] = gradient;
+  Return(gradients);
 }
 
 void Gradient::Unimplemented(const std::string& what) {

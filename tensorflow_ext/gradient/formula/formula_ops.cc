@@ -2,9 +2,9 @@
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
-namespace tensorflow_ext {
+#include "tensorflow_ext/gradient/plan.h"
 
-using tensorflow::DT_INT32;
+namespace tensorflow_ext {
 
 namespace {
 
@@ -64,7 +64,7 @@ Value operator*(const Operand& x, const Operand& y) {
 }
 Value operator/(const Operand& x, const Operand& y) {
   const Value known = x.is_number() ? y.value() : x.value();
-  const bool is_real_division = IsFloating(known) || IsComplex(known);
+  const bool is_real_division = IsInexact(known);
   return CallBinary(is_real_division ? "RealDiv" : "Div", x, y);
 }
 Value operator-(Value x) { return Neg(x); }
@@ -78,15 +78,19 @@ Value Where(Value condition, const Operand& x, const Operand& y) {
 }
 
 bool IsComplex(Value x) {
-  return x.type() == tensorflow::DT_COMPLEX64 ||
-         x.type() == tensorflow::DT_COMPLEX128;
+  return x.type() == DT_COMPLEX64 || x.type() == DT_COMPLEX128;
 }
 
 bool IsFloating(Value x) {
-  return x.type() == tensorflow::DT_HALF ||
-         x.type() == tensorflow::DT_BFLOAT16 ||
-         x.type() == tensorflow::DT_FLOAT || x.type() == tensorflow::DT_DOUBLE;
+  return x.type() == DT_HALF || x.type() == DT_BFLOAT16 ||
+         x.type() == DT_FLOAT || x.type() == DT_DOUBLE;
 }
+
+bool IsInexact(Value x) { return IsFloating(x) || IsComplex(x); }
+
+bool IsDifferentiable(Value x) { return IsDifferentiable(x.type()); }
+
+void ReturnNone(Gradient& g) { g.Return(Values(g.num_inputs())); }
 
 Value Conj(Value x) { return IsComplex(x) ? Call("Conj", {x}) : x; }
 
@@ -95,15 +99,12 @@ Value Cast(Value x, DataType type) {
 }
 
 Value Complex(Value re, Value im) {
-  const DataType type = re.type() == tensorflow::DT_DOUBLE
-                            ? tensorflow::DT_COMPLEX128
-                            : tensorflow::DT_COMPLEX64;
+  const DataType type = re.type() == DT_DOUBLE ? DT_COMPLEX128 : DT_COMPLEX64;
   return Call("Complex", {re, im}, {{"Tout", type}});
 }
 
 DataType PartType(Value x) {
-  return x.type() == tensorflow::DT_COMPLEX128 ? tensorflow::DT_DOUBLE
-                                               : tensorflow::DT_FLOAT;
+  return x.type() == DT_COMPLEX128 ? DT_DOUBLE : DT_FLOAT;
 }
 Value Real(Value x) { return Cast(x, PartType(x)); }
 Value Imag(Value x) {

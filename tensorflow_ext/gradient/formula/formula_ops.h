@@ -15,6 +15,9 @@
 
 namespace tensorflow_ext {
 
+// The square root of pi.
+inline constexpr double kSqrtPi = 1.7724538509055160273;
+
 // The first output, and all outputs, of a node on values; see Gradient::Call.
 Value Call(const std::string& op, const std::vector<Argument>& inputs,
            const Attributes& attributes = {});
@@ -90,6 +93,11 @@ Value Where(Value condition, const Operand& x, const Operand& y);
 Value Conj(Value x);
 bool IsComplex(Value x);
 bool IsFloating(Value x);  // real floating types
+bool IsInexact(Value x);   // real floating or complex types
+// Whether a tensor of its type can have a gradient at all; see plan.h.
+bool IsDifferentiable(Value x);
+// The formula of an op of which no input has a gradient.
+void ReturnNone(Gradient& g);
 // x in `type`; x itself where it has it.
 Value Cast(Value x, DataType type);
 // The complex number re + i im.
@@ -103,9 +111,9 @@ Value AddN(const Values& values);  // the value itself where there is one
 Value StopGradient(Value x);
 
 // ---- Shapes. Shapes, ranks and sizes are int32 unless `type` says int64.
-Value Shape(Value x, DataType type = tensorflow::DT_INT32);
+Value Shape(Value x, DataType type = DT_INT32);
 Value Rank(Value x);
-Value Size(Value x, DataType type = tensorflow::DT_INT32);
+Value Size(Value x, DataType type = DT_INT32);
 Value Reshape(Value x, Value shape);
 Value ReshapeLike(Value x, Value like);  // Shape and Reshape
 Value ExpandDims(Value x, Value axis);

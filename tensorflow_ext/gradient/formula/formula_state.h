@@ -24,9 +24,10 @@ namespace tensorflow_ext {
 
 // A tensor of the body.
 struct BodyTensor {
-  std::string node;  // of the node that makes it, or the argument
-  std::string
-      endpoint;  // how tensorflow::FunctionDef names it: "node:output:index"
+  // The name of the node that makes it, or of the argument.
+  std::string node;
+  // How tensorflow::FunctionDef names it: "node:output:index".
+  std::string endpoint;
   DataType type;
 };
 
@@ -47,6 +48,9 @@ struct Gradient::State {
   void Fail(const absl::Status& error) {
     if (status.ok()) status = error;
   }
+  // Whether there is an element `i` among `count` of what `what` names; fails
+  // if not.
+  bool IsIndex(int i, int count, const char* what);
   absl::Status Begin(const tensorflow::AttrSlice& attrs, const std::string& op);
   std::string UniqueName(const std::string& op);
   void AddArguments(const tensorflow::protobuf::RepeatedPtrField<
@@ -56,13 +60,6 @@ struct Gradient::State {
                     bool is_vector, DataType type);
   tensorflow::FunctionDef Finish() const;
 };
-
-// How many tensors an argument of an op takes.
-int SizeOf(const tensorflow::OpDef::ArgDef& arg,
-           const tensorflow::NodeDef& node);
-
-// Whether it takes a list of them, if only of one.
-bool IsList(const tensorflow::OpDef::ArgDef& arg);
 
 }  // namespace tensorflow_ext
 

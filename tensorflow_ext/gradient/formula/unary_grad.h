@@ -17,9 +17,8 @@ namespace tensorflow_ext {
 // The type that the kernels compute in: float for the half types.
 inline DataType ComputedIn(Value x) {
   const DataType type = x.type();
-  const bool is_half =
-      type == tensorflow::DT_HALF || type == tensorflow::DT_BFLOAT16;
-  return is_half ? tensorflow::DT_FLOAT : type;
+  const bool is_half = type == DT_HALF || type == DT_BFLOAT16;
+  return is_half ? DT_FLOAT : type;
 }
 
 // The op itself, with its attributes named, by `gradients`; by x, with the

@@ -114,7 +114,7 @@ absl::StatusOr<FunctionWithGradients> Make(
   return made;
 }
 
-// Keeps what was made.
+// Keeps the gradients of functions.
 class Cache {
  public:
   using Entry = std::shared_ptr<const FunctionWithGradients>;
@@ -144,15 +144,15 @@ class Cache {
   std::map<std::string, Entry> entries_;
 };
 
-// The gradients that this thread is making, each within the one before it.
-class Within {
+// The gradients that this thread is making, each a part of the one before it.
+class InProgress {
  public:
-  explicit Within(const std::string& key) { Keys().push_back(key); }
-  ~Within() { Keys().pop_back(); }
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
+  explicit InProgress(const std::string& key) { Keys().push_back(key); }
+  ~InProgress() { Keys().pop_back(); }
+  InProgress(const InProgress&) = delete;
+  InProgress& operator=(const InProgress&) = delete;
 
-  static bool Is(const std::string& key) {
+  static bool Contains(const std::string& key) {
     return std::count(Keys().begin(), Keys().end(), key) > 0;
   }
 
@@ -203,9 +203,9 @@ DifferentiateFunction(const FunctionLibraryDefinition& library,
   if (auto found = Cache::Global().Find(key)) return found;
   absl::StatusOr<FunctionWithGradients> made =
       absl::UnimplementedError("it calls itself");
-  if (!Within::Is(key)) {
+  if (!InProgress::Contains(key)) {
     // Made outside the lock: it calls other gradients.
-    const Within within(key);
+    const InProgress in_progress(key);
     made = Make(reachable, record->fdef(), function, key, upstream, required);
   }
   if (!made.ok()) {

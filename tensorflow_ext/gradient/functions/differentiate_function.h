@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second kind of gradient: of an op that calls functions of the graph's
-// library (If, Case, While). No FunctionDef can be written for
-// it beforehand; it is made of the functions that the node names.
+// The gradient of an op that calls functions of the graph's library (If, Case,
+// While). No FunctionDef can be written for it beforehand; it is made of the
+// functions that the node names.
 //
 // The gradient of a function f(x...) -> y... is a function
 // f_gradient(x..., dy...) -> dx... of the same library. Its body is that of f
 // with the gradients that AddSymbolicGradients adds to it, so branches within
 // branches, and the gradient of a gradient, need nothing of their own. Calls in
-// the body are inlined first (inline_calls.h).
-// Where the library names a gradient for f (a GradientDef, as
-// TF_GraphCopyFunction adds one), the body is a call of that.
+// the body are inlined first (inline_calls.h). Where the library names a
+// gradient for f (a GradientDef, as TF_GraphCopyFunction adds one), the body is
+// a call of that.
 //
 // It computes f again from the same arguments, as no client gradient may change
-// the forward op so that it returns more. What the gradient does not need is
-// left out. A value that another run need not give again is refused
-// (rerun.h). A variable is read again before any of the results is there, so
-// whoever updates it by one of them updates it afterwards.
+// the forward op so that it returns more; what the gradient does not need is
+// left out. A function that may give another value in another run is refused
+// (rerun.h). Every result waits until the variables have been read again, so an
+// update that takes one of the results comes after that.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
@@ -47,8 +47,8 @@ struct FunctionWithGradients {
 };
 
 // The types of the upstream gradients of a node as DifferentiateFunction takes
-// them. AddSymbolicGradients makes zeros where one is missing and another is
-// not; they count as missing again.
+// them. Zeros that AddSymbolicGradients made for a missing one, because another
+// output has one, count as missing.
 tensorflow::DataTypeVector UpstreamTypes(
     const tensorflow::Operation& op,
     const std::vector<tensorflow::Output>& upstream);

@@ -66,7 +66,7 @@ GradientBody::GradientBody(const FunctionLibraryDefinition& library,
       scope_(InternalScope(*body.graph)) {}
 
 absl::Status GradientBody::Build() {
-  TF_RETURN_IF_ERROR(Sort());
+  TF_RETURN_IF_ERROR(ClassifyNodes());
   TF_RETURN_IF_ERROR(AddUpstream());
   gradients_.assign(arguments_.size(), tensorflow::NoGradient());
   const std::string given = graph_.flib_def().FindGradient(function_.name());
@@ -80,7 +80,7 @@ Scope GradientBody::InternalScope(const Graph& body) {
   return tensorflow::NewInternalScope(&graph_, &status_, nullptr);
 }
 
-absl::Status GradientBody::Sort() {
+absl::Status GradientBody::ClassifyNodes() {
   arguments_.resize(argument_types_.size());
   retvals_.resize(upstream_types_.size());
   std::vector<Node*> reports;

@@ -45,8 +45,9 @@ class GradientBody {
   // that the scope knows their names.
   tensorflow::Scope InternalScope(const tensorflow::Graph& body);
 
-  // Finds the arguments and results, and takes out what only reports.
-  absl::Status Sort();
+  // Finds the arguments, the results and the other nodes, and removes those
+  // that only report.
+  absl::Status ClassifyNodes();
 
   absl::StatusOr<tensorflow::Node*> Add(tensorflow::NodeBuilder builder);
 
@@ -70,11 +71,11 @@ class GradientBody {
   // Zeros of the shape of argument `i`: of the variable, if it is a handle.
   absl::StatusOr<tensorflow::Output> Zeros(int i, tensorflow::DataType type);
 
-  // Adds an identity of each gradient that is to be returned.
+  // Adds an identity of each gradient that the function returns.
   absl::Status AddResults();
 
-  // Leaves what the results need, and lets every reading of a state happen
-  // before any result is there.
+  // Removes what the results do not need, and lets every result wait for all
+  // that reads a state.
   absl::Status Prune();
 
   const tensorflow::NameAttrList& function_;

@@ -25,14 +25,15 @@ using tensorflow::Node;
 
 namespace {
 
-// Inlines the calls among the nodes from id `first` on; `within`: the functions
-// that these come from, each called by the one before it.
+// Inlines the calls among the nodes from id `first` on. `callers`: the
+// functions that these nodes come from, each called by the one before it.
 absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
-                        Graph* graph, std::vector<std::string>* within) {
+                        Graph* graph, std::vector<std::string>* callers) {
   InlineFunctionBodyOptions options;
   options.ignore_noinline = true;
   options.inline_impl_selection_group_functions = true;
-  // Who waits for a call waits for what it does, not only for what it returns.
+  // A node with a control edge from the call waits for the call's side effects,
+  // not only for its results.
   options.output_control_src =
       InlineFunctionBodyOptions::OutputControlSource::kControlOutputs;
   const int end = graph->num_node_ids();
@@ -48,7 +49,7 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
       return absl::NotFoundError(
           absl::StrCat("Function '", name, "' is not in the graph's library"));
     }
-    if (std::count(within->begin(), within->end(), name) > 0) {
+    if (std::count(callers->begin(), callers->end(), name) > 0) {
       return absl::UnimplementedError(
           absl::StrCat("function '", name, "' calls itself"));
     }
@@ -58,9 +59,9 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
     const int first_new = graph->num_node_ids();
     TF_RETURN_IF_ERROR(tensorflow::InlineFunctionBody(library, graph, node,
                                                       body.get(), options));
-    within->push_back(name);
-    TF_RETURN_IF_ERROR(InlineFrom(first_new, library, graph, within));
-    within->pop_back();
+    callers->push_back(name);
+    TF_RETURN_IF_ERROR(InlineFrom(first_new, library, graph, callers));
+    callers->pop_back();
   }
   return absl::OkStatus();
 }
@@ -69,8 +70,8 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
 
 absl::Status InlineCalls(const FunctionLibraryDefinition& library,
                          const std::string& function, Graph* graph) {
-  std::vector<std::string> within{function};
-  return InlineFrom(0, library, graph, &within);
+  std::vector<std::string> callers{function};
+  return InlineFrom(0, library, graph, &callers);
 }
 
 }  // namespace tensorflow_ext

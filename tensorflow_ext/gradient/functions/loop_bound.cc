@@ -72,7 +72,7 @@ std::optional<int64_t> Constant(const NodeDef* node) {
 }
 
 // Whether variable `i` starts at 0 or above and grows by 1 or more.
-bool Counts(const Node& loop, const Origins& body, int i) {
+bool IsCounter(const Node& loop, const Origins& body, int i) {
   const Edge* edge = nullptr;
   if (!loop.input_edge(i, &edge).ok()) return false;
   if (Constant(&edge->src()->def()).value_or(-1) < 0) return false;
@@ -87,7 +87,7 @@ bool Counts(const Node& loop, const Origins& body, int i) {
 
 }  // namespace
 
-bool HandsOn(const FunctionDef& function, int i) {
+bool ReturnsUnchanged(const FunctionDef& function, int i) {
   return Origins(function).OfResult(i).argument == i;
 }
 
@@ -106,12 +106,12 @@ std::optional<LoopBound> FindLoopBound(const Node& loop,
     }
     if (node->op() != "Less") continue;
     const int counter = in_cond.Of(node->input(0)).argument;
-    if (counter < 0 || !Counts(loop, in_body, counter)) continue;
+    if (counter < 0 || !IsCounter(loop, in_body, counter)) continue;
     const Origin limit = in_cond.Of(node->input(1));
     if (const auto constant = Constant(limit.node)) {
       return LoopBound{*constant, -1};
     }
-    if (limit.argument >= 0 && HandsOn(body, limit.argument)) {
+    if (limit.argument >= 0 && ReturnsUnchanged(body, limit.argument)) {
       return LoopBound{-1, limit.argument};
     }
   }

@@ -17,16 +17,16 @@ struct LoopBound {
   int input = -1;
 };
 
-// What the loop's functions prove: a variable of type int32 starts at a
-// constant of at least 0, grows by a constant of at least 1 in each iteration,
-// and the loop ends unless it is less than a constant, or than a variable that
-// stays as it is. None where they prove nothing of the kind.
+// The bound that the loop's functions prove: some variable of type int32 starts
+// at a constant of at least 0 and grows by a constant of at least 1 in each
+// iteration, and the loop goes on only while it is less than a constant or than
+// another variable, which stays as it is. Nothing where they prove no bound.
 std::optional<LoopBound> FindLoopBound(const tensorflow::Node& loop,
                                        const tensorflow::FunctionDef& cond,
                                        const tensorflow::FunctionDef& body);
 
-// Whether result `i` of the function is its argument `i` unchanged.
-bool HandsOn(const tensorflow::FunctionDef& function, int i);
+// Whether the function returns its argument `i` unchanged as its result `i`.
+bool ReturnsUnchanged(const tensorflow::FunctionDef& function, int i);
 
 }  // namespace tensorflow_ext
 

@@ -15,13 +15,13 @@ using tensorflow::Node;
 
 namespace {
 
-bool EndsLoop(const Node& node) {
+bool IsLoopExit(const Node& node) {
   return node.IsExit() && node.while_ctx() == nullptr &&
          IsDifferentiable(tensorflow::BaseType(node.output_type(0)));
 }
 
-// Whether Switch or Merge is part of a loop and not of a branch.
-bool TurnsLoop(const Node& node) {
+// Whether this Switch or Merge is part of a loop and not of a branch.
+bool IsPartOfLoop(const Node& node) {
   if (!node.IsSwitch() && !node.IsMerge()) return false;
   for (const Edge* edge : node.in_edges()) {
     const Node* source = edge->src();
@@ -39,12 +39,12 @@ absl::Status CheckNoLoops(const Graph& graph,
                           const std::vector<const Node*>& ends) {
   const Node* found = nullptr;
   for (const Node* end : ends) {
-    if (TurnsLoop(*end)) found = end;
+    if (IsPartOfLoop(*end)) found = end;
   }
   tensorflow::ReverseDFSFrom(
       graph, ends,
       [&](const Node* node) {
-        if (EndsLoop(*node)) found = node;
+        if (IsLoopExit(*node)) found = node;
       },
       /*leave=*/nullptr, /*stable_comparator=*/{},
       [](const Edge& edge) { return !edge.IsControlEdge(); });

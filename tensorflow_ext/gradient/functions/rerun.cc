@@ -26,8 +26,8 @@ namespace {
 
 bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 
-// Stateful by their OpDef, but of the same value in every run while nobody
-// writes. A TensorArray is a new one in every run.
+// Ops that their OpDef calls stateful and that give the same value in every run
+// while nobody writes. A TensorArray is a new one in every run.
 bool OnlyReads(absl::string_view op) {
   static const auto* ops = new std::set<absl::string_view>{
       "ReadVariableOp",        "ResourceGather", "ResourceGatherNd",
@@ -50,28 +50,28 @@ std::vector<std::string> CalledFunctions(
   return names;
 }
 
-// A node with a state that another run would change or see changed.
+// A node with a state, which another run would change or see changed.
 struct Found {
   NodeDef node;
   std::string function;  // that it is in, or empty for the graph itself
 };
 
-// Finds them.
 class StateFinder {
  public:
   explicit StateFinder(const FunctionLibraryDefinition& library)
       : library_(library) {}
 
-  // `node`, which `function` holds, or one of a function that it calls.
-  std::optional<Found> In(const NodeDef& node,
-                          const std::string& function = "") {
+  // Whether that is `node`, which `function` holds, or a node of a function
+  // that it calls.
+  std::optional<Found> Find(const NodeDef& node,
+                            const std::string& function = "") {
     const std::vector<std::string> functions = CalledFunctions(node, library_);
     for (const std::string& called : functions) {
       if (!seen_.insert(called).second) continue;
       const auto record = library_.FindRecord(called);
       if (!record) continue;
       for (const NodeDef& inner : record->fdef().node_def()) {
-        if (auto found = In(inner, called)) return found;
+        if (auto found = Find(inner, called)) return found;
       }
     }
     if (!functions.empty() || OnlyReads(node.op()) || Reports(node.op())) {
@@ -90,8 +90,8 @@ class StateFinder {
   std::set<std::string> seen_;
 };
 
-// What the resources that a node takes are called: two nodes that take the same
-// one have a name in common.
+// Names of the resources that a node takes: two nodes that take the same one
+// have a name in common.
 std::set<std::string> Resources(const Node& node) {
   std::set<std::string> names;
   for (const Edge* edge : node.in_edges()) {
@@ -130,7 +130,7 @@ absl::Status CheckRunsAgain(const Graph& graph,
                             const std::unordered_set<const Node*>& again) {
   std::set<std::string> read;
   for (const Node* node : again) {
-    if (auto found = StateFinder(graph.flib_def()).In(node->def())) {
+    if (auto found = StateFinder(graph.flib_def()).Find(node->def())) {
       return Refuse(*found,
                     "need not give the same value twice; take a stateless op, "
                     "such as StatelessRandomNormalV2 for RandomStandardNormal, "
@@ -140,7 +140,7 @@ absl::Status CheckRunsAgain(const Graph& graph,
   }
   for (const Node* node : body) {
     if (again.count(node) > 0) continue;
-    const auto found = StateFinder(graph.flib_def()).In(node->def());
+    const auto found = StateFinder(graph.flib_def()).Find(node->def());
     if (!found) continue;
     for (const std::string& resource : Resources(*node)) {
       if (read.count(resource) == 0) continue;

@@ -13,13 +13,14 @@
 
 namespace tensorflow_ext {
 
-// Whether the op only reports: it has no value and no influence on one.
+// Whether the op only reports to the user, as Assert and PrintV2 do: without it
+// a function returns the same.
 bool OnlyReports(const tensorflow::Node& node);
 
 // Whether `again`, some of the nodes `body` of a graph, give the same values
-// when they run again: nothing in them has a state but the reading of
-// variables, and nothing in `body` writes to what they read. The functions that
-// they call, which the graph's library holds, are looked at too.
+// when they run again: the only state that they have to do with is that of
+// variables that they read, and nothing in `body` writes to these. The
+// functions that they call, which the graph's library holds, are looked at too.
 // Errors: kUnimplemented, naming the node and its op.
 absl::Status CheckRunsAgain(
     const tensorflow::Graph& graph,

@@ -40,8 +40,8 @@ Value Dot(const Values& x, const Values& y) {
 // v is in n, in p and q, and in c / n. Formed in float for the 16-bit types.
 void ClipByGlobalNormGradGradient(Gradient& grad) {
   const DataType type = grad.Attr<DataType>("T");
-  const bool is_double = type == tensorflow::DT_DOUBLE;
-  const DataType computed = is_double ? type : tensorflow::DT_FLOAT;
+  const bool is_double = type == DT_DOUBLE;
+  const DataType computed = is_double ? type : DT_FLOAT;
   const Values g = CastAll(grad.Inputs("clipped_gradients"), computed);
   const Value d = Cast(grad.Inputs("norm_gradient")[0], computed);
   const Values v = CastAll(grad.Inputs("values"), computed);

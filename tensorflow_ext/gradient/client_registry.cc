@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/client_registry.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "tensorflow/cc/framework/grad_op_registry.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow_ext/gradient/c_api.h"
+#include "tensorflow_ext/gradient/expand.h"
+#include "tensorflow_ext/gradient/first_copy.h"
+#include "tensorflow_ext/gradient/plan.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+using tensorflow::ops::GradOpRegistry;
+
+namespace {
+
+// The client gradient of all ops with a function gradient: a ClientGradient
+// carries no data, so it finds the definition by the node's op. It must not
+// call the C API: TF_AddGradients holds the graph's lock.
+absl::Status Trampoline(const Scope& scope, const Operation& op,
+                        const std::vector<Output>& upstream,
+                        std::vector<Output>* gradients) {
+  TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def()));
+  return Expand(*plan, scope, op, upstream, gradients);
+}
+
+// TensorFlow's client registry has no lock; this one keeps our own writers
+// apart.
+std::mutex& WriterMutex() {
+  static std::mutex* mutex = new std::mutex;
+  return *mutex;
+}
+
+// The gradients of this library in the client registry. Guarded by
+// WriterMutex().
+std::unordered_set<ClientGradient>& OwnGradients() {
+  static auto* gradients = new std::unordered_set<ClientGradient>;
+  return *gradients;
+}
+
+// Does so unless `op` has an entry there, which may be TensorFlow's own or
+// another library's. Null: no gradient.
+bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  GradOpRegistry* registry = GradOpRegistry::Global();
+  ClientGradient existing;
+  if (registry->Lookup(op, &existing).ok() ||
+      !registry->Register(op, gradient)) {
+    return false;
+  }
+  OwnGradients().insert(gradient);
+  return true;
+}
+
+bool IsOwn(ClientGradient gradient) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  return OwnGradients().count(gradient) > 0;
+}
+
+}  // namespace
+
+bool RegisterClientGradient(const char* op, ClientGradient gradient) {
+  return IsFirstCopy() && AddToClientRegistry(op, gradient);
+}
+
+bool RegisterGradient(const char* op, GradientCreator creator) {
+  if (!IsFirstCopy()) return false;
+  AddToClientRegistry(op, creator ? Trampoline : nullptr);
+  return AddToFunctionRegistry(op, std::move(creator));
+}
+
+int64_t RegisterGradients() {
+  const std::vector<std::string> ops = OpsWithFunctionGradient();
+  return std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
+    return AddToClientRegistry(op, Trampoline);
+  });
+}
+
+// The ops that had a function gradient before this library was loaded.
+[[maybe_unused]] static const int64_t handed_over_at_load =
+    IsFirstCopy() ? RegisterGradients() : 0;
+
+uint32_t GradientRegistries(const std::string& op) {
+  uint32_t bits = 0;
+  switch (FindFunctionGradient(op)) {
+    case FunctionGradient::kDefined:
+      bits |= TFEXT_FUNCTION_GRADIENT;
+      break;
+    case FunctionGradient::kNone:
+      bits |= TFEXT_FUNCTION_NO_GRADIENT;
+      break;
+    case FunctionGradient::kUnknown:
+      break;
+  }
+  ClientGradient gradient;
+  if (GradOpRegistry::Global()->Lookup(op, &gradient).ok()) {
+    if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;
+    bits |= TFEXT_CLIENT_GRADIENT;
+    if (IsOwn(gradient)) bits |= TFEXT_CLIENT_BRIDGED;
+  }
+  return bits;
+}
+
+}  // namespace tensorflow_ext

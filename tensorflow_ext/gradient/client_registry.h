@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hand over: gives gradients to TensorFlow's client registry, which C++
+// AddSymbolicGradients, C TF_AddGradients and the languages above it read.
+// Light to include: whoever registers a gradient needs no graph.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_CLIENT_REGISTRY_H_
+#define TENSORFLOW_EXT_GRADIENT_CLIENT_REGISTRY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorflow_ext/gradient/function_registry.h"
+
+namespace tensorflow {
+class Operation;
+class Output;
+class Scope;
+}  // namespace tensorflow
+
+namespace tensorflow_ext {
+
+// Adds the gradient of one node to a client's graph; the same type as
+// tensorflow::ops::GradFunc.
+using ClientGradient = absl::Status (*)(const tensorflow::Scope&,
+                                        const tensorflow::Operation&,
+                                        const std::vector<tensorflow::Output>&,
+                                        std::vector<tensorflow::Output>*);
+
+// Registers the gradient of `op` in the function registry and hands it to the
+// client registry, each where it has no entry for `op`: TensorFlow aborts the
+// process on a duplicate. Where the function registry has one, clients of this
+// library get `creator` all the same (AddToFunctionRegistry). Does nothing in a
+// second copy of this library. Returns whether the function registry took it.
+bool RegisterGradient(const char* op, GradientCreator creator);
+
+// Puts into the client registry a gradient that no definition can express,
+// because it depends on more of the graph than the op's attributes. Does
+// nothing in a second copy of this library, and where the registry has an
+// entry. Returns whether the registry took it.
+bool RegisterClientGradient(const char* op, ClientGradient gradient);
+
+// See TfExt_RegisterGradients in c_api.h.
+int64_t RegisterGradients();
+
+// The bits of TfExt_GradientRegistries in c_api.h.
+uint32_t GradientRegistries(const std::string& op);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_CLIENT_REGISTRY_H_

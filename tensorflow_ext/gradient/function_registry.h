@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where definitions of gradients come from: TensorFlow's function registry,
+// into which REGISTER_OP_GRADIENT puts them.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTION_REGISTRY_H_
+#define TENSORFLOW_EXT_GRADIENT_FUNCTION_REGISTRY_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace tensorflow {
+class AttrSlice;
+class FunctionDef;
+}  // namespace tensorflow
+
+namespace tensorflow_ext {
+
+// What the function registry says about an op's gradient.
+enum class FunctionGradient {
+  kUnknown,  // nobody registered anything
+  kNone,     // REGISTER_OP_NO_GRADIENT
+  kDefined,  // REGISTER_OP_GRADIENT
+};
+FunctionGradient FindFunctionGradient(const std::string& op);
+
+// The ops that have a gradient there, sorted. Ops that only TensorFlow's
+// runtime adds, whose names begin with '_', are left out: no client
+// differentiates them, and the definition of _ArrayToList aborts the process.
+std::vector<std::string> OpsWithFunctionGradient();
+
+// Writes the gradient of an op with these attributes; the type of
+// tensorflow::gradient::Creator. Null says that the op has no gradient.
+using GradientCreator = std::function<absl::Status(const tensorflow::AttrSlice&,
+                                                   tensorflow::FunctionDef*)>;
+
+// Registers the gradient of `op`. Where the function registry has an entry,
+// which cannot be replaced, clients of this library get `creator` all the same:
+// some of TensorFlow's own definitions are wrong (MaxPoolGrad's takes 2
+// arguments where the op asks for 4). Returns whether the registry took it.
+bool AddToFunctionRegistry(const std::string& op, GradientCreator creator);
+
+// What writes the gradient of `op` for clients of this library; null where
+// there is none.
+GradientCreator FindCreator(const std::string& op);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTION_REGISTRY_H_

@@ -15,7 +15,7 @@ from tensorflow_ext import _attributes, _library
 
 # Ops whose outputs are their inputs. Definitions use them to give tensors names;
 # running them would change nothing.
-_PASS_THROUGH = ("Identity", "IdentityN", "_ArrayToList", "_ListToArray")
+_PASS_THROUGH = ("Identity", "IdentityN")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,13 +32,7 @@ def register() -> set[str]:
     written one.
     """
     with _lock:
-        # A leading underscore marks ops that only the function runtime adds;
-        # TensorFlow's definition for _ListToArray ends the process.
-        new = {
-            op
-            for op in _library.list_ops()
-            if not op.startswith("_") and not _has_gradient(op)
-        }
+        new = {op for op in _library.list_ops() if not _has_gradient(op)}
         for op in new:
             tf.RegisterGradient(op)(make_gradient(op))
         for op in raw_ops.OPS.values():

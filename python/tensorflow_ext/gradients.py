@@ -17,7 +17,8 @@ def list_ops() -> list[str]:
     """Returns the ops that have a gradient in the function registry, sorted.
 
     These are the ops registered with REGISTER_OP_GRADIENT: this library's, those
-    of other libraries that are loaded, and TensorFlow's own.
+    of other libraries that are loaded, and TensorFlow's own, without those that only
+    the function runtime adds, whose names begin with an underscore.
     """
     return _library.list_ops()
 
@@ -59,12 +60,6 @@ def register_all() -> int:
     """
     known = _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
     with _lock:
-        # Ops with a leading underscore are the function runtime's own: no client
-        # adds them.
-        new = {
-            op
-            for op in list_ops()
-            if not op.startswith("_") and not _library.registries(op) & known
-        }
+        new = {op for op in list_ops() if not _library.registries(op) & known}
         _library.register_gradients()
         return len(new | _registration.register())

@@ -192,10 +192,22 @@ def _recurrent(op: str) -> None:
         np.testing.assert_allclose(a, b, 1e-4, 1e-5, err_msg=f"{op} by {name}")
 
 
+def _valid_cases() -> list[Case]:
+    """Those that are to compute something; of every op of ours at least one.
+
+    Raises:
+      LookupError: An op has none.
+    """
+    read = case_files.read(*sorted(_CASES.glob("*.cases")))
+    valid = [case for case in read if not case.error]
+    missing = set(tensorflow_ext.raw_ops.OPS.values()) - {case.op for case in valid}
+    if missing:
+        raise LookupError(f"{sorted(missing)}: no case; add one to {_CASES}")
+    return valid
+
+
 def _all_checks() -> Iterator[tuple[str, Check]]:
-    for case in case_files.read(*sorted(_CASES.glob("*.cases"))):
-        if case.error:
-            continue
+    for case in _valid_cases():
         for dtype in case.types:
             partial = functools.partial
             yield f"{case.id}, {dtype}, placement", partial(_placement, case, dtype)

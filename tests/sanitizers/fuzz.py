@@ -18,7 +18,6 @@ import kernels
 import mutations
 import numpy as np
 import tensorflow as tf
-from case_files import read
 from cases import Case
 
 _REFUSALS = (
@@ -28,14 +27,9 @@ _REFUSALS = (
 )
 
 
-def _cases(only: str) -> dict[str, list[Case]]:
-    """The cases of every op whose name contains `only`."""
-    by_op = collections.defaultdict(list)
-    for case in read(*kernels.CASES):
-        size = max((np.prod(i.shape, dtype=float) for i in case.inputs), default=0)
-        if only in case.op and size < 1 << 14:
-            by_op[case.op].append(case)
-    return by_op
+def _is_small(case: Case) -> bool:
+    sizes = [np.prod(declared.shape, dtype=float) for declared in case.inputs]
+    return max(sizes, default=0) < 1 << 14
 
 
 def _call(function: kernels.Function, call: mutations.Call) -> str:
@@ -61,6 +55,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000, help="calls in all")
     parser.add_argument("--from", type=int, default=0, dest="first", help="number")
     parser.add_argument("--only", default="", help="ops whose name contains this")
+    parser.add_argument(
+        "--share",
+        default="0/1",
+        help="2/5: of the ops that would be called, those that a third process of "
+        "five is to call",
+    )
     arguments = parser.parse_args()
     functions = kernels.load(arguments.library)
     if arguments.only.startswith("TfExtFaulty>"):
@@ -68,12 +68,13 @@ def main() -> None:
         dtype = np.float32 if "Read" in arguments.only else np.int32
         fault({"x": np.full(5, 2**31 - 1).astype(dtype)}, {})
         return
-    by_op = _cases(arguments.only)
-    missing = {op for op in functions if op.startswith("TfExt>")} - set(by_op)
-    assert arguments.only or not missing, f"ops without a case: {sorted(missing)}"
-    each = -(-arguments.count // len(by_op))
+    by_op = kernels.cases_by_op(functions, arguments.only, _is_small)
+    share, shares = map(int, arguments.share.split("/"))
+    called = list(by_op)[share::shares]
+    each = -(-arguments.count // len(called))
     counts: collections.Counter[str] = collections.Counter()
-    for op, op_cases in sorted(by_op.items()):
+    for op in called:
+        op_cases = by_op[op]
         for number in range(arguments.first, arguments.first + each):
             random = np.random.default_rng([zlib.crc32(op.encode()), number])
             case = op_cases[random.integers(len(op_cases))]
@@ -84,7 +85,7 @@ def main() -> None:
             print(f"\r{op} {number}: {call}"[:2000], file=sys.stderr, flush=True)
             counts[_call(functions[op], call)] += 1
     said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"\n{len(by_op)} ops, {counts.total()} calls: {said}")
+    print(f"\n{len(called)} ops, {counts.total()} calls: {said}")
 
 
 if __name__ == "__main__":

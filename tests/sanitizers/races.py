@@ -14,10 +14,14 @@ import kernels
 import mutations
 import numpy as np
 import tensorflow as tf
-from case_files import read
+from cases import Case
 
 _CALLERS = 3
 _TYPES = ("float", "half", "double", "int32")
+
+
+def _can_run(case: Case) -> bool:
+    return not case.error and not set(_TYPES).isdisjoint(case.types)
 
 
 def main() -> None:
@@ -32,17 +36,18 @@ def main() -> None:
         for _ in range(500):
             functions[arguments.only]({"x": np.ones(1 << 16, np.float32)}, {})
         return
-    cases = [c for c in read(*kernels.CASES) if not c.error and arguments.only in c.op]
+    by_op = kernels.cases_by_op(functions, arguments.only, _can_run)
     calls = [
         mutations.make(case, dtype)
+        for cases in by_op.values()
         for case in cases
         for dtype in case.types
         if dtype in _TYPES
     ]
     for call in calls:
         function = functions[call.op]
-        # Here the kernel is made. How TensorFlow hands it to other threads,
-        # ThreadSanitizer does not see; that they are started later, it does.
+        # Here the kernel is made. ThreadSanitizer does not see how TensorFlow hands
+        # it to other threads, but it sees that these are started later.
         first = function(call.inputs, call.attributes)
         with concurrent.futures.ThreadPoolExecutor(_CALLERS) as callers:
             results = [

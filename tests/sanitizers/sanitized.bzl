@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared library built with sanitizers, whatever the rest is built with."""
+"""Shared libraries of which a part is compiled with sanitizers."""
 
 def _flags_impl(settings, attr):
-    sanitize = "-fsanitize=" + attr.sanitizers
     return {
         "//command_line_option:copt": settings["//command_line_option:copt"] + [
-            sanitize,
+            "-fsanitize=" + ",".join(attr.sanitizers),
             "-fno-sanitize-recover=all",
             "-fno-omit-frame-pointer",
             "-g1",
@@ -16,51 +15,71 @@ def _flags_impl(settings, attr):
             "-DNDEBUG_SANITIZER",
             "-U__SANITIZE_THREAD__",
         ] + (
-            ["-DTENSORFLOW_EXT_THREAD_SANITIZER=1"] if attr.sanitizers == "thread" else []
+            ["-DTENSORFLOW_EXT_THREAD_SANITIZER=1"] if "thread" in attr.sanitizers else []
         ),
-        "//command_line_option:linkopt": settings["//command_line_option:linkopt"] + [
-            sanitize,
-        ],
     }
 
 _flags = transition(
     implementation = _flags_impl,
-    inputs = [
-        "//command_line_option:copt",
-        "//command_line_option:linkopt",
-    ],
-    outputs = [
-        "//command_line_option:copt",
-        "//command_line_option:linkopt",
-    ],
+    inputs = ["//command_line_option:copt"],
+    outputs = ["//command_line_option:copt"],
 )
 
-def _sanitized_library_impl(ctx):
-    library = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.symlink(
-        output = library,
-        target_file = ctx.attr.library[0][DefaultInfo].files.to_list()[0],
-    )
-    return [DefaultInfo(
-        files = depset([library]),
-        runfiles = ctx.runfiles([library]),
+def _sanitized_objects_impl(ctx):
+    # Actions run where their outputs are asked for: what the libraries depend on
+    # is not compiled with sanitizers.
+    own = [
+        linker_input
+        for library in ctx.attr.libraries
+        for linker_input in library[CcInfo].linking_context.linker_inputs.to_list()
+        if linker_input.owner == library.label
+    ]
+    return [CcInfo(
+        linking_context = cc_common.create_linking_context(
+            linker_inputs = depset(own, order = "topological"),
+        ),
     )]
 
-sanitized_library = rule(
-    implementation = _sanitized_library_impl,
+_sanitized_objects = rule(
+    implementation = _sanitized_objects_impl,
     attrs = {
-        "library": attr.label(
+        "libraries": attr.label_list(
             mandatory = True,
             cfg = _flags,
-            doc = "A cc_binary with linkshared.",
+            providers = [CcInfo],
         ),
-        "sanitizers": attr.string(
-            mandatory = True,
-            doc = "As -fsanitize takes them.",
-        ),
+        "sanitizers": attr.string_list(mandatory = True),
         "_allowlist_function_transition": attr.label(
             default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
         ),
     },
-    doc = "The library, compiled with sanitizers; the name is the file's.",
+    doc = "The objects of C++ libraries, less those of their deps, with sanitizers.",
 )
+
+def sanitized_library(name, libraries, sanitizers, deps = [], linkopts = [], **kwargs):
+    """A shared library of objects with sanitizers and of others without.
+
+    Args:
+      name: The file's name.
+      libraries: cc_library targets that are compiled with sanitizers; their deps
+        are not, unless they are named here as well.
+      sanitizers: As -fsanitize takes them.
+      deps: What the libraries need and is linked as it is elsewhere.
+      linkopts: Passed on to cc_binary.
+      **kwargs: The same.
+    """
+    objects = name.replace(".so", "_objects")
+    _sanitized_objects(
+        name = objects,
+        libraries = libraries,
+        sanitizers = sanitizers,
+        tags = ["manual"],
+    )
+    native.cc_binary(
+        name = name,
+        linkopts = linkopts + ["-fsanitize=" + ",".join(sanitizers)],
+        linkshared = 1,
+        # In this order: of an inline function the linker keeps the first copy.
+        deps = [":" + objects] + deps,
+        **kwargs
+    )

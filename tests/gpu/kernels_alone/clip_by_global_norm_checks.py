@@ -6,16 +6,18 @@ import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from arguments import address, addresses, array
 from checking import (
     Check,
     assert_close,
     assert_last,
+    assert_on_stream,
+    assert_same_bits,
     copies_beyond,
     generator,
     random_values,
 )
 from device import Buffer, Device
-from kernels import address, addresses, array
 from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
@@ -230,12 +232,8 @@ def _repeatable(device: Device) -> None:
         inputs = [device.upload(values) for values in arrays]
         outputs = [device.empty(30_001, np.float32) for _ in arrays]
         op = _Clip(device, FLOAT, inputs)
-        results = []
-        for _ in range(10):
-            op.grad(inputs[::-1], inputs[0], 2.0, outputs)
-            bits = b"".join(device.download(output).tobytes() for output in outputs)
-            results.append(bits + device.download(op.scalar).tobytes())
-    assert len(set(results)) == 1, "differs from one call to the next"
+        launch = functools.partial(op.grad, inputs[::-1], inputs[0], 2.0, outputs)
+        assert_same_bits(device, launch, [*outputs, op.scalar])
 
 
 def _streams(device: Device) -> None:
@@ -249,8 +247,7 @@ def _streams(device: Device) -> None:
                     op.grad, buffers, op.scalar, 1.0, buffers
                 ),
             }
-            for name, launch in launches.items():
-                assert device.recorded(launch) >= 1, f"{name}: not on its stream"
+            assert_on_stream(device, launches)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:

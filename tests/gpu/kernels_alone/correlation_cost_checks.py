@@ -9,15 +9,22 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from checking import Check, assert_repeats, copies_beyond, generator, random_values
+from arguments import address, array
+from checking import (
+    Check,
+    assert_on_stream,
+    assert_repeats,
+    copies_beyond,
+    generator,
+    random_values,
+)
 from device import Buffer, Device
-from kernels import address, array
 from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
 
 @dataclasses.dataclass(frozen=True)
-class Problem:
+class CorrelationCostProblem:
     """Shapes of one call: images [N, H, W, C] and the attributes."""
 
     images: tuple[int, int, int, int]
@@ -54,7 +61,9 @@ class Problem:
 class CorrelationCost:
     """The launchers for one problem and one type."""
 
-    def __init__(self, device: Device, dtype: NumericType, problem: Problem) -> None:
+    def __init__(
+        self, device: Device, dtype: NumericType, problem: CorrelationCostProblem
+    ) -> None:
         self._device = device
         self._dtype = dtype
         attributes = (
@@ -84,12 +93,12 @@ class CorrelationCost:
         self._device.call(name, code, self._dims, *arguments, self._device.stream)
 
 
-def _padded(images: np.ndarray, problem: Problem) -> np.ndarray:
+def _padded(images: np.ndarray, problem: CorrelationCostProblem) -> np.ndarray:
     edge = (problem.pad, problem.pad)
     return np.pad(images, ((0, 0), edge, edge, (0, 0)))
 
 
-def _pairs(problem: Problem) -> Iterator[tuple[int, tuple, tuple]]:
+def _pairs(problem: CorrelationCostProblem) -> Iterator[tuple[int, tuple, tuple]]:
     """Each displacement's channel, and the pixels of padded images that it pairs:
     those of a, and those of b."""
     height, width = problem.spans()
@@ -102,7 +111,7 @@ def _pairs(problem: Problem) -> Iterator[tuple[int, tuple, tuple]]:
         yield channel, of_a, np.s_[:, y : y + height, x : x + width]
 
 
-def _windows(problem: Problem) -> Iterator[tuple]:
+def _windows(problem: CorrelationCostProblem) -> Iterator[tuple]:
     """The pixel of every window, for each place in a window."""
     _, height, width, _ = problem.costs
     step = problem.stride_1
@@ -110,7 +119,9 @@ def _windows(problem: Problem) -> Iterator[tuple]:
         yield np.s_[:, i : i + height * step : step, j : j + width * step : step]
 
 
-def correlation_cost(a: np.ndarray, b: np.ndarray, problem: Problem) -> np.ndarray:
+def correlation_cost(
+    a: np.ndarray, b: np.ndarray, problem: CorrelationCostProblem
+) -> np.ndarray:
     """A. Dosovitskiy et al., "FlowNet", ICCV 2015, section 3."""
     costs = np.zeros(problem.costs)
     if a.size == 0:
@@ -124,7 +135,7 @@ def correlation_cost(a: np.ndarray, b: np.ndarray, problem: Problem) -> np.ndarr
 
 
 def correlation_cost_grad(
-    gradients: np.ndarray, a: np.ndarray, b: np.ndarray, problem: Problem
+    gradients: np.ndarray, a: np.ndarray, b: np.ndarray, problem: CorrelationCostProblem
 ) -> tuple[np.ndarray, np.ndarray]:
     """The gradients of both images."""
     if a.size == 0:
@@ -146,28 +157,31 @@ def correlation_cost_grad(
 
 
 _PROBLEMS = (
-    Problem((1, 1, 1, 1), 1, 0, 1, 1, 0),
-    Problem((2, 7, 9, 16), 1, 4, 1, 1, 4),
-    Problem((1, 7, 9, 20), 1, 4, 1, 2, 4),
-    Problem((1, 6, 11, 260), 1, 3, 1, 1, 3),  # more packs than a warp has threads
-    Problem((2, 9, 8, 5), 3, 2, 1, 1, 3),
-    Problem((1, 9, 8, 5), 3, 2, 2, 1, 5),
-    Problem((1, 12, 13, 3), 1, 3, 3, 2, 4),  # pixels in no window
-    Problem((1, 12, 13, 33), 3, 2, 4, 1, 2),
-    Problem((1, 3, 4, 17), 5, 4, 1, 3, 8),  # windows outside the image
-    Problem((1, 5, 40, 16), 1, 20, 1, 2, 20),
-    Problem((0, 4, 4, 2), 1, 1, 1, 1, 1),
-    Problem((2, 0, 4, 2), 1, 1, 1, 1, 2),
-    Problem((2, 4, 4, 0), 1, 1, 1, 1, 1),
+    CorrelationCostProblem((1, 1, 1, 1), 1, 0, 1, 1, 0),
+    CorrelationCostProblem((2, 7, 9, 16), 1, 4, 1, 1, 4),
+    CorrelationCostProblem((1, 7, 9, 20), 1, 4, 1, 2, 4),
+    CorrelationCostProblem(
+        (1, 6, 11, 260), 1, 3, 1, 1, 3
+    ),  # more packs than a warp has threads
+    CorrelationCostProblem((1, 3, 4, 272), 1, 1, 1, 1, 1),  # also of 16-bit types
+    CorrelationCostProblem((2, 9, 8, 5), 3, 2, 1, 1, 3),
+    CorrelationCostProblem((1, 9, 8, 5), 3, 2, 2, 1, 5),
+    CorrelationCostProblem((1, 12, 13, 3), 1, 3, 3, 2, 4),  # pixels in no window
+    CorrelationCostProblem((1, 12, 13, 33), 3, 2, 4, 1, 2),
+    CorrelationCostProblem((1, 3, 4, 17), 5, 4, 1, 3, 8),  # windows outside the image
+    CorrelationCostProblem((1, 5, 40, 16), 1, 20, 1, 2, 20),
+    CorrelationCostProblem((0, 4, 4, 2), 1, 1, 1, 1, 1),
+    CorrelationCostProblem((2, 0, 4, 2), 1, 1, 1, 1, 2),
+    CorrelationCostProblem((2, 4, 4, 0), 1, 1, 1, 1, 1),
 )
 
 
 def _check(
     device: Device,
-    problem: Problem,
+    problem: CorrelationCostProblem,
     dtype: NumericType,
+    offset: int,
     copies: int = 1,
-    offset: int = 1,
 ) -> None:
     """The images repeat `copies` times; addresses are `offset` elements off their
     alignment."""
@@ -214,8 +228,7 @@ def _streams(device: Device) -> None:
                 "a": functools.partial(op.grad, 0, costs, images, backprops),
                 "b": functools.partial(op.grad, 1, costs, images, backprops),
             }
-            for name, launch in work.items():
-                assert device.recorded(launch) >= 1, f"{name}: not on its stream"
+            assert_on_stream(device, work)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
@@ -224,14 +237,19 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     for dtype in FLOATING:
         for problem in _PROBLEMS:
             name = f"CorrelationCost {dtype.name} {dataclasses.astuple(problem)}"
-            yield name, functools.partial(_check, problem=problem, dtype=dtype)
+            check = functools.partial(_check, problem=problem, dtype=dtype)
+            for offset in (0, 1):  # whole packs of channels, and single ones
+                yield (
+                    f"{name}, offset {offset}",
+                    functools.partial(check, offset=offset),
+                )
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of the images, and of costs."""
     for name, problem in (
-        ("images", Problem((3, 4, 5, 64), 1, 1, 1, 1, 1)),
-        ("costs", Problem((3, 4, 5, 2), 1, 4, 1, 1, 4)),
+        ("images", CorrelationCostProblem((3, 4, 5, 64), 1, 1, 1, 1, 1)),
+        ("costs", CorrelationCostProblem((3, 4, 5, 2), 1, 4, 1, 1, 4)),
     ):
         size = math.prod(problem.images if name == "images" else problem.costs)
         check = functools.partial(
@@ -249,7 +267,7 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
     for dtype in FLOATING:
         image_bytes = 48 * 64 * 256 * dtype.storage.itemsize
         images = max(1, min(8, size // (4 * image_bytes)))
-        problem = Problem((images, 48, 64, 256), 1, 20, 1, 2, 20)
+        problem = CorrelationCostProblem((images, 48, 64, 256), 1, 20, 1, 2, 20)
         with device.memory():
             op = CorrelationCost(device, dtype, problem)
             a = random_buffer(device, dtype, math.prod(problem.images))

@@ -4,21 +4,11 @@
 // them. They return a cudaError_t as an int.
 
 #include <cstdint>
-#include <cstring>
 
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
+#include "tests/gpu/kernels_alone/launchers.h"
 
 namespace tensorflow_ext {
-namespace {
-
-CorrelationCostDims CostDims(const int64_t* members) {
-  CorrelationCostDims dims;
-  std::memcpy(&dims, members, sizeof(dims));
-  return dims;
-}
-
-}  // namespace
-
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -26,8 +16,9 @@ extern "C" {
 
 int Kernel_CorrelationCost(int32_t type, const int64_t* dims, const void* a,
                            const void* b, void* output, void* stream) {
-  return LaunchCorrelationCost(static_cast<NumericType>(type), CostDims(dims),
-                               a, b, output, stream);
+  return LaunchCorrelationCost(static_cast<NumericType>(type),
+                               FromMembers<CorrelationCostDims>(dims), a, b,
+                               output, stream);
 }
 
 // `argument` is a CorrelationArgument.
@@ -36,7 +27,7 @@ int Kernel_CorrelationCostGrad(int32_t type, const int64_t* dims,
                                const void* other, void* backprops,
                                void* stream) {
   return LaunchCorrelationCostGrad(static_cast<NumericType>(type),
-                                   CostDims(dims),
+                                   FromMembers<CorrelationCostDims>(dims),
                                    static_cast<CorrelationArgument>(argument),
                                    gradients, other, backprops, stream);
 }

@@ -14,7 +14,7 @@ extern "C" {
 
 const char* Device_ErrorString(int error);
 
-// Devices that are there: 0 also without a driver, which is then the error.
+// The number of devices: 0 without a driver, which the error then says.
 int Device_Count(int32_t* count);
 
 // The name of device 0 and its number of multiprocessors, for people; at most
@@ -34,7 +34,7 @@ int Device_Copy(void* to, const void* from, int64_t size);
 int Device_CopyAsync(void* to, const void* from, int64_t size, void* stream);
 int Device_FillAsync(void* memory, int32_t value, int64_t size, void* stream);
 
-// A stream that does not wait for the default stream, nor that for it.
+// A stream that neither waits for the default stream nor holds it up.
 int Device_CreateStream(void** stream);
 int Device_Synchronize(void* stream);
 

@@ -4,26 +4,29 @@
 import ctypes
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 
 import numpy as np
+from arguments import address, array, float_sums
 from checking import (
     Check,
     assert_last,
+    assert_on_stream,
     assert_repeats,
+    assert_same_bits,
     copies_beyond,
     generator,
     random_values,
 )
 from device import Buffer, Device
-from kernels import address, array
 from numeric import FLOAT, FLOATING, HALF, INT32, INT64, NumericType
 from rows import Row, random_buffer
 
 
 @dataclasses.dataclass(frozen=True)
-class Problem:
+class EmbeddingBagProblem:
     """Shapes of one call: indices [bags, bag_size], params [rows, width]."""
 
     bags: int
@@ -46,7 +49,7 @@ class EmbeddingBag:
         device: Device,
         dtype: NumericType,
         index_dtype: NumericType,
-        problem: Problem,
+        problem: EmbeddingBagProblem,
     ) -> None:
         self._device = device
         self._dtype = dtype
@@ -68,12 +71,10 @@ class EmbeddingBag:
         buffers = map(address, (gradients, indices, params, backprops))
         self._call("Kernel_EmbeddingBagWeightsGrad", *buffers)
 
-    def scratch(self) -> Buffer | None:
+    def sums(self) -> Buffer | None:
         """What the gradient of params needs beside its output."""
-        if self._dtype.storage == self._dtype.compute:
-            return None
         shape = self._problem.rows, self._problem.width
-        return self._device.empty(shape, np.float32)
+        return float_sums(self._device, self._dtype, shape)
 
     def params_grad(
         self,
@@ -81,11 +82,11 @@ class EmbeddingBag:
         gradients: Buffer,
         indices: Buffer,
         weights: Buffer,
-        scratch: Buffer | None,
+        sums: Buffer | None,
         backprops: Buffer,
     ) -> None:
         """Launches LaunchEmbeddingBagParamsGrad."""
-        buffers = map(address, (gradients, indices, weights, scratch, backprops))
+        buffers = map(address, (gradients, indices, weights, sums, backprops))
         flag = ctypes.c_int32(deterministic)
         self._call("Kernel_EmbeddingBagParamsGrad", flag, *buffers)
 
@@ -95,22 +96,23 @@ class EmbeddingBag:
 
 
 _PROBLEMS = (
-    Problem(1, 1, 1, 1),
-    Problem(5, 7, 9, 67, mean=True),
-    Problem(33, 4, 100, 64),
-    Problem(3, 300, 5, 8, mean=True),  # rows with many positions
-    Problem(17, 20, 4000, 33),  # more rows than blocks
-    Problem(40, 3, 11, 700),  # wider than a block
-    Problem(4, 0, 3, 5, mean=True),
-    Problem(0, 4, 3, 5),
-    Problem(4, 4, 0, 5),
-    Problem(4, 4, 3, 0),
+    EmbeddingBagProblem(1, 1, 1, 1),
+    EmbeddingBagProblem(5, 7, 9, 67, mean=True),
+    EmbeddingBagProblem(33, 4, 100, 64),
+    EmbeddingBagProblem(3, 300, 5, 8, mean=True),  # rows with many positions
+    EmbeddingBagProblem(17, 20, 4000, 33),  # more rows than blocks
+    EmbeddingBagProblem(40, 3, 11, 700),  # wider than a block
+    EmbeddingBagProblem(6, 3, 11, 272),  # more packs than a warp has threads
+    EmbeddingBagProblem(4, 0, 3, 5, mean=True),
+    EmbeddingBagProblem(0, 4, 3, 5),
+    EmbeddingBagProblem(4, 4, 0, 5),
+    EmbeddingBagProblem(4, 4, 3, 0),
 )
 _BAD = (-1, -(2**31), 2**31 - 1)
 
 
 def _indices(
-    random: np.random.Generator, problem: Problem, dtype: NumericType
+    random: np.random.Generator, problem: EmbeddingBagProblem, dtype: NumericType
 ) -> np.ndarray:
     """Rows, and some that are none: these cannot be refused, and are left out."""
     shape = problem.bags, problem.bag_size
@@ -122,17 +124,17 @@ def _indices(
 
 def _check(
     device: Device,
-    problem: Problem,
+    problem: EmbeddingBagProblem,
     dtype: NumericType,
+    index_dtype: NumericType,
+    offset: int,
     bag_copies: int = 1,
     row_copies: int = 1,
-    offset: int = 1,
 ) -> None:
     """The rows repeat `row_copies` times, and indices are those of the last copy;
     the bags repeat `bag_copies` times. Addresses are `offset` elements off their
     alignment."""
     random = generator(problem, dtype.name)
-    index_dtype = INT64 if problem.width % 2 else INT32
     indices = _indices(random, problem, index_dtype)
     params = random_values(random, dtype, (problem.rows, problem.width))
     weights = random_values(random, dtype, indices.shape)
@@ -169,19 +171,18 @@ def _check(
         name = "gradient of weights"
         assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
-        sums, sizes = np.zeros(table.shape), np.zeros(table.shape)
+        total, sizes = np.zeros(table.shape), np.zeros(table.shape)
         added = w[..., np.newaxis] * g[:, np.newaxis] * problem.scale
-        np.add.at(sums, where, added)
+        np.add.at(total, where, added)
         np.add.at(sizes, where, np.abs(added))
-        expected = dtype.round(sums[:-1])
+        expected = dtype.round(total[:-1])
         slack = np.maximum(np.sum(known), 4) * sizes[:-1] * np.finfo(dtype.compute).eps
         g_device = device.last_of(gradients, bag_copies, offset)
         for deterministic in (False, True):
             with device.memory():
                 backprops = device.empty(p_device.shape, dtype.storage, offset)
-                scratch = op.scratch()
                 op.params_grad(
-                    deterministic, g_device, i_device, w_device, scratch, backprops
+                    deterministic, g_device, i_device, w_device, op.sums(), backprops
                 )
                 name = f"gradient of params, deterministic: {deterministic}"
                 assert_last(name, device, dtype, backprops, expected, 2, slack)
@@ -190,7 +191,7 @@ def _check(
 def _repeatable(device: Device) -> None:
     """The deterministic gradient gives the same bits ten times over."""
     random = generator("embedding bag repeatable")
-    problem = Problem(500, 20, 50, 96)
+    problem = EmbeddingBagProblem(500, 20, 50, 96)
     with device.memory():
         op = EmbeddingBag(device, FLOAT, INT32, problem)
         shape = problem.bags, problem.bag_size
@@ -198,17 +199,15 @@ def _repeatable(device: Device) -> None:
         weights = device.upload(random.standard_normal(shape).astype(np.float32))
         gradients = random.standard_normal((problem.bags, problem.width))
         on_device = device.upload(gradients.astype(np.float32))
-        results = []
-        for _ in range(10):
-            backprops = device.empty((problem.rows, problem.width), np.float32)
-            op.params_grad(True, on_device, indices, weights, None, backprops)
-            results.append(device.download(backprops).tobytes())
-    assert len(set(results)) == 1, "differs from one call to the next"
+        backprops = device.empty((problem.rows, problem.width), np.float32)
+        arguments = on_device, indices, weights, None, backprops
+        launch = functools.partial(op.params_grad, True, *arguments)
+        assert_same_bits(device, launch, [backprops])
 
 
 def _streams(device: Device) -> None:
     """The launches go to the stream they are given."""
-    problem = Problem(5, 4, 6, 8)
+    problem = EmbeddingBagProblem(5, 4, 6, 8)
     for dtype in FLOATING:
         with device.memory():
             op = EmbeddingBag(device, dtype, INT32, problem)
@@ -226,12 +225,11 @@ def _streams(device: Device) -> None:
             }
             for deterministic in (False, True):
                 name = f"EmbeddingBagParamsGrad, deterministic: {deterministic}"
-                arguments = bags, indices, weights, op.scratch(), params
+                arguments = bags, indices, weights, op.sums(), params
                 work[name] = functools.partial(
                     op.params_grad, deterministic, *arguments
                 )
-            for name, launch in work.items():
-                assert device.recorded(launch) >= 1, f"{name}: not on its stream"
+            assert_on_stream(device, work)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
@@ -239,21 +237,28 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     yield "EmbeddingBag streams", _streams
     for dtype in FLOATING:
         for problem in _PROBLEMS:
-            name = f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}"
-            yield name, functools.partial(_check, problem=problem, dtype=dtype)
+            check = functools.partial(_check, problem=problem, dtype=dtype)
+            # Whole packs of a row, and single elements.
+            for offset, index_dtype in itertools.product((0, 1), (INT32, INT64)):
+                yield (
+                    f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}, "
+                    f"offset {offset}, {index_dtype.name}",
+                    functools.partial(check, index_dtype=index_dtype, offset=offset),
+                )
     yield "EmbeddingBagParamsGrad repeatable", _repeatable
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of params, and of the output."""
     partial = functools.partial
-    problem = Problem(17, 5, 33, 64)
+    of_half = partial(_check, dtype=HALF, index_dtype=INT32, offset=0)
+    problem = EmbeddingBagProblem(17, 5, 33, 64)
     copies = copies_beyond(beyond, problem.rows * problem.width)
-    check = partial(_check, problem=problem, dtype=HALF, row_copies=copies, offset=0)
+    check = partial(of_half, problem=problem, row_copies=copies)
     yield "EmbeddingBag half of params", check
-    problem = Problem(17, 3, 331, 64)
+    problem = EmbeddingBagProblem(17, 3, 331, 64)
     copies = copies_beyond(beyond, problem.bags * problem.width)
-    check = partial(_check, problem=problem, dtype=HALF, bag_copies=copies, offset=0)
+    check = partial(of_half, problem=problem, bag_copies=copies)
     yield "EmbeddingBag half of bags", check
 
 
@@ -263,7 +268,7 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
     width, bag_size = 128, 32
     for dtype in FLOATING:
         rows = max(1, size // (width * dtype.storage.itemsize))
-        problem = Problem(max(1, rows // bag_size), bag_size, rows, width)
+        problem = EmbeddingBagProblem(max(1, rows // bag_size), bag_size, rows, width)
         shape = problem.bags, bag_size
         with device.memory():
             op = EmbeddingBag(device, dtype, INT32, problem)
@@ -277,7 +282,7 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
             work = functools.partial(op.weights_grad, bags, indices, params, weights)
             yield Row("EmbeddingBagWeightsGrad", dtype.name, total, work)
             for deterministic in (False, True):
-                arguments = bags, indices, weights, op.scratch(), params
+                arguments = bags, indices, weights, op.sums(), params
                 work = functools.partial(op.params_grad, deterministic, *arguments)
                 kind = ", deterministic" if deterministic else ""
                 yield Row(f"EmbeddingBagParamsGrad{kind}", dtype.name, total, work)

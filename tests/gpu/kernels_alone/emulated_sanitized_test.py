@@ -5,54 +5,37 @@ They see what memcheck sees on a GPU, reads beside a buffer above all, and more:
 overflows, shifts, conversions, accesses that are not aligned.
 """
 
-import os
 import pathlib
 import re
 import subprocess
-import sys
 
+import families
 import pytest
+import sanitized_process
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _LIBRARY = _HERE / "libkernels_emulated_address.so"
-_RUNTIMES = ("libasan.so", "libubsan.so")
+_SHARES = 4  # of the checks, so that processes can divide them
+_CHECKS = list(families.all_checks())
 
 
 def _run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Runs a program with the runtimes of the sanitizers, which the compiler knows,
-    in front of all other libraries."""
-    runtimes = [
-        subprocess.run(
-            ["gcc", f"-print-file-name={name}"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for name in _RUNTIMES
-    ]
-    options = {
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python frees nothing at its end.
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "LD_PRELOAD": ":".join(runtimes),
-    }
-    return subprocess.run(
-        [sys.executable, "-P", _HERE / program, *map(str, arguments)],
-        env={**os.environ, **options},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return sanitized_process.run("address", _HERE / program, *arguments)
 
 
-def test_no_fault_in_the_kernels() -> None:
+@pytest.mark.parametrize("share", range(_SHARES))
+def test_no_fault_in_the_kernels(share: int) -> None:
     options = ["--library", _LIBRARY, "--no-guards", "--no-large", "--no-times"]
-    run = _run("run.py", *options)
+    run = _run("run.py", *options, "--share", f"{share}/{_SHARES}")
     report = run.stdout[-8000:]
     assert run.returncode == 0, report
     summary = re.search(r"(\d+) passed, 0 failed, 0 skipped, 0 left out", report)
     assert summary, report
-    assert int(summary[1]) > 500
+    assert int(summary[1]) == len(_CHECKS[share::_SHARES])
+
+
+def test_shares_hold_many_checks() -> None:
+    assert len(_CHECKS) > 500
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pathlib
 import sys
 
 import numpy as np
+from arguments import address
 from device import Device
-from kernels import address
 
 INPUT = np.arange(64, dtype=np.float32)
 

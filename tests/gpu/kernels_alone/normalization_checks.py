@@ -9,7 +9,9 @@ import numpy as np
 from checking import (
     Check,
     assert_last,
+    assert_on_stream,
     assert_repeats,
+    assert_same_bits,
     copies_beyond,
     generator,
     random_values,
@@ -241,17 +243,13 @@ def _buffers(op: RowNormalization) -> tuple[list[Buffer | None], list[Buffer | N
 
 
 def _repeatable(device: Device) -> None:
-    """Gradients have the same bits ten times over."""
+    """Gradients have the same bits each time."""
     for centered in (True, False):
         with device.memory():
             op = RowNormalization(device, HALF, centered, 5000, 200)
             _, backward = _buffers(op)
-            results = set()
-            for _ in range(10):
-                op.backward(backward)
-                outputs = [b for b in backward[7:10] if b is not None]
-                results.add(b"".join(device.download(b).tobytes() for b in outputs))
-        assert len(results) == 1, f"{op.name}: differs from one call to the next"
+            outputs = [b for b in backward[7:10] if b is not None]
+            assert_same_bits(device, functools.partial(op.backward, backward), outputs)
 
 
 def _streams(device: Device) -> None:
@@ -261,11 +259,11 @@ def _streams(device: Device) -> None:
             with device.memory():
                 op = RowNormalization(device, dtype, centered, 9, 40)
                 forward, backward = _buffers(op)
-                for launch in (
-                    functools.partial(op.forward, _EPSILON, forward),
-                    functools.partial(op.backward, backward),
-                ):
-                    assert device.recorded(launch) >= 1, f"{op.name}: other stream"
+                launches = {
+                    op.name: functools.partial(op.forward, _EPSILON, forward),
+                    f"{op.name}Grad": functools.partial(op.backward, backward),
+                }
+                assert_on_stream(device, launches)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:

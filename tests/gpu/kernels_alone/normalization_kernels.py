@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from arguments import array
 from device import Buffer, Device
-from kernels import array
 from numeric import NumericType
 
 

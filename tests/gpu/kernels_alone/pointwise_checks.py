@@ -7,13 +7,13 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-import kernels
 import numpy as np
-import references
+import pointwise_kernels as kernels
 from checking import (
     Check,
     assert_close,
     assert_last,
+    assert_on_stream,
     assert_repeats,
     copies_beyond,
     generator,
@@ -21,7 +21,7 @@ from checking import (
 )
 from device import Buffer, Device
 from numeric import FLOATING, HALF, NUMERIC, NumericType
-from references import Kernel
+from pointwise_kernels import PointwiseKernel
 from rows import Row, random_buffer
 
 # Around the pack of 16 bytes, the warp, the block, and beyond some blocks.
@@ -31,7 +31,7 @@ _OFFSETS = ((0, 0, 0), (1, 1, 1), (7, 7, 7), (0, 1, 2), (3, 3, 0))
 _SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 
 
-def _special(kernel: Kernel, dtype: NumericType) -> tuple[float, ...]:
+def _special(kernel: PointwiseKernel, dtype: NumericType) -> tuple[float, ...]:
     if not kernel.extremes:
         return _SPECIAL
     largest = {"half": 65504.0, "bfloat16": 3.3895313892515355e38}.get(dtype.name)
@@ -40,7 +40,7 @@ def _special(kernel: Kernel, dtype: NumericType) -> tuple[float, ...]:
     return (*_SPECIAL, largest or 0.0, dtype.tiniest, -dtype.tiniest)
 
 
-def _elementwise(device: Device, kernel: Kernel, dtype: NumericType) -> None:
+def _elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
     random = generator(kernel.name, dtype.name)
     special = _special(kernel, dtype)
     sizes = (*_SIZES, *random.integers(1, 20_000, 4).tolist())
@@ -111,7 +111,7 @@ def _random_shapes(random: np.random.Generator) -> tuple[tuple[int, ...], ...]:
     return tuple(shapes)
 
 
-def _broadcast(device: Device, kernel: Kernel, dtype: NumericType) -> None:
+def _broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
     random = generator(kernel.name, dtype.name)
     special = _special(kernel, dtype)
     for shapes in (*_SHAPES, *(_random_shapes(random) for _ in range(12))):
@@ -135,7 +135,9 @@ def _broadcast(device: Device, kernel: Kernel, dtype: NumericType) -> None:
                 )
 
 
-def _in_place_broadcast(device: Device, kernel: Kernel, dtype: NumericType) -> None:
+def _in_place_broadcast(
+    device: Device, kernel: PointwiseKernel, dtype: NumericType
+) -> None:
     random = generator(kernel.name, dtype.name, "in place")
     shapes = ((7, 129), (7, 129), (129,))[-kernel.arity :]
     stored = [random_values(random, dtype, shape) for shape in shapes]
@@ -174,7 +176,7 @@ def _streams(device: Device) -> None:
     with device.memory():
         buffers = [device.upload(np.ones(1000, np.float32)) for _ in range(5)]
         *inputs, output, second = buffers
-        for kernel in references.ELEMENTWISE:
+        for kernel in kernels.ELEMENTWISE:
             work = functools.partial(
                 kernels.elementwise,
                 device,
@@ -185,7 +187,7 @@ def _streams(device: Device) -> None:
                 [output, second][: kernel.outputs],
             )
             assert device.recorded(work) == 1, f"{kernel.name}: not on its stream"
-        for kernel in references.BROADCAST:
+        for kernel in kernels.BROADCAST:
             shapes = ((1000,),) * (kernel.arity + 1)
             work = functools.partial(
                 kernels.broadcast,
@@ -198,17 +200,17 @@ def _streams(device: Device) -> None:
             )
             assert device.recorded(work) == 1, f"{kernel.name}: not on its stream"
         work = functools.partial(kernels.zero_out, device, inputs[0], output)
-        assert device.recorded(work) >= 1, "ZeroOut: not on its stream"
+        assert_on_stream(device, {"ZeroOut": work})
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for elementwise and broadcasting kernels and ZeroOut."""
     yield "streams", _streams
-    for kernel in references.ELEMENTWISE:
+    for kernel in kernels.ELEMENTWISE:
         for dtype in kernel.types:
             name = f"{kernel.name} {dtype.name}"
             yield name, functools.partial(_elementwise, kernel=kernel, dtype=dtype)
-    for kernel in references.BROADCAST:
+    for kernel in kernels.BROADCAST:
         for dtype in kernel.types:
             name = f"{kernel.name} {dtype.name}"
             partial = functools.partial
@@ -224,7 +226,7 @@ _LARGE = ("Relu", "ReluGrad", "SwiGluGrad")  # by arity; the rest share their lo
 _LARGE_BROADCAST = ("FloorModGrad", "MultiplyLeft")
 
 
-def _large_elementwise(device: Device, kernel: Kernel, beyond: int) -> None:
+def _large_elementwise(device: Device, kernel: PointwiseKernel, beyond: int) -> None:
     size, dtype = beyond + 12_345, HALF
     random = generator("large", kernel.name)
     stored = [random_values(random, dtype, (_PERIOD,)) for _ in range(kernel.arity)]
@@ -242,7 +244,7 @@ def _large_elementwise(device: Device, kernel: Kernel, beyond: int) -> None:
             assert_repeats(f"output {k}", device, dtype, output, expected[k], *limits)
 
 
-def _large_broadcast(device: Device, kernel: Kernel, beyond: int) -> None:
+def _large_broadcast(device: Device, kernel: PointwiseKernel, beyond: int) -> None:
     """A column by a row, and a matrix where there are three."""
     rows, columns, dtype = 61, 1021, HALF  # primes
     copies = copies_beyond(beyond, rows * columns)
@@ -274,11 +276,11 @@ def _large_zero_out(device: Device, beyond: int) -> None:
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for tensors of more than `beyond` elements."""
     partial = functools.partial
-    for kernel in references.ELEMENTWISE:
+    for kernel in kernels.ELEMENTWISE:
         if kernel.name in _LARGE:
             check = partial(_large_elementwise, kernel=kernel, beyond=beyond)
             yield f"{kernel.name} half", check
-    for kernel in references.BROADCAST:
+    for kernel in kernels.BROADCAST:
         if kernel.name in _LARGE_BROADCAST:
             check = partial(_large_broadcast, kernel=kernel, beyond=beyond)
             yield f"{kernel.name} half", check
@@ -287,7 +289,7 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
 
 def _same_shapes(device: Device, size: int) -> Iterator[Row]:
     """The kernels whose tensors all have the same shape; one row at a time."""
-    for kernel in (*references.ELEMENTWISE, *references.BROADCAST):
+    for kernel in (*kernels.ELEMENTWISE, *kernels.BROADCAST):
         for dtype in kernel.types:
             count = size // dtype.storage.itemsize
             with device.memory():
@@ -297,7 +299,7 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
                 outputs = [
                     device.empty(count, dtype.storage) for _ in range(kernel.outputs)
                 ]
-                if kernel in references.ELEMENTWISE:
+                if kernel in kernels.ELEMENTWISE:
                     arguments = kernel.name, kernel.attributes, dtype, inputs, outputs
                     work = functools.partial(kernels.elementwise, device, *arguments)
                 else:
@@ -317,7 +319,7 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
 
 def _outer(device: Device, size: int) -> Iterator[Row]:
     """The broadcasting kernels of a row and a column."""
-    for kernel in references.BROADCAST:
+    for kernel in kernels.BROADCAST:
         for dtype in kernel.types:
             side = math.isqrt(size // dtype.storage.itemsize)
             shapes: list[tuple[int, ...]] = [(side, 1), (side,), (side, side)]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The launchers of elementwise and broadcasting kernels and of ZeroOut as plain
-// C, by the functor's name: kernels.py
-// calls them. Types are NumericTypes. They return a cudaError_t as an int, 0
-// for success, and kUnknown where they launched nothing because there is no
-// such functor or the shapes do not broadcast.
+// C, by the functor's name: pointwise_kernels.py calls them. Types are
+// NumericTypes. They return a cudaError_t as an int, 0 for success, and
+// kUnknown where they launched nothing because there is no such functor or the
+// shapes do not broadcast.
 
 #include <cstdint>
 #include <cstring>

@@ -6,9 +6,16 @@ import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from checking import Check, assert_close, assert_repeats, generator, random_values
+from arguments import address
+from checking import (
+    Check,
+    assert_close,
+    assert_on_stream,
+    assert_repeats,
+    generator,
+    random_values,
+)
 from device import Buffer, Device
-from kernels import address
 from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
@@ -64,7 +71,7 @@ def _streams(device: Device) -> None:
             buffers = [device.upload(np.zeros(9, np.float32)) for _ in range(3)]
             inputs, output = buffers[:arity], buffers[2]
             work = functools.partial(_launch, device, FLOATING[2], 0.5, inputs, output)
-            assert device.recorded(work) >= 1, f"{arity} inputs: not on its stream"
+            assert_on_stream(device, {f"{arity} inputs": work})
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:

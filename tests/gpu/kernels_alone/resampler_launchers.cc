@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resampler's launchers as plain C: resampler_kernel.py calls them. They return
-// a cudaError_t as an int.
+// Resampler's launchers as plain C: resampler_kernels.py calls them. They
+// return a cudaError_t as an int.
 
 #include <cstdint>
 
 #include "tensorflow_ext/ops/resampler/resampler.h"
+#include "tests/gpu/kernels_alone/launchers.h"
 
 namespace tensorflow_ext {
-namespace {
-
-ResamplerDims PointDims(const int64_t* dims) {
-  return {dims[0], dims[1], dims[2], dims[3], dims[4]};
-}
-
-}  // namespace
-
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -24,8 +17,9 @@ extern "C" {
 int Kernel_Resample(int32_t type, const int64_t* dims, int32_t x_order,
                     int32_t y_order, const void* data, const void* warp,
                     void* output, void* stream) {
-  return LaunchResample(static_cast<NumericType>(type), PointDims(dims),
-                        {x_order, y_order}, data, warp, output, stream);
+  return LaunchResample(static_cast<NumericType>(type),
+                        FromMembers<ResamplerDims>(dims), {x_order, y_order},
+                        data, warp, output, stream);
 }
 
 int Kernel_ResamplerWarpGrad(int32_t type, const int64_t* dims,
@@ -33,15 +27,16 @@ int Kernel_ResamplerWarpGrad(int32_t type, const int64_t* dims,
                              const void* warp, void* warp_backprops,
                              void* stream) {
   return LaunchResamplerWarpGrad(static_cast<NumericType>(type),
-                                 PointDims(dims), gradients, data, warp,
-                                 warp_backprops, stream);
+                                 FromMembers<ResamplerDims>(dims), gradients,
+                                 data, warp, warp_backprops, stream);
 }
 
 int Kernel_ResamplerAdjoint(int32_t type, const int64_t* dims, int32_t x_order,
                             int32_t y_order, int32_t deterministic,
                             const void* gradients, const void* warp,
                             float* sums, void* backprops, void* stream) {
-  return LaunchResamplerAdjoint(static_cast<NumericType>(type), PointDims(dims),
+  return LaunchResamplerAdjoint(static_cast<NumericType>(type),
+                                FromMembers<ResamplerDims>(dims),
                                 {x_order, y_order}, deterministic != 0,
                                 gradients, warp, sums, backprops, stream);
 }

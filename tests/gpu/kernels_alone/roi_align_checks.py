@@ -10,48 +10,48 @@ import numpy as np
 from checking import (
     Check,
     assert_last,
+    assert_on_stream,
     assert_repeats,
-    copies_beyond,
+    assert_same_bits,
     generator,
     random_values,
 )
 from device import Device
-from numeric import FLOAT, FLOATING, HALF, NumericType
-from roi_align_kernel import Options, RoiAlign, samples, weights
-from rois import Shape, of_last_copy, random_rois, timed
+from numeric import FLOAT, FLOATING, NumericType
+from roi_align_kernels import RoiAlign, RoiAlignOptions, samples, weights
+from rois import RegionProblem, checks_beyond, of_last_copy, random_rois, timed
 from rows import Row, random_buffer
 
-_DEFAULT = Options()
+_DEFAULT = RoiAlignOptions()
 
 
 @dataclasses.dataclass(frozen=True)
-class Problem:
-    """Shapes of one call: data [N, H, W, C], number of regions, bins."""
+class RoiAlignProblem(RegionProblem):
+    """One call of RoiAlign."""
 
-    data: Shape
-    rois: int
-    bins: tuple[int, int]
-    options: Options = _DEFAULT
+    options: RoiAlignOptions = _DEFAULT
 
 
 _PROBLEMS = (
-    Problem((1, 1, 1, 1), 1, (1, 1)),
-    Problem((2, 5, 6, 4), 9, (2, 2)),
-    Problem((2, 5, 6, 4), 9, (2, 2), Options(0.5, 3, False)),
-    Problem((3, 24, 31, 9), 40, (7, 5), Options(0.5)),
-    Problem((2, 3, 4, 33), 12, (5, 7), Options(0.25, 2)),  # more bins than pixels
-    Problem((4, 17, 13, 1), 300, (1, 1), Options(1.0, 1)),
-    Problem((1, 64, 48, 72), 33, (7, 7), Options(1 / 16)),
-    Problem((1, 64, 48, 70), 33, (7, 7), Options(1 / 16, 2, False)),
-    Problem((1, 9, 9, 3), 5, (300, 2)),  # more rows of bins than threads
-    Problem((0, 4, 4, 2), 3, (2, 2)),
-    Problem((2, 0, 4, 2), 3, (2, 2)),
-    Problem((2, 4, 4, 0), 3, (2, 2)),
-    Problem((2, 4, 4, 2), 0, (2, 2)),
+    RoiAlignProblem((1, 1, 1, 1), 1, (1, 1)),
+    RoiAlignProblem((2, 5, 6, 4), 9, (2, 2)),
+    RoiAlignProblem((2, 5, 6, 4), 9, (2, 2), RoiAlignOptions(0.5, 3, False)),
+    RoiAlignProblem((3, 24, 31, 9), 40, (7, 5), RoiAlignOptions(0.5)),
+    RoiAlignProblem(
+        (2, 3, 4, 33), 12, (5, 7), RoiAlignOptions(0.25, 2)
+    ),  # more bins than pixels
+    RoiAlignProblem((4, 17, 13, 1), 300, (1, 1), RoiAlignOptions(1.0, 1)),
+    RoiAlignProblem((1, 64, 48, 72), 33, (7, 7), RoiAlignOptions(1 / 16)),
+    RoiAlignProblem((1, 64, 48, 70), 33, (7, 7), RoiAlignOptions(1 / 16, 2, False)),
+    RoiAlignProblem((1, 9, 9, 3), 5, (300, 2)),  # more rows of bins than threads
+    RoiAlignProblem((0, 4, 4, 2), 3, (2, 2)),
+    RoiAlignProblem((2, 0, 4, 2), 3, (2, 2)),
+    RoiAlignProblem((2, 4, 4, 0), 3, (2, 2)),
+    RoiAlignProblem((2, 4, 4, 2), 0, (2, 2)),
 )
 
 
-def _sides(roi: np.ndarray, problem: Problem) -> list[np.ndarray]:
+def _sides(roi: np.ndarray, problem: RoiAlignProblem) -> list[np.ndarray]:
     """Positions of the samples, by row and by column."""
     return [
         samples(roi[k], roi[k + 2], bins, problem.options)
@@ -59,7 +59,7 @@ def _sides(roi: np.ndarray, problem: Problem) -> list[np.ndarray]:
     ]
 
 
-def _is_on_edge(roi: np.ndarray, problem: Problem) -> bool:
+def _is_on_edge(roi: np.ndarray, problem: RoiAlignProblem) -> bool:
     """Whether a rounding decides if a sample lies outside."""
     near = False
     for positions, pixels in zip(_sides(roi, problem), problem.data[1:3], strict=True):
@@ -69,7 +69,7 @@ def _is_on_edge(roi: np.ndarray, problem: Problem) -> bool:
 
 
 def _rois(
-    random: np.random.Generator, problem: Problem, dtype: NumericType
+    random: np.random.Generator, problem: RoiAlignProblem, dtype: NumericType
 ) -> np.ndarray:
     """Regions inside, across and outside the images."""
 
@@ -88,7 +88,7 @@ def _rois(
 class _Reference:
     """The weights of all regions as matrices, rows [R, PH, H], columns [R, PW, W]."""
 
-    def __init__(self, problem: Problem, rois: np.ndarray) -> None:
+    def __init__(self, problem: RoiAlignProblem, rois: np.ndarray) -> None:
         images, height, width, _ = problem.data
         self._shape = problem.data
         self._regions = []
@@ -124,7 +124,7 @@ class _Reference:
 
 def _check(
     device: Device,
-    problem: Problem,
+    problem: RoiAlignProblem,
     dtype: NumericType,
     data_copies: int = 1,
     roi_copies: int = 1,
@@ -184,7 +184,7 @@ def _check(
 def _repeatable(device: Device) -> None:
     """The deterministic gradient gives the same bits ten times over."""
     random = generator("repeatable")
-    problem = Problem((2, 16, 16, 16), 500, (7, 7))
+    problem = RoiAlignProblem((2, 16, 16, 16), 500, (7, 7))
     with device.memory():
         op = RoiAlign(
             device, FLOAT, problem.data, problem.rois, problem.bins, problem.options
@@ -192,12 +192,10 @@ def _repeatable(device: Device) -> None:
         rois = device.upload(_rois(random, problem, FLOAT))
         gradients = random.standard_normal(op.pooled_shape).astype(np.float32)
         upstream = device.upload(gradients)
-        results = []
-        for _ in range(10):
-            backprops = device.empty(problem.data, np.float32)
-            op.grad(True, upstream, rois, op.scratch(), None, backprops)
-            results.append(device.download(backprops).tobytes())
-    assert len(set(results)) == 1, "differs from one call to the next"
+        backprops = device.empty(problem.data, np.float32)
+        arguments = upstream, rois, op.scratch(), None, backprops
+        launch = functools.partial(op.grad, True, *arguments)
+        assert_same_bits(device, launch, [backprops])
 
 
 def _streams(device: Device) -> None:
@@ -210,14 +208,16 @@ def _streams(device: Device) -> None:
             rois = device.upload(np.zeros((9, 5), dtype.storage))
             pooled = device.upload(np.zeros(op.pooled_shape, dtype.storage))
             scratch, sums = op.scratch(), op.sums()
-            forward = functools.partial(op.forward, data, rois, scratch, pooled)
-            assert device.recorded(forward) >= 1, "RoiAlign: not on its stream"
+            work = {
+                "RoiAlign": functools.partial(op.forward, data, rois, scratch, pooled)
+            }
             for deterministic in (False, True):
-                grad = functools.partial(
-                    op.grad, deterministic, pooled, rois, scratch, sums, data
+                work[f"RoiAlignGrad, deterministic: {deterministic}"] = (
+                    functools.partial(
+                        op.grad, deterministic, pooled, rois, scratch, sums, data
+                    )
                 )
-                recorded = device.recorded(grad)
-                assert recorded >= 1, "RoiAlignGrad: not on its stream"
+            assert_on_stream(device, work)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
@@ -232,15 +232,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of data, and of pooled."""
-    problem = Problem((3, 8, 8, 32), 15, (3, 2))
-    copies = copies_beyond(beyond, math.prod(problem.data))
-    # Float holds the indices of as many images.
-    check = functools.partial(_check, problem=problem, dtype=FLOAT, data_copies=copies)
-    yield "RoiAlign float of data", check
-    problem = Problem((3, 6, 7, 256), 15, (8, 8))
-    copies = copies_beyond(beyond, 15 * 8 * 8 * 256)
-    check = functools.partial(_check, problem=problem, dtype=HALF, roi_copies=copies)
-    yield "RoiAlign half of pooled", check
+    yield from checks_beyond(beyond, "RoiAlign", RoiAlignProblem, _check)
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RoiAlign's launchers as plain C: roi_align_kernel.py calls them. They return
+// RoiAlign's launchers as plain C: roi_align_kernels.py calls them. They return
 // a cudaError_t as an int.
 
 #include <cstdint>
 
 #include "tensorflow_ext/ops/roi_align/roi_align.h"
+#include "tests/gpu/kernels_alone/launchers.h"
 
 namespace tensorflow_ext {
-namespace {
-
-RegionDims AlignDims(const int64_t* dims) {
-  return {dims[0], dims[1], dims[2], dims[3], dims[4], dims[5], dims[6]};
-}
-
-}  // namespace
-
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -24,8 +17,8 @@ extern "C" {
 
 int Kernel_RoiAlignScratchBytes(int32_t type, const int64_t* dims,
                                 int64_t* bytes) {
-  *bytes = static_cast<int64_t>(
-      RoiAlignScratchBytes(static_cast<NumericType>(type), AlignDims(dims)));
+  *bytes = static_cast<int64_t>(RoiAlignScratchBytes(
+      static_cast<NumericType>(type), FromMembers<RegionDims>(dims)));
   return 0;
 }
 
@@ -33,7 +26,8 @@ int Kernel_RoiAlign(int32_t type, const int64_t* dims, float spatial_scale,
                     int64_t sampling_ratio, int32_t aligned, const void* data,
                     const void* rois, void* scratch, void* pooled,
                     void* stream) {
-  return LaunchRoiAlign(static_cast<NumericType>(type), AlignDims(dims),
+  return LaunchRoiAlign(static_cast<NumericType>(type),
+                        FromMembers<RegionDims>(dims),
                         {spatial_scale, sampling_ratio, aligned != 0}, data,
                         rois, scratch, pooled, stream);
 }
@@ -43,10 +37,10 @@ int Kernel_RoiAlignGrad(int32_t type, const int64_t* dims, float spatial_scale,
                         int32_t deterministic, const void* gradients,
                         const void* rois, void* scratch, float* sums,
                         void* backprops, void* stream) {
-  return LaunchRoiAlignGrad(static_cast<NumericType>(type), AlignDims(dims),
-                            {spatial_scale, sampling_ratio, aligned != 0},
-                            deterministic != 0, gradients, rois, scratch, sums,
-                            backprops, stream);
+  return LaunchRoiAlignGrad(
+      static_cast<NumericType>(type), FromMembers<RegionDims>(dims),
+      {spatial_scale, sampling_ratio, aligned != 0}, deterministic != 0,
+      gradients, rois, scratch, sums, backprops, stream);
 }
 
 }  // extern "C"

@@ -7,49 +7,47 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import roi_pool_kernel
+import roi_pool_kernels
 from checking import (
     Check,
     assert_last,
+    assert_on_stream,
     assert_repeats,
-    copies_beyond,
+    assert_same_bits,
     generator,
     random_values,
 )
 from device import Device
-from numeric import FLOAT, FLOATING, HALF, INT32, NumericType
-from roi_pool_kernel import RoiPool
-from rois import Shape, of_last_copy, random_rois, timed
+from numeric import FLOATING, INT32, NumericType
+from roi_pool_kernels import RoiPool
+from rois import RegionProblem, checks_beyond, of_last_copy, random_rois, timed
 from rows import Row, random_buffer
 
 
 @dataclasses.dataclass(frozen=True)
-class Problem:
-    """Shapes of one call: data [N, H, W, C], number of regions, bins."""
+class RoiPoolProblem(RegionProblem):
+    """One call of RoiPool."""
 
-    data: Shape
-    rois: int
-    bins: tuple[int, int]
     scale: float = 1.0
 
 
 _PROBLEMS = (
-    Problem((1, 1, 1, 1), 1, (1, 1)),
-    Problem((2, 5, 6, 4), 9, (2, 2)),
-    Problem((3, 24, 31, 9), 40, (7, 5), 0.5),
-    Problem((2, 3, 4, 33), 12, (5, 7), 0.25),  # more bins than pixels
-    Problem((4, 17, 13, 1), 300, (1, 1)),
-    Problem((1, 64, 48, 70), 33, (7, 7), 1 / 16),
-    Problem((1, 9, 9, 3), 5, (300, 2)),  # more rows of bins than threads
-    Problem((0, 4, 4, 2), 3, (2, 2)),
-    Problem((2, 0, 4, 2), 3, (2, 2)),
-    Problem((2, 4, 4, 0), 3, (2, 2)),
-    Problem((2, 4, 4, 2), 0, (2, 2)),
+    RoiPoolProblem((1, 1, 1, 1), 1, (1, 1)),
+    RoiPoolProblem((2, 5, 6, 4), 9, (2, 2)),
+    RoiPoolProblem((3, 24, 31, 9), 40, (7, 5), 0.5),
+    RoiPoolProblem((2, 3, 4, 33), 12, (5, 7), 0.25),  # more bins than pixels
+    RoiPoolProblem((4, 17, 13, 1), 300, (1, 1)),
+    RoiPoolProblem((1, 64, 48, 70), 33, (7, 7), 1 / 16),
+    RoiPoolProblem((1, 9, 9, 3), 5, (300, 2)),  # more rows of bins than threads
+    RoiPoolProblem((0, 4, 4, 2), 3, (2, 2)),
+    RoiPoolProblem((2, 0, 4, 2), 3, (2, 2)),
+    RoiPoolProblem((2, 4, 4, 0), 3, (2, 2)),
+    RoiPoolProblem((2, 4, 4, 2), 0, (2, 2)),
 )
 
 
 def _rois(
-    random: np.random.Generator, problem: Problem, dtype: NumericType
+    random: np.random.Generator, problem: RoiPoolProblem, dtype: NumericType
 ) -> np.ndarray:
     """Regions inside, across and outside the images, with ties of rounding."""
 
@@ -61,7 +59,7 @@ def _rois(
 
 def _check(
     device: Device,
-    problem: Problem,
+    problem: RoiPoolProblem,
     dtype: NumericType,
     data_copies: int = 1,
     roi_copies: int = 1,
@@ -73,7 +71,7 @@ def _check(
     data = random_values(random, dtype, problem.data, (np.nan, -np.inf, 0.0))
     rois = _rois(random, problem, dtype)
     values = dtype.decode(rois).astype(dtype.compute)
-    pooled, argmax = roi_pool_kernel.roi_pool(
+    pooled, argmax = roi_pool_kernels.roi_pool(
         dtype.decode(data), values, problem.scale, problem.bins
     )
     images = problem.data[0]
@@ -96,7 +94,7 @@ def _check(
             mistakes = random.choice([-2, -(2**31), 2**31 - 1, 1], argmax.shape)
             mistaken = random.random(argmax.shape) < 0.05
             argmax = np.where(mistaken, mistakes, argmax).astype(np.int32)
-        elements = roi_pool_kernel.roi_elements(values, argmax, problem.data)
+        elements = roi_pool_kernels.roi_elements(values, argmax, problem.data)
         gradients = random_values(random, dtype, pooled.shape)
         exact = dtype.decode(gradients)
         argmax_on_device = device.repeat(argmax, roi_copies)
@@ -107,7 +105,7 @@ def _check(
         )
 
         # In order: the same to the last bit as a sum in the compute type.
-        in_order = roi_pool_kernel.roi_pool_grad(
+        in_order = roi_pool_kernels.roi_pool_grad(
             exact.astype(dtype.compute), elements, problem.data
         )
         backprops = device.empty(op.data_shape, dtype.storage, 1)
@@ -117,7 +115,7 @@ def _check(
 
         # In any order: off by a rounding for each term, then by one of the type.
         total, terms, sizes = (
-            roi_pool_kernel.roi_pool_grad(g, elements, problem.data)
+            roi_pool_kernels.roi_pool_grad(g, elements, problem.data)
             for g in (exact, np.ones_like(exact), np.abs(exact))
         )
         slack = np.maximum(terms - 1, 0) * sizes * np.finfo(dtype.compute).eps
@@ -127,7 +125,7 @@ def _check(
         assert_last("gradient", device, dtype, backprops, total, 2, slack)
 
         upstream = random_values(random, dtype, problem.data)
-        expected = roi_pool_kernel.roi_pool_grad_grad(dtype.decode(upstream), elements)
+        expected = roi_pool_kernels.roi_pool_grad_grad(dtype.decode(upstream), elements)
         backprops = device.empty(op.pooled_shape, dtype.storage, 1)
         op.grad_grad(
             device.repeat(upstream, data_copies, 1),
@@ -142,7 +140,7 @@ def _repeatable(device: Device) -> None:
     """The deterministic gradient gives the same bits ten times over."""
     dtype = FLOATING[2]
     random = generator("repeatable")
-    shape, rois, bins = (2, 8, 8, 16), 2000, (7, 7)
+    shape, rois, bins = (2, 8, 8, 16), 500, (7, 7)
     with device.memory():
         op = RoiPool(device, dtype, shape, rois, bins)
         corners = np.zeros((rois, 5), np.float32)
@@ -151,13 +149,11 @@ def _repeatable(device: Device) -> None:
         gradients = random.standard_normal(op.pooled_shape).astype(np.float32)
         upstream, rois_on_device = device.upload(gradients), device.upload(corners)
         argmax = device.upload(elements.astype(np.int32))
-        results = []
-        for _ in range(10):
-            backprops = device.empty(shape, np.float32)
-            scratch = op.scratch(deterministic=True)
-            op.grad(True, upstream, rois_on_device, argmax, scratch, backprops)
-            results.append(device.download(backprops).tobytes())
-    assert len(set(results)) == 1, "differs from one call to the next"
+        backprops = device.empty(shape, np.float32)
+        scratch = op.scratch(deterministic=True)
+        arguments = upstream, rois_on_device, argmax, scratch, backprops
+        launch = functools.partial(op.grad, True, *arguments)
+        assert_same_bits(device, launch, [backprops])
 
 
 def _streams(device: Device) -> None:
@@ -184,8 +180,7 @@ def _streams(device: Device) -> None:
                 work[name] = functools.partial(
                     op.grad, deterministic, pooled, rois, argmax, scratch, data
                 )
-            for name, launch in work.items():
-                assert device.recorded(launch) >= 1, f"{name}: not on its stream"
+            assert_on_stream(device, work)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
@@ -200,15 +195,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of data, and of pooled."""
-    problem = Problem((3, 8, 8, 32), 15, (3, 2))
-    copies = copies_beyond(beyond, math.prod(problem.data))
-    # Float holds the indices of as many images.
-    check = functools.partial(_check, problem=problem, dtype=FLOAT, data_copies=copies)
-    yield "RoiPool float of data", check
-    problem = Problem((3, 6, 7, 256), 15, (8, 8))
-    copies = copies_beyond(beyond, 15 * 8 * 8 * 256)
-    check = functools.partial(_check, problem=problem, dtype=HALF, roi_copies=copies)
-    yield "RoiPool half of pooled", check
+    yield from checks_beyond(beyond, "RoiPool", RoiPoolProblem, _check)
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:

@@ -2,13 +2,27 @@
 """Regions that the ops over regions are checked and timed with."""
 
 import dataclasses
+import functools
+import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
-from checking import generator
-from numeric import FLOATING, NumericType
+from checking import Check, copies_beyond, generator
+from numeric import FLOAT, FLOATING, HALF, NumericType
 
 Shape = tuple[int, int, int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class RegionProblem:
+    """Shapes of one call: data [N, H, W, C], number of regions, bins."""
+
+    data: Shape
+    rois: int
+    bins: tuple[int, int]
+
+
 _BAD = (np.nan, np.inf, -np.inf, 1e30, -1e30)
 
 
@@ -52,8 +66,29 @@ def of_last_copy(
     return dtype.encode(values)
 
 
+def checks_beyond(
+    elements: int,
+    name: str,
+    problem: Callable[[Shape, int, tuple[int, int]], RegionProblem],
+    check: Callable[..., Any],
+) -> Iterator[tuple[str, Check]]:
+    """(name, check) for more than so many elements of data, and of pooled.
+
+    `check` takes data_copies and roi_copies, and the rest by name.
+    """
+    small = problem((3, 8, 8, 32), 15, (3, 2))
+    copies = copies_beyond(elements, math.prod(small.data))
+    # Float holds the indices of as many images.
+    of_data = functools.partial(check, problem=small, dtype=FLOAT, data_copies=copies)
+    yield f"{name} float of data", of_data
+    small = problem((3, 6, 7, 256), 15, (8, 8))
+    copies = copies_beyond(elements, 15 * 8 * 8 * 256)
+    of_pooled = functools.partial(check, problem=small, dtype=HALF, roi_copies=copies)
+    yield f"{name} half of pooled", of_pooled
+
+
 @dataclasses.dataclass(frozen=True)
-class Timed:
+class TimedRegions:
     """Regions to time: [R, 5] of feature maps [N, H, W, C], divided into bins."""
 
     dtype: NumericType
@@ -67,7 +102,7 @@ class Timed:
         return f"{self.dtype.name}, C = {self.data_shape[-1]}"
 
 
-def timed(size: int) -> Iterator[Timed]:
+def timed(size: int) -> Iterator[TimedRegions]:
     """Feature maps [2, 50, 76, C] and 512 regions a map, 7 x 7 bins, so that the
     results have about `size` bytes."""
     random = generator("timing", "rois")
@@ -80,4 +115,4 @@ def timed(size: int) -> Iterator[Timed]:
         rois[:, 0] = random.integers(0, images, regions)
         rois[:, 1:] = corners * [width, height, width, height]
         shape = images, height, width, channels
-        yield Timed(dtype, shape, dtype.encode(rois), bins)
+        yield TimedRegions(dtype, shape, dtype.encode(rois), bins)

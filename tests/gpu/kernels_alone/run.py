@@ -38,6 +38,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--library", type=pathlib.Path, help="libkernels.so")
     parser.add_argument("--only", default="", help="checks whose name contains this")
+    parser.add_argument(
+        "--share",
+        default="0/1",
+        help="2/5: of the checks that would run, those that a third process of five "
+        "is to run",
+    )
     parser.add_argument("--no-checks", action="store_true", help="time only")
     parser.add_argument("--no-times", action="store_true", help="check only")
     parser.add_argument("--no-large", action="store_true", help="no tensors > 2^31")
@@ -87,7 +93,9 @@ def _checks(arguments: argparse.Namespace) -> list[tuple[str, Check]]:
         checks += families.large_checks()
     if arguments.seconds < math.inf:
         random.Random(0).shuffle(checks)
-    return [(name, check) for name, check in checks if arguments.only in name]
+    checks = [(name, check) for name, check in checks if arguments.only in name]
+    share, shares = map(int, arguments.share.split("/"))
+    return checks[share::shares]
 
 
 def run_checks(device: Device, arguments: argparse.Namespace, deadline: float) -> int:

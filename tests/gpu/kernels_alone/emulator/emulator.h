@@ -49,30 +49,53 @@ void ReportLaunchFailure(const char* text);
 
 using Kernel = void (*)(const void* arguments);
 
-// The grid of a launch; kernel(arguments) is one thread of it.
-void RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
+// The grid of a launch; kernel(arguments) is one thread of it. Returns whether
+// it has run, to its end or to an error.
+bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
              Stream* stream, Kernel kernel, const void* arguments);
+
+// One launch of the sources, or one instantiation of it if it is in a template.
+// All of them are known when the program starts, also those that never run.
+struct LaunchSite {
+  explicit LaunchSite(const char* name);  // adds it to the list of all
+
+  const char* const name;  // as the compiler writes it
+  LaunchSite* const next;
+  bool has_run = false;
+};
+
+template <typename Call>
+const char* NameOf() {
+  return __PRETTY_FUNCTION__;
+}
+
+template <typename Call>
+inline LaunchSite launch_site(NameOf<Call>());
 
 // `kernel<<<grid, block, shared_bytes, stream>>>(...)`, where `call` calls
 // kernel(...).
 template <typename Call>
 void Launch(Dimensions grid, Dimensions block, size_t shared_bytes,
             Stream* stream, const Call& call) {
-  RunGrid(
+  launch_site<Call>.has_run |= RunGrid(
       grid, block, shared_bytes, stream,
       [](const void* arguments) { (*static_cast<const Call*>(arguments))(); },
       &call);
 }
 
-// The block's memory for one declaration of a shared variable, which `site` is
-// the address of something static for.
-void* SharedMemory(const void* site, size_t size);
+// How many blocks have begun.
+extern uint64_t blocks_run;
 
-// `__shared__ T` at one place of the source: a lambda has a type of its own.
+// `__shared__ T` at one place of the source, which a lambda's type stands for.
 template <typename T, typename Site>
 T& Shared(Site) {
-  static const char site = 0;
-  return *static_cast<T*>(SharedMemory(&site, sizeof(T)));
+  static T memory;
+  static uint64_t block = 0;  // the last one that used it
+  if (block != blocks_run) {
+    std::memset(static_cast<void*>(&memory), 0xff, sizeof(T));
+    block = blocks_run;
+  }
+  return memory;
 }
 
 struct Place {
@@ -100,5 +123,13 @@ T Exchange(unsigned int mask, T value, int from, Place place) {
 }
 
 }  // namespace emulator
+
+#pragma GCC visibility push(default)
+
+// The names of the launches that have never run, by a number from 0 on; null
+// behind the last.
+extern "C" const char* Emulator_NeverRun(int64_t number);
+
+#pragma GCC visibility pop
 
 #endif  // TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_

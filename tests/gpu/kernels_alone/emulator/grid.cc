@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread of a block is a fiber: it has a stack of its own, to which its host
-// thread switches. swapcontext would make a system call each time, for the
-// signal mask, and a block switches as often as it has threads at every
-// barrier; longjmp need not lead to another stack, and AddressSanitizer forgets
-// there what it knows of this one. So the switch is what both come down to.
+// thread switches. At every barrier a block switches as often as it has
+// threads. swapcontext would make a system call each time, for the signal mask;
+// longjmp is not made for another stack, and AddressSanitizer drops there what
+// it knows of this one. So the switch is written out: it saves the registers
+// that a call preserves and changes the stack pointer.
 
 #include <cuda_runtime.h>
 #include <sys/mman.h>
@@ -14,8 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -70,12 +69,6 @@ struct Thread {
   void* top;          // and how far it is in use; null before it has begun
 };
 
-struct SharedArray {
-  const void* site;
-  std::unique_ptr<char[]> memory;
-  uint64_t block;  // the last one that used it
-};
-
 Thread threads[kMostThreads];
 int thread_count;
 Thread* current;
@@ -83,8 +76,8 @@ void* scheduler;  // its stack, as Thread::top
 Kernel kernel;
 const void* arguments;
 uint64_t lanes[kMostWarps][kWarpThreads];  // what a warp has exchanged
-std::vector<SharedArray> shared_arrays;
-uint64_t blocks_run = 0, launches = 0;
+uint64_t launches = 0;
+LaunchSite* launch_sites = nullptr;
 
 constexpr size_t kStackSize = 1 << 17;
 constexpr size_t kGuardSize = 1 << 12;  // below it, where an access ends it all
@@ -92,7 +85,7 @@ constexpr size_t kGuardSize = 1 << 12;  // below it, where an access ends it all
 // Ends what the current thread runs now, until it is resumed.
 void Suspend() { Emulator_SwitchStack(&current->top, scheduler); }
 
-// A fiber, for one thread of one block after the other.
+// What a fiber does: runs one thread of a block, then of the next block.
 void RunThreads() {
   for (;;) {
     kernel(arguments);
@@ -187,7 +180,8 @@ bool ReleaseWarp(int begin) {
 }
 
 // Runs a warp until its threads wait for the block or have ended, as far ahead
-// of the others as it can go: what it overwrites too early, they do not find.
+// of the other warps as it can go: where a barrier is missing, these do not
+// find what it has overwritten too early.
 bool RunWarp(int begin, bool backwards) {
   const int size = std::min(thread_count - begin, kWarpThreads);
   for (;;) {
@@ -245,13 +239,19 @@ bool IsLegal(Dimensions grid, Dimensions block) {
 
 }  // namespace
 
-void RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
+uint64_t blocks_run = 0;
+
+LaunchSite::LaunchSite(const char* name) : name(name), next(launch_sites) {
+  launch_sites = this;
+}
+
+bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
              Stream* stream, Kernel new_kernel, const void* new_arguments) {
   if (!IsLegal(grid, block) || shared_bytes > 0) {  // of which none has any
     ReportInvalidConfiguration();
-    return;
+    return false;
   }
-  if (!RunsNow(stream)) return;
+  if (!RunsNow(stream)) return false;
   gridDim = grid;
   blockDim = block;
   thread_count = static_cast<int>(block.x * block.y * block.z);
@@ -273,25 +273,10 @@ void RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
     ++blocks_run;
     if (!RunBlock(b % 2 == 1)) {
       Abandon();
-      return;
+      return true;
     }
   }
-}
-
-void* SharedMemory(const void* site, size_t size) {
-  SharedArray* found = nullptr;
-  for (SharedArray& array : shared_arrays) {
-    if (array.site == site) found = &array;
-  }
-  if (found == nullptr) {
-    shared_arrays.push_back({site, std::make_unique<char[]>(size), 0});
-    found = &shared_arrays.back();
-  }
-  if (found->block != blocks_run) {
-    std::memset(found->memory.get(), 0xff, size);
-    found->block = blocks_run;
-  }
-  return found->memory.get();
+  return true;
 }
 
 void WaitForBlock(Place place) {
@@ -312,3 +297,11 @@ const uint64_t* WaitForWarp(unsigned int mask, uint64_t bits, Place place) {
 int Lane() { return static_cast<int>(current - threads) % kWarpThreads; }
 
 }  // namespace emulator
+
+const char* Emulator_NeverRun(int64_t number) {
+  for (auto* site = emulator::launch_sites; site != nullptr;
+       site = site->next) {
+    if (!site->has_run && number-- == 0) return site->name;
+  }
+  return nullptr;
+}

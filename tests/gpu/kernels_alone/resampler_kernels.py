@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from arguments import address, array, float_sums
 from device import Buffer, Device
-from kernels import address, array
 from numeric import NumericType
 
 Order = tuple[int, int]
@@ -37,9 +37,7 @@ class Resampler:
 
     def sums(self) -> Buffer | None:
         """What the gradient of data needs beside its output."""
-        if self.dtype.storage == self.dtype.compute:
-            return None
-        return self.device.empty(self.data_shape, np.float32)
+        return float_sums(self.device, self.dtype, self.data_shape)
 
     def forward(self, order: Order, data: Buffer, warp: Buffer, output: Buffer) -> None:
         """Launches LaunchResample."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from arguments import address, array, float_sums
 from device import Buffer, Device
-from kernels import address, array
 from numeric import NumericType
 
 
@@ -46,9 +46,7 @@ class RoiPool:
         if deterministic:
             rois, height = self.pooled_shape[:2]
             return self._device.empty(2 * rois * (1 + height), np.int32)
-        if self._dtype.storage == self._dtype.compute:
-            return None
-        return self._device.empty(self.data_shape, np.float32)
+        return float_sums(self._device, self._dtype, self.data_shape)
 
     def grad(
         self,

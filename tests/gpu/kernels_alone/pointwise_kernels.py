@@ -1,18 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kernel computes, in NumPy and float64."""
+"""The launchers of pointwise_launchers.cc, with buffers for arguments, and what the
+elementwise and broadcasting kernels compute in NumPy and float64."""
 
+import ctypes
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 import activations
 import numpy as np
+from arguments import address, addresses, array
+from device import Buffer, Device
 from numeric import FLOATING, NUMERIC, NumericType
 
 Function = Callable[..., np.ndarray]
 
 
+def elementwise(
+    device: Device,
+    name: str,
+    attributes: Sequence[float],
+    dtype: NumericType,
+    inputs: Sequence[Buffer],
+    outputs: Sequence[Buffer],
+) -> None:
+    """Launches GpuElementwise of the functor `name` over the whole outputs."""
+    device.call(
+        "Kernel_Elementwise",
+        name.encode(),
+        array(ctypes.c_float, attributes),
+        ctypes.c_int32(dtype.code),
+        addresses(inputs),
+        addresses(outputs),
+        ctypes.c_int64(outputs[0].count),
+        device.stream,
+    )
+
+
+def broadcast(
+    device: Device,
+    name: str,
+    dtype: NumericType,
+    inputs: Sequence[Buffer],
+    output: Buffer,
+    shapes: Sequence[tuple[int, ...]],
+) -> None:
+    """Launches GpuBroadcast of the functor `name`; the last shape is the output's."""
+    sizes = [size for shape in shapes for size in shape]
+    device.call(
+        "Kernel_Broadcast",
+        name.encode(),
+        ctypes.c_int32(dtype.code),
+        array(ctypes.c_int32, [len(shape) for shape in shapes]),
+        array(ctypes.c_int64, sizes),
+        addresses(inputs),
+        address(output),
+        device.stream,
+    )
+
+
+def zero_out(device: Device, values: Buffer, output: Buffer) -> None:
+    """Launches LaunchZeroOut for one element that is kept."""
+    device.call(
+        "Kernel_ZeroOut",
+        address(values),
+        address(output),
+        ctypes.c_int64(min(output.size, output.dtype.itemsize)),
+        ctypes.c_int64(output.size),
+        device.stream,
+    )
+
+
+def clear(device: Device, output: Buffer) -> None:
+    """Launches LaunchClear."""
+    device.call(
+        "Kernel_Clear", address(output), ctypes.c_int64(output.size), device.stream
+    )
+
+
 @dataclasses.dataclass(frozen=True)
-class Kernel:
+class PointwiseKernel:
     """An elementwise or broadcasting kernel.
 
     Attributes:
@@ -77,12 +143,12 @@ def _tail_slack(function: Function) -> Function:
     return slack
 
 
-def _activations() -> Iterator[Kernel]:
+def _activations() -> Iterator[PointwiseKernel]:
     for name, (function, slope) in activations.FUNCTIONS.items():
-        yield Kernel(
+        yield PointwiseKernel(
             name, 1, function, roundoffs=_ACCURATE, slack=_tail_slack(function)
         )
-        yield Kernel(
+        yield PointwiseKernel(
             f"{name}Grad",
             2,
             lambda dy, x, slope=slope: dy * slope(x),
@@ -95,43 +161,43 @@ def _activations() -> Iterator[Kernel]:
 
 
 ELEMENTWISE = (
-    Kernel("Clip", 1, lambda x: np.clip(x, _MIN, _MAX), (_MIN, _MAX)),
-    Kernel(
+    PointwiseKernel("Clip", 1, lambda x: np.clip(x, _MIN, _MAX), (_MIN, _MAX)),
+    PointwiseKernel(
         "ClipGrad",
         2,
         lambda dy, x: np.where((x >= _MIN) & (x <= _MAX), dy, 0),
         (_MIN, _MAX),
     ),
-    Kernel("Relu", 1, lambda x: np.where(x <= 0, 0, x)),
-    Kernel("ReluGrad", 2, lambda dy, x: np.where(x > 0, dy, 0)),
-    Kernel("Round", 1, np.rint),
+    PointwiseKernel("Relu", 1, lambda x: np.where(x <= 0, 0, x)),
+    PointwiseKernel("ReluGrad", 2, lambda dy, x: np.where(x > 0, dy, 0)),
+    PointwiseKernel("Round", 1, np.rint),
     # Two roundings for the 16-bit types: to float, and to them.
-    Kernel("Scale", 1, lambda x: _FACTOR * x, (_FACTOR,), roundoffs=2),
-    Kernel("Sign", 1, np.sign),
-    Kernel(
+    PointwiseKernel("Scale", 1, lambda x: _FACTOR * x, (_FACTOR,), roundoffs=2),
+    PointwiseKernel("Sign", 1, np.sign),
+    PointwiseKernel(
         "SignStraightThroughGrad",
         2,
         lambda dy, x: np.where(np.abs(x) <= _CLIP, dy, 0),
         (_CLIP,),
     ),
-    Kernel("Hardshrink", 1, lambda x: np.where(_kept(x), x, 0), _BOUNDS),
-    Kernel(
+    PointwiseKernel("Hardshrink", 1, lambda x: np.where(_kept(x), x, 0), _BOUNDS),
+    PointwiseKernel(
         "Softshrink",
         1,
         lambda x: np.where(_kept(x), x - np.where(x > _MAX, _MAX, _MIN), 0),
         _BOUNDS,
         roundoffs=2,
     ),
-    Kernel("ShrinkGrad", 2, lambda dy, x: np.where(_kept(x), dy, 0), _BOUNDS),
+    PointwiseKernel("ShrinkGrad", 2, lambda dy, x: np.where(_kept(x), dy, 0), _BOUNDS),
     # silu(gate) overflows in float where float64 has room.
-    Kernel(
+    PointwiseKernel(
         "SwiGlu",
         2,
         lambda gate, value: activations.silu(gate) * value,
         roundoffs=_ACCURATE,
         extremes=False,
     ),
-    Kernel(
+    PointwiseKernel(
         "SwiGluGrad",
         3,
         lambda dy, gate, value: np.stack(
@@ -146,14 +212,14 @@ ELEMENTWISE = (
 )
 
 BROADCAST = (
-    Kernel("FloorMod", 2, np.mod, roundoffs=2, types=NUMERIC),
+    PointwiseKernel("FloorMod", 2, np.mod, roundoffs=2, types=NUMERIC),
     # x / y of extremes overflows in float where float64 has room.
-    Kernel(
+    PointwiseKernel(
         "FloorModGrad",
         3,
         lambda dy, x, y: -np.floor_divide(x, y) * dy,
         roundoffs=4,
         extremes=False,
     ),
-    Kernel("MultiplyLeft", 2, np.multiply, roundoffs=2),
+    PointwiseKernel("MultiplyLeft", 2, np.multiply, roundoffs=2),
 )

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from arguments import address, array, float_sums
 from device import Buffer, Device
-from kernels import address, array
 from numeric import NumericType
 
 
 @dataclasses.dataclass(frozen=True)
-class Options:
+class RoiAlignOptions:
     """RoiAlign's attributes beside the number of bins."""
 
     scale: float = 1.0
@@ -31,7 +31,7 @@ class RoiAlign:
         data_shape: Sequence[int],
         rois: int,
         bins: Sequence[int],
-        options: Options,
+        options: RoiAlignOptions,
     ) -> None:
         """`data_shape` is N, H, W, C; `bins` pooled_height and pooled_width."""
         self._device = device
@@ -60,9 +60,7 @@ class RoiAlign:
 
     def sums(self) -> Buffer | None:
         """What the gradient needs beside its output."""
-        if self._dtype.storage == self._dtype.compute:
-            return None
-        return self._device.empty(self.data_shape, np.float32)
+        return float_sums(self._device, self._dtype, self.data_shape)
 
     def forward(
         self, data: Buffer, rois: Buffer, scratch: Buffer, pooled: Buffer
@@ -85,7 +83,7 @@ class RoiAlign:
 
 
 def samples(
-    first: np.floating, last: np.floating, bins: int, options: Options
+    first: np.floating, last: np.floating, bins: int, options: RoiAlignOptions
 ) -> np.ndarray:
     """Where the samples of each bin lie along a side, [bins, count].
 

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks on the emulator, which takes the GPU's place."""
+
+import pathlib
+
+import families
+
+LIBRARY = pathlib.Path(__file__).absolute().parent / "libkernels_emulated.so"
+CHECKS = dict(families.all_checks())
+BEYOND = 2**19  # elements that are many for the emulator
+LARGE = dict(families.large_checks(BEYOND))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs Python with libraries that were built with a sanitizer."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+_RUNTIMES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
+_OPTIONS = {
+    # Neither Python nor TensorFlow is instrumented, or frees anything at its end.
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"
+    ":max_allocation_size_mb=512",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:halt_on_error=1",
+    # With oneDNN, TensorFlow keeps tensors in regions of its own, which hide from
+    # a sanitizer where one ends and that another takes its place.
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+}
+
+
+def run(
+    sanitizer: str, program: pathlib.Path, *arguments: object
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end; its output and its errors are the result's stdout.
+
+    A sanitizer's runtime has to be the first library of its process, hence the
+    preloading; the compiler knows where its runtimes are.
+    """
+    runtimes = [
+        subprocess.run(
+            ["gcc", f"-print-file-name={name}"],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for name in _RUNTIMES[sanitizer]
+    ]
+    return subprocess.run(
+        [sys.executable, "-P", program, *map(str, arguments)],
+        env={**os.environ, **_OPTIONS, "LD_PRELOAD": ":".join(runtimes)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )

@@ -17,7 +17,7 @@ _PAGE = _ROOT / "docs" / "adding_an_op.md"
 _TARGETS = ["//tensorflow_ext:libtensorflow_ext.so", "//tests/clients/c:client"]
 # `PATH`, WHERE `LINE`:  and then the code.
 _PIECE = re.compile(
-    r"^`(?P<path>[^`]+)`, (?P<where>a new file|at the end|before|after)"
+    r"^`(?P<path>[^`]+)`, (?P<where>a new file|as the last function|before|after)"
     r"(?: `(?P<line>[^`]+)`)?:\n\n```\w*\n(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -34,7 +34,9 @@ def _apply(page: str, tree: pathlib.Path) -> int:
             continue
         lines = path.read_text().splitlines(keepends=True)
         at = len(lines)
-        if where != "at the end":
+        if where == "as the last function":
+            code = f"\n\n{code}"
+        else:
             # Before the last of equal lines, after the first.
             wanted = piece["line"] + "\n"
             found = [i for i, line in enumerate(lines) if line == wanted]

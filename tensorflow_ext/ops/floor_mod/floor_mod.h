@@ -45,8 +45,9 @@ struct FloorMod {
       // The divisors 0 and -1 would trap; every x is a multiple of -1.
       const C divisor = Where((y == C(0)) | (y == C(-1)), C(1), y);
       const C truncated = x % divisor;
-      return Where(IsFlooredBelow(truncated, divisor), truncated + divisor,
-                   truncated);
+      // Their sum, where it is not wanted, may be too large for C.
+      return truncated +
+             Where(IsFlooredBelow(truncated, divisor), divisor, C(0));
     } else {
       // Of y's sign, zero included.
       const C truncated = Remainder(x, y);

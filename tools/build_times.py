@@ -19,7 +19,7 @@ from pathlib import Path
 
 # What an action makes, by its progress message; the first that matches counts.
 _KINDS = {
-    "XLA lowerings": r"Compiling tensorflow_ext/.*(_xla\.cc|/xla/.*)",
+    "XLA lowerings": r"Compiling tensorflow_ext/(.*_xla\.cc|xla/.*)",
     "ops/: CUDA kernels, `*.cu.cc`": r".*\.cu\.cc",
     "ops/: registrations, `*_op.cc`": r"Compiling tensorflow_ext/ops/.*_op\.cc",
     "ops/: kernels, `*_kernels.cc`": r"Compiling tensorflow_ext/ops/.*_kernels\.cc",

@@ -155,7 +155,7 @@ class RowNormalizationCpuOp final : public RowNormalizationOp<Norm> {
                      WidenParameter<Norm>(context, this->type_, dims.size,
                                           &offset, &tensors.offset));
     }
-    // In cycles: the passes over an element, and what a row takes beside.
+    // In cycles: two passes over the elements of a row, and its fixed cost.
     Parallel(context, dims.rows, 2 * dims.size + 64,
              [&](int64_t begin, int64_t end) {
                CpuRowNormalization<Norm>::Forward(

@@ -26,6 +26,7 @@ class Registries(enum.IntFlag):
     CLIENT_GRADIENT = 4
     CLIENT_NO_GRADIENT = 8
     CLIENT_BRIDGED = 16
+    CLIENT_STANDS_IN = 32
 
 
 class _Buffer(ctypes.Structure):

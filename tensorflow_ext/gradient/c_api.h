@@ -47,6 +47,10 @@ enum {
    * gradient, or differentiates the functions that the node calls. Comes with
    * TFEXT_CLIENT_GRADIENT. */
   TFEXT_CLIENT_BRIDGED = 16,
+  /* ... and stands in for one that TensorFlow has. Comes with
+   * TFEXT_CLIENT_BRIDGED. TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 in the environment,
+   * when this library is loaded, keeps TensorFlow's. */
+  TFEXT_CLIENT_STANDS_IN = 32,
 };
 
 /* The bits above for `op`; 0 for an op that no registry knows. */

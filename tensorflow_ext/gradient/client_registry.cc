@@ -3,13 +3,15 @@
 #include "tensorflow_ext/gradient/client_registry.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
 
-#include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow_ext/gradient/c_api.h"
+#include "tensorflow_ext/gradient/client_table.h"
 #include "tensorflow_ext/gradient/expand.h"
 #include "tensorflow_ext/gradient/first_copy.h"
 #include "tensorflow_ext/gradient/plan.h"
@@ -66,10 +68,45 @@ bool IsOwn(ClientGradient gradient) {
   return OwnGradients().count(gradient) > 0;
 }
 
+// The ops whose entry there was TensorFlow's. Guarded by WriterMutex().
+std::unordered_set<std::string>& OpsStoodInFor() {
+  static auto* ops = new std::unordered_set<std::string>;
+  return *ops;
+}
+
+bool StandsIn(const std::string& op) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  return OpsStoodInFor().count(op) > 0;
+}
+
+// Whether the environment asks for TensorFlow's gradients wherever it has one.
+bool KeepsTensorFlows() {
+  const char* value = std::getenv("TFEXT_KEEP_TENSORFLOW_GRADIENTS");
+  return value != nullptr && std::strcmp(value, "") != 0 &&
+         std::strcmp(value, "0") != 0;
+}
+
 }  // namespace
 
 bool RegisterClientGradient(const char* op, ClientGradient gradient) {
   return IsFirstCopy() && AddToClientRegistry(op, gradient);
+}
+
+bool StandIn(const char* op) { return StandIn(op, Trampoline); }
+
+bool StandIn(const char* op, ClientGradient gradient) {
+  if (!IsFirstCopy()) return false;
+  static const bool keeps_tensorflows = KeepsTensorFlows();
+  if (keeps_tensorflows) return false;
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  const auto entry = ClientTable().find(op);
+  if (entry == ClientTable().end() || !IsTensorFlows(entry->second)) {
+    return false;
+  }
+  entry->second = gradient;
+  OwnGradients().insert(gradient);
+  OpsStoodInFor().insert(op);
+  return true;
 }
 
 bool RegisterGradient(const char* op, GradientCreator creator) {
@@ -106,6 +143,7 @@ uint32_t GradientRegistries(const std::string& op) {
     if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;
     bits |= TFEXT_CLIENT_GRADIENT;
     if (IsOwn(gradient)) bits |= TFEXT_CLIENT_BRIDGED;
+    if (StandsIn(op)) bits |= TFEXT_CLIENT_STANDS_IN;
   }
   return bits;
 }

@@ -41,6 +41,17 @@ bool RegisterGradient(const char* op, GradientCreator creator);
 // entry. Returns whether the registry took it.
 bool RegisterClientGradient(const char* op, ClientGradient gradient);
 
+// Puts into the client registry, in place of the gradient that TensorFlow has
+// there for `op`, `gradient`, or without one what expands the definition that
+// RegisterGradient was given. For an op whose gradient in TensorFlow is wrong,
+// fails, has no gradient itself, or adds nodes for nothing. It is to be right
+// wherever TensorFlow's is. Leaves an entry that is not TensorFlow's, and all
+// of them where TFEXT_KEEP_TENSORFLOW_GRADIENTS is set in the environment (to
+// anything but 0). To be called while this library is loaded. Returns whether
+// it stands in.
+bool StandIn(const char* op);
+bool StandIn(const char* op, ClientGradient gradient);
+
 // See TfExt_RegisterGradients in c_api.h.
 int64_t RegisterGradients();
 

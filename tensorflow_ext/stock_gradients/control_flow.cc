@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that call one of several functions. The gradient of a call is a call of
-// the functions' gradients (differentiate_function.h), with the same choice
+// Ops that call a function, or one of several. The gradient of a call is a call
+// of the functions' gradients (differentiate_function.h), with the same choice
 // between them.
 
 #include <memory>
@@ -38,6 +38,7 @@ using tensorflow::Scope;
 using Attributes = std::vector<const char*>;
 
 Attributes FunctionAttributes(const Node& node) {
+  if (node.IsPartitionedCall()) return {"f"};
   if (node.IsIfNode()) return {"then_branch", "else_branch"};
   return {"branches"};
 }
@@ -51,6 +52,7 @@ class CallGradient {
         op_(op),
         upstream_(upstream),
         attributes_(FunctionAttributes(*op.node())),
+        num_choosing_(op.node()->IsPartitionedCall() ? 0 : 1),
         nodes_(scope, op) {}
 
   absl::Status Run(std::vector<Output>* gradients) {
@@ -60,8 +62,7 @@ class CallGradient {
  private:
   absl::Status AddAll(std::vector<Output>* gradients) {
     gradients->assign(op_.num_inputs(), tensorflow::NoGradient());
-    // The first input chooses and is no argument.
-    for (int i = 1; i < op_.num_inputs(); ++i) {
+    for (int i = num_choosing_; i < op_.num_inputs(); ++i) {
       arguments_.emplace_back(op_.input(i).node(), op_.input(i).index());
     }
     const DataTypeVector upstream_types = UpstreamTypes(op_, upstream_);
@@ -79,7 +80,7 @@ class CallGradient {
     int result = 0;
     for (size_t i = 0; i < union_.size(); ++i) {
       if (union_[i] == DT_INVALID) continue;
-      TF_ASSIGN_OR_RETURN((*gradients)[1 + i],
+      TF_ASSIGN_OR_RETURN((*gradients)[num_choosing_ + i],
                           nodes_.WrapInIdentity(Output(call, result++)));
     }
     return absl::OkStatus();
@@ -126,9 +127,10 @@ class CallGradient {
 
   absl::StatusOr<Node*> AddCall(const DataTypeVector& types) {
     NodeBuilder builder = nodes_.New("call", op_.node()->type_string());
-    builder.Input(op_.input(0).node(), op_.input(0).index())
-        .Input(arguments_)
-        .Attr("Tout", types);
+    for (int i = 0; i < num_choosing_; ++i) {
+      builder.Input(op_.input(i).node(), op_.input(i).index());
+    }
+    builder.Input(arguments_).Attr("Tout", types);
     size_t next = 0;
     for (const char* attribute : attributes_) {
       if (op_.node()->attrs().Find(attribute)->has_func()) {
@@ -138,7 +140,8 @@ class CallGradient {
       }
     }
     // How the call is to be run.
-    for (const char* name : {"_XlaMustCompile", "_lower_using_switch_merge"}) {
+    for (const char* name : {"_XlaMustCompile", "_lower_using_switch_merge",
+                             "config", "config_proto", "executor_type"}) {
       const AttrValue* value = op_.node()->attrs().Find(name);
       if (value != nullptr) builder.Attr(name, *value);
     }
@@ -149,6 +152,7 @@ class CallGradient {
   const Operation& op_;
   const std::vector<Output>& upstream_;
   const Attributes attributes_;
+  const int num_choosing_;  // inputs before the arguments
   GradientNodes nodes_;
   std::vector<NodeBuilder::NodeOut> arguments_;  // of the gradient functions
   std::vector<NameAttrList> gradients_;          // the gradient functions
@@ -166,6 +170,10 @@ absl::Status CallGrad(const Scope& scope, const Operation& op,
     RegisterClientGradient("If", CallGrad),
     RegisterClientGradient("StatelessCase", CallGrad),
     RegisterClientGradient("StatelessIf", CallGrad),
+    // TensorFlow's is a SymbolicGradient, which knows the gradients of the
+    // function registry alone, takes variables for floats and has no gradient.
+    StandIn("PartitionedCall", CallGrad),
+    StandIn("StatefulPartitionedCall", CallGrad),
 };
 
 }  // namespace

@@ -155,4 +155,9 @@ bool RegisterFormula(const char* op, Formula formula) {
       });
 }
 
+bool RegisterStandIn(const char* op, Formula formula) {
+  RegisterFormula(op, formula);
+  return StandIn(op);
+}
+
 }  // namespace tensorflow_ext

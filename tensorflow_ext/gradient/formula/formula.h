@@ -177,13 +177,17 @@ using Formula = void (*)(Gradient& g);
 // client_registry.h does.
 bool RegisterFormula(const char* op, Formula formula);
 
+// The same for an op with a client gradient of TensorFlow's own, for which this
+// one then stands in (StandIn of client_registry.h).
+bool RegisterStandIn(const char* op, Formula formula);
+
 #define REGISTER_GRADIENT(op, formula) \
-  TFEXT_REGISTER_GRADIENT_COUNTED(__COUNTER__, op, formula)
-#define TFEXT_REGISTER_GRADIENT_COUNTED(counter, op, formula) \
-  TFEXT_REGISTER_GRADIENT_UNIQUE(counter, op, formula)
-#define TFEXT_REGISTER_GRADIENT_UNIQUE(counter, op, formula) \
-  [[maybe_unused]] static const bool registered_##counter =  \
-      ::tensorflow_ext::RegisterFormula(op, formula)
+  TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterFormula(op, formula))
+#define REGISTER_STAND_IN(op, formula) \
+  TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterStandIn(op, formula))
+#define TFEXT_AT_LOAD(counter, call) TFEXT_AT_LOAD_UNIQUE(counter, call)
+#define TFEXT_AT_LOAD_UNIQUE(counter, call) \
+  [[maybe_unused]] static const bool registered_##counter = call
 
 }  // namespace tensorflow_ext
 

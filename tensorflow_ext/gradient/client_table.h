@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_CLIENT_TABLE_H_
+#define TENSORFLOW_EXT_GRADIENT_CLIENT_TABLE_H_
+
+#include <string>
+#include <unordered_map>
+
+#include "tensorflow/cc/framework/grad_op_registry.h"
+
+namespace tensorflow_ext {
+
+// The table behind TensorFlow's client registry, by the op's name. It has no
+// lock: see WriterMutex() of client_registry.cc.
+std::unordered_map<std::string, tensorflow::ops::GradFunc>& ClientTable();
+
+// Whether `gradient` is TensorFlow's own: its code lies in the same file as
+// that of the registry.
+bool IsTensorFlows(tensorflow::ops::GradFunc gradient);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_CLIENT_TABLE_H_

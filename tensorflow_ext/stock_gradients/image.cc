@@ -88,5 +88,45 @@ void ImageProjectiveTransformGrad(Gradient& g) {
 REGISTER_GRADIENT("ImageProjectiveTransformV2", ImageProjectiveTransformGrad);
 REGISTER_GRADIENT("ImageProjectiveTransformV3", ImageProjectiveTransformGrad);
 
+// ---- Second order. A resized image is linear in the image, and the op that is
+// its gradient is the transpose: the gradient of that one resizes once more.
+
+// Height and width of images [batch, height, width, channels].
+Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
+
+// ResizeXGrad(grads, original image, of which the shape counts, or its size).
+void ResizeGradGrad(Gradient& g) {
+  const std::string resize =
+      g.op().substr(0, g.op().size() - 4);  // less "Grad"
+  g.ReturnFirst(g.Call(resize, {g.Upstream(), ImageSize(g.Input(0))},
+                       g.AttrsOfOp({"align_corners", "half_pixel_centers"})));
+}
+REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
+REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
+REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
+
+void ScaleAndTranslateGradGrad(Gradient& g) {
+  const Value grads = g.Input(0), scale = g.Input(2), translation = g.Input(3);
+  g.ReturnFirst(g.Call("ScaleAndTranslate",
+                       {g.Upstream(), ImageSize(grads), scale, translation},
+                       g.AttrsOfOp({"kernel_type", "antialias"})));
+}
+REGISTER_GRADIENT("ScaleAndTranslateGrad", ScaleAndTranslateGradGrad);
+
+// dy . d_image(grads, boxes) = grads . crops(dy, boxes), so that the gradients
+// are those of the crops of dy. By boxes they are bilinear for either method,
+// as those of CropAndResize.
+void CropAndResizeGradImageGrad(Gradient& g) {
+  const Value grads = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
+  const Value dy = g.Upstream();
+  const Value crops =
+      g.Call("CropAndResize", {dy, boxes, box_index, ImageSize(grads)},
+             g.AttrsOfOp({"method"}));
+  const Value d_boxes =
+      g.Call("CropAndResizeGradBoxes", {grads, dy, boxes, box_index});
+  g.Return({crops, d_boxes, Value(), Value()});
+}
+REGISTER_GRADIENT("CropAndResizeGradImage", CropAndResizeGradImageGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

@@ -47,7 +47,11 @@ _OPS = {
     "spectral": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D"
     ),
-    "image": "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3",
+    "image": (
+        "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3 "
+        "CropAndResizeGradImage ResizeBicubicGrad ResizeBilinearGrad "
+        "ResizeNearestNeighborGrad ScaleAndTranslateGrad"
+    ),
     "random": (
         "RandomGamma StatelessRandomGammaV2 StatelessRandomGammaV3 "
         "StatelessParameterizedTruncatedNormal"

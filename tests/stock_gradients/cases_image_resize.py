@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of the ops that are gradients of resizing and cropping images.
+
+Python has none of them. They are linear in the upstream gradients that they take:
+the larger the step of the differences, the less rounding of single precision in them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from parity import Case
+from random_values import normal
+
+raw = tf.raw_ops
+
+BOXES = np.array([[0.1, 0.2, 0.8, 0.9], [0.05, 0.9, 0.95, 0.15]], np.float32)
+BOX_INDEX = np.array([1, 0], np.int32)
+SCALE = np.array([1.5, 0.8], np.float32)
+MOVE = np.array([0.3, -0.2], np.float32)
+
+
+def linear(
+    op: str, name: str, build: Callable[..., Any], *inputs: np.ndarray, **more: Any
+) -> Case:
+    return Case(
+        op,
+        name,
+        build,
+        inputs,
+        **{
+            "wrt": [0],
+            "reference": "numeric",
+            "second_order": "numeric",
+            "step": 1.0,
+            "tolerance": 1e-4,
+            **more,
+        },
+    )
+
+
+def resized(kind: str) -> list[Case]:
+    op = f"Resize{kind}Grad"
+
+    def one(
+        name: str, grads: np.ndarray, image: np.ndarray, more: Any = None, **how: bool
+    ) -> Case:
+        def build(grads: Any, image: Any) -> Any:
+            size = (
+                {"size": tf.shape(image)[1:3]}
+                if kind == "NearestNeighbor"
+                else {"original_image": image}
+            )
+            return getattr(raw, op)(grads=grads, **size, **how)
+
+        return linear(op, name, build, grads, image, **(more or {}))
+
+    # Only of nearest neighbours both have one type.
+    precise = np.float64 if kind == "NearestNeighbor" else np.float32
+    grads, image = normal(2, 5, 3, 2), normal(2, 3, 4, 2)
+    single, singles = grads.astype(np.float32), image.astype(np.float32)
+    return [
+        one("float", single, singles),
+        one("double", grads.astype(precise), image),
+        one("smaller", single, normal(2, 7, 6, 2, dtype=np.float32)),
+        one("align_corners", single, singles, align_corners=True),
+        one("half_pixel_centers", single, singles, half_pixel_centers=True),
+        one("known_shapes", single, singles, {"known_shapes": True}),
+        one("unknown_rank", single, singles, {"known_shapes": "rank"}),
+        one("no_images", single[:0], singles[:0]),
+    ]
+
+
+def translated() -> list[Case]:
+    def one(name: str, **how: Any) -> Case:
+        def build(grads: Any, image: Any) -> Any:
+            return raw.ScaleAndTranslateGrad(
+                grads=grads,
+                original_image=image,
+                scale=SCALE,
+                translation=MOVE,
+                **how,
+            )
+
+        inputs = (normal(1, 5, 3, 2), normal(1, 3, 4, 2))
+        return linear(
+            "ScaleAndTranslateGrad",
+            name,
+            build,
+            *(value.astype(np.float32) for value in inputs),
+        )
+
+    return [
+        one("lanczos3"),
+        one("box", kernel_type="box"),
+        one("aliased", antialias=False),
+    ]
+
+
+def cropped() -> list[Case]:
+    op = "CropAndResizeGradImage"
+
+    def one(name: str, method: str, dtype: Any, **more: Any) -> Case:
+        def build(grads: Any, boxes: Any) -> Any:
+            return raw.CropAndResizeGradImage(
+                grads=grads,
+                boxes=boxes,
+                box_ind=BOX_INDEX,
+                image_size=[2, 4, 5, 2],
+                T=dtype,
+                method=method,
+            )
+
+        grads = normal(2, 3, 2, 2, dtype=np.float32)
+        return linear(op, name, build, grads, BOXES, **more)
+
+    return [
+        one("bilinear", "bilinear", tf.float32),
+        one("nearest", "nearest", tf.float32),
+        one("double", "bilinear", tf.float64),
+        # The gradient by the boxes has none.
+        one(
+            "by_boxes",
+            "bilinear",
+            tf.float64,
+            wrt=[0, 1],
+            step=1e-3,
+            tolerance=1e-2,
+            second_order=None,
+        ),
+    ]
+
+
+CASES = [
+    *resized("Bicubic"),
+    *resized("Bilinear"),
+    *resized("NearestNeighbor"),
+    *translated(),
+    *cropped(),
+]

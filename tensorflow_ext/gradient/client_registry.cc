@@ -15,6 +15,7 @@
 #include "tensorflow_ext/gradient/expand.h"
 #include "tensorflow_ext/gradient/first_copy.h"
 #include "tensorflow_ext/gradient/plan.h"
+#include "tensorflow_ext/gradient/upstream.h"
 
 namespace tensorflow_ext {
 
@@ -32,7 +33,8 @@ absl::Status Trampoline(const Scope& scope, const Operation& op,
                         const std::vector<Output>& upstream,
                         std::vector<Output>* gradients) {
   TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def()));
-  return Expand(*plan, scope, op, upstream, gradients);
+  return Expand(*plan, scope, op, WithoutZerosOfResources(scope, op, upstream),
+                gradients);
 }
 
 // TensorFlow's client registry has no lock; this one keeps our own writers

@@ -42,7 +42,7 @@ class Expander {
     }
     gradients->assign(plan_.results.size(), tensorflow::NoGradient());
     for (size_t i = 0; i < plan_.results.size(); ++i) {
-      if (!plan_.results[i]) continue;
+      if (!plan_.results[i] || IsOfMissingResource(*plan_.results[i])) continue;
       Output* gradient = &(*gradients)[i];
       TF_RETURN_IF_ERROR(Find(*plan_.results[i], gradient));
       if (IsUsedElsewhere(i)) {
@@ -50,6 +50,14 @@ class Expander {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Whether `source` is the upstream gradient, which is missing, of a resource:
+  // there are no zeros of these.
+  bool IsOfMissingResource(const Source& source) const {
+    return source.kind == Source::kUpstream &&
+           upstream_[source.index].node() == nullptr &&
+           forward_.output_type(source.index) == tensorflow::DT_RESOURCE;
   }
 
   // The tensor of the client's graph behind `source`.

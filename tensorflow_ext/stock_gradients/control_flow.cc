@@ -20,6 +20,7 @@
 #include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/functions/differentiate_function.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
+#include "tensorflow_ext/gradient/upstream.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -50,7 +51,7 @@ class CallGradient {
                const std::vector<Output>& upstream)
       : scope_(scope),
         op_(op),
-        upstream_(upstream),
+        upstream_(WithoutZerosOfResources(scope, op, upstream)),
         attributes_(FunctionAttributes(*op.node())),
         num_choosing_(op.node()->IsPartitionedCall() ? 0 : 1),
         nodes_(scope, op) {}
@@ -150,7 +151,7 @@ class CallGradient {
 
   const Scope& scope_;
   const Operation& op_;
-  const std::vector<Output>& upstream_;
+  const std::vector<Output> upstream_;
   const Attributes attributes_;
   const int num_choosing_;  // inputs before the arguments
   GradientNodes nodes_;

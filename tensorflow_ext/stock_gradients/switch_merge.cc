@@ -20,9 +20,9 @@
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow_ext/gradient/client_registry.h"
-#include "tensorflow_ext/gradient/functions/differentiate_function.h"
 #include "tensorflow_ext/gradient/functions/loops.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
+#include "tensorflow_ext/gradient/upstream.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -76,12 +76,8 @@ absl::Status AddSwitchGradient(Graph* graph, const Operation& op,
   if (type == DT_INVALID) return absl::OkStatus();
   std::vector<NodeOut> branches;
   for (int i = 0; i < 2; ++i) {
-    // A missing gradient is zeros like the output, which AddSymbolicGradients
-    // made; of handles no kernel makes them.
     Output gradient = upstream[i];
-    if (types[i] == DT_INVALID &&
-        op.output_type(i) == tensorflow::DT_RESOURCE) {
-      graph->RemoveNode(gradient.node());
+    if (gradient.node() == nullptr) {
       TF_ASSIGN_OR_RETURN(gradient,
                           nodes->ZerosLikeVariable(op.output(i), type));
     }
@@ -98,7 +94,9 @@ template <auto add>
 absl::Status ClientGradient(const Scope& scope, const Operation& op,
                             const Outputs& upstream, Outputs* gradients) {
   GradientNodes nodes(scope, op);
-  return nodes.Finish(add(scope.graph(), op, upstream, &nodes, gradients));
+  return nodes.Finish(add(scope.graph(), op,
+                          WithoutZerosOfResources(scope, op, upstream), &nodes,
+                          gradients));
 }
 
 [[maybe_unused]] const bool registered[] = {

@@ -30,6 +30,7 @@
 #include "tensorflow_ext/gradient/functions/loop_bound.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
+#include "tensorflow_ext/gradient/upstream.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -75,7 +76,7 @@ class WhileGradient {
   WhileGradient(const Scope& scope, const Operation& op,
                 const Outputs& upstream)
       : op_(op),
-        upstream_(upstream),
+        upstream_(WithoutZerosOfResources(scope, op, upstream)),
         graph_(scope.graph()),
         call_(op.node()->op_def().is_stateful() ? "StatefulPartitionedCall"
                                                 : "PartitionedCall"),
@@ -303,7 +304,7 @@ class WhileGradient {
   }
 
   const Operation& op_;
-  const Outputs& upstream_;
+  const Outputs upstream_;
   Graph* const graph_;
   const char* const call_;
   GradientNodes nodes_;

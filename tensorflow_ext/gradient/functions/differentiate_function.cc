@@ -19,20 +19,15 @@
 #include "tensorflow/core/platform/fingerprint.h"
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
-#include "tensorflow_ext/gradient/plan.h"
 
 namespace tensorflow_ext {
 
 using tensorflow::AttrSlice;
 using tensorflow::DataTypeVector;
-using tensorflow::DT_INVALID;
-using tensorflow::Edge;
 using tensorflow::FunctionBody;
 using tensorflow::FunctionDef;
 using tensorflow::FunctionLibraryDefinition;
 using tensorflow::NameAttrList;
-using tensorflow::Operation;
-using tensorflow::Output;
 
 namespace {
 
@@ -163,29 +158,7 @@ class InProgress {
   }
 };
 
-// Whether AddSymbolicGradients made `gradient` of `output` because there was
-// none while another output of the node has one.
-bool IsMissing(const Output& gradient, const Output& output) {
-  if (gradient.node() == nullptr) return true;
-  if (gradient.node()->type_string() != "ZerosLike") return false;
-  const Edge* edge = nullptr;
-  return gradient.node()->input_edge(0, &edge).ok() &&
-         edge->src() == output.node() && edge->src_output() == output.index();
-}
-
 }  // namespace
-
-DataTypeVector UpstreamTypes(const Operation& op,
-                             const std::vector<Output>& upstream) {
-  DataTypeVector types(upstream.size(), DT_INVALID);
-  for (size_t i = 0; i < upstream.size(); ++i) {
-    if (IsDifferentiable(tensorflow::BaseType(op.output_type(i))) &&
-        !IsMissing(upstream[i], op.output(i))) {
-      types[i] = upstream[i].type();
-    }
-  }
-  return types;
-}
 
 absl::StatusOr<std::shared_ptr<const FunctionWithGradients>>
 DifferentiateFunction(const FunctionLibraryDefinition& library,

@@ -26,7 +26,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/types.h"
@@ -46,17 +45,10 @@ struct FunctionWithGradients {
   tensorflow::DataTypeVector gradients;
 };
 
-// The types of the upstream gradients of a node as DifferentiateFunction takes
-// them. Zeros that AddSymbolicGradients made for a missing one, because another
-// output has one, count as missing.
-tensorflow::DataTypeVector UpstreamTypes(
-    const tensorflow::Operation& op,
-    const std::vector<tensorflow::Output>& upstream);
-
 // Differentiates `function`, which `library` holds with all that it calls.
 //
 // `upstream`: for each result the type of its upstream gradient, DT_INVALID
-// where it has none. The gradient function takes the arguments of `function`
+// where it has none (UpstreamTypes of upstream.h). The gradient function takes the arguments of `function`
 // and then the upstream gradients that there are.
 //
 // `required`: empty, or for each argument the type of a gradient to return in

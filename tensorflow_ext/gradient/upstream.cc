@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/upstream.h"
+
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow_ext/gradient/plan.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::DataTypeVector;
+using tensorflow::DT_INVALID;
+using tensorflow::Edge;
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+
+namespace {
+
+// Whether `gradient` of `output` is missing, or zeros made for that.
+bool IsMissing(const Output& gradient, const Output& output) {
+  if (gradient.node() == nullptr) return true;
+  if (gradient.node()->type_string() != "ZerosLike") return false;
+  const Edge* edge = nullptr;
+  return gradient.node()->input_edge(0, &edge).ok() &&
+         edge->src() == output.node() && edge->src_output() == output.index();
+}
+
+}  // namespace
+
+DataTypeVector UpstreamTypes(const Operation& op,
+                             const std::vector<Output>& upstream) {
+  DataTypeVector types(upstream.size(), DT_INVALID);
+  for (size_t i = 0; i < upstream.size(); ++i) {
+    if (IsDifferentiable(tensorflow::BaseType(op.output_type(i))) &&
+        !IsMissing(upstream[i], op.output(i))) {
+      types[i] = upstream[i].type();
+    }
+  }
+  return types;
+}
+
+std::vector<Output> WithoutZerosOfResources(const Scope& scope,
+                                            const Operation& op,
+                                            std::vector<Output> upstream) {
+  for (size_t i = 0; i < upstream.size(); ++i) {
+    if (tensorflow::BaseType(op.output_type(i)) != tensorflow::DT_RESOURCE ||
+        upstream[i].node() == nullptr ||
+        !IsMissing(upstream[i], op.output(i))) {
+      continue;
+    }
+    scope.graph()->RemoveNode(upstream[i].node());
+    upstream[i] = Output();
+  }
+  return upstream;
+}
+
+}  // namespace tensorflow_ext

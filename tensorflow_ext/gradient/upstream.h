@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What AddSymbolicGradients hands to the gradient of a node as its upstream
+// gradients. It has none for an output that leads nowhere; where another output
+// of the node has one it makes zeros, ZerosLike of the output, whatever its
+// type is.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_UPSTREAM_H_
+#define TENSORFLOW_EXT_GRADIENT_UPSTREAM_H_
+
+#include <vector>
+
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/framework/types.h"
+
+namespace tensorflow_ext {
+
+// The type of each upstream gradient of a node, DT_INVALID where there is none:
+// where its output can have no gradient, and where it is such zeros.
+tensorflow::DataTypeVector UpstreamTypes(
+    const tensorflow::Operation& op,
+    const std::vector<tensorflow::Output>& upstream);
+
+// The upstream gradients of `op` without such zeros of resources, which it
+// takes out of the graph: no kernel computes them, so a session that places the
+// whole graph, as every one does by default, could not run any of it.
+std::vector<tensorflow::Output> WithoutZerosOfResources(
+    const tensorflow::Scope& scope, const tensorflow::Operation& op,
+    std::vector<tensorflow::Output> upstream);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_UPSTREAM_H_

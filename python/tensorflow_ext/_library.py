@@ -96,6 +96,15 @@ def _declare() -> None:
             buffer,
             status,
         ),
+        "TfExt_InlineCallsOfGraphDef": (
+            None,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            ctypes.c_char_p,
+            buffer,
+            buffer,
+            status,
+        ),
     }
     for name, (result, *arguments) in signatures.items():
         function = getattr(_LIBRARY, name)
@@ -108,18 +117,30 @@ _declare()
 
 def _call(function: Callable[..., None], *arguments: object) -> bytes:
     """Calls a function that fills a buffer; returns the buffer's content."""
+    (content,) = _call_filling(1, function, *arguments)
+    return content
+
+
+def _call_filling(
+    count: int, function: Callable[..., None], *arguments: object
+) -> list[bytes]:
+    """Calls a function that fills `count` buffers; returns what is in them."""
     status = _LIBRARY.TF_NewStatus()
-    buffer = _LIBRARY.TF_NewBuffer()
+    buffers = [_LIBRARY.TF_NewBuffer() for _ in range(count)]
     try:
-        function(*arguments, buffer, status)
+        function(*arguments, *buffers, status)
         code = _LIBRARY.TF_GetCode(status)
         if code:
             message = _LIBRARY.TF_Message(status).decode(errors="replace")
             raise _exception(code, message)
-        content = buffer.contents
-        return ctypes.string_at(content.data, content.length) if content.data else b""
+        contents = [buffer.contents for buffer in buffers]
+        return [
+            ctypes.string_at(content.data, content.length) if content.data else b""
+            for content in contents
+        ]
     finally:
-        _LIBRARY.TF_DeleteBuffer(buffer)
+        for buffer in buffers:
+            _LIBRARY.TF_DeleteBuffer(buffer)
         _LIBRARY.TF_DeleteStatus(status)
 
 
@@ -173,3 +194,27 @@ def gradient_plan(node_def: bytes, wanted: Sequence[bool] | None) -> bytes:
     return _call(
         _LIBRARY.TfExt_GradientPlan, node_def, len(node_def), mask, len(mask or b"")
     )
+
+
+def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[str]]:
+    """What computes tensors of a graph without calls of functions.
+
+    Args:
+      graph_def: A serialized GraphDef, its library included.
+      outputs: The tensors, as "node:index".
+
+    Returns:
+      A serialized GraphDef of the nodes to add, and the tensors that take the place
+      of `outputs`.
+
+    Raises:
+      tf.errors.OpError: See TfExt_InlineCallsOfGraphDef in c_api.h.
+    """
+    nodes, inlined = _call_filling(
+        2,
+        _LIBRARY.TfExt_InlineCallsOfGraphDef,
+        graph_def,
+        len(graph_def),
+        "\n".join(outputs).encode(),
+    )
+    return nodes, inlined.decode().splitlines()

@@ -2,13 +2,15 @@
 """The gradients that are written in C++: which ops have one, and its definition."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
-from tensorflow.core.framework import function_pb2
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2, graph_pb2
 
 from tensorflow_ext import _attributes, _library, _registration
 
-__all__ = ["function_def", "list_ops", "register_all"]
+__all__ = ["function_def", "inline_calls", "list_ops", "register_all"]
 
 _lock = threading.Lock()
 
@@ -63,3 +65,50 @@ def register_all() -> int:
         new = {op for op in list_ops() if not _library.registries(op) & known}
         _library.register_gradients()
         return len(new | _registration.register())
+
+
+def inline_calls(
+    outputs: Sequence[tf.Tensor | str], graph: tf.Graph | None = None
+) -> list[tf.Tensor]:
+    """Adds to a graph what computes `outputs` without calls of functions.
+
+    What lies between a call and `outputs` is copied, with the called function's body
+    as plain nodes in the place of the call. Nothing that exists is changed. The same
+    for C is TfExt_InlineCalls (gradient/c_api.h), which says what it is good for:
+    gradients of `outputs` that run the function once, forward and backward.
+
+    Args:
+      outputs: Tensors of one graph, or their names.
+      graph: That graph. By default that of the tensors, or else the default graph.
+
+    Returns:
+      The tensors that take the place of `outputs`.
+
+    Raises:
+      ValueError: A tensor is eager or of another graph, or the graph has none of
+        this name.
+      tf.errors.NotFoundError: A function is not in the graph.
+      tf.errors.UnimplementedError: A function calls itself.
+    """
+    if any(isinstance(output, tf.__internal__.EagerTensor) for output in outputs):
+        raise ValueError(
+            "outputs: an eager tensor has no graph; expected graph tensors"
+        )
+    if graph is None:
+        graphs = [output.graph for output in outputs if isinstance(output, tf.Tensor)]
+        graph = graphs[0] if graphs else tf.compat.v1.get_default_graph()
+    tensors = [
+        graph.as_graph_element(output, allow_operation=False) for output in outputs
+    ]
+    serialized, names = _library.inline_calls(
+        graph.as_graph_def().SerializeToString(), [tensor.name for tensor in tensors]
+    )
+    nodes = graph_pb2.GraphDef.FromString(serialized)
+    own = {node.name for node in nodes.node}
+    outside: dict[str, Any] = {}
+    for name in {name for node in nodes.node for name in node.input}:
+        if name.lstrip("^").partition(":")[0] not in own:
+            outside[name] = graph.as_graph_element(name.lstrip("^"))
+    with graph.as_default():
+        tf.graph_util.import_graph_def(nodes, input_map=outside, name="")
+    return [graph.get_tensor_by_name(name) for name in names]

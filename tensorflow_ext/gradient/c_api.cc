@@ -2,28 +2,23 @@
 
 #include "tensorflow_ext/gradient/c_api.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <exception>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensorflow_ext/gradient/c_api_internal.h"
 #include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/definition.h"
 #include "tensorflow_ext/gradient/function_registry.h"
 #include "tensorflow_ext/gradient/plan.h"
 
+using tensorflow_ext::Guarded;
+using tensorflow_ext::Write;
+
 namespace {
 
 using tensorflow::NodeDef;
-
-void SetStatus(TF_Status* status, const absl::Status& from) {
-  // TF_Code and absl::StatusCode have the same numbers.
-  TF_SetStatus(status, static_cast<TF_Code>(from.raw_code()),
-               std::string(from.message()).c_str());
-}
 
 absl::Status ParseNodeDef(const void* bytes, size_t length, NodeDef* node) {
   if (bytes != nullptr &&
@@ -35,35 +30,6 @@ absl::Status ParseNodeDef(const void* bytes, size_t length, NodeDef* node) {
       "got ",
       bytes == nullptr ? "NULL"
                        : absl::StrCat(length, " bytes of something else")));
-}
-
-absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {
-  if (buffer->data != nullptr) {
-    return absl::InvalidArgumentError(
-        "The buffer to write to is not empty; make it with TF_NewBuffer");
-  }
-  void* data = std::malloc(bytes.size() + 1);  // at least one byte, not NULL
-  if (data == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("Out of memory for a buffer of ", bytes.size(), " bytes"));
-  }
-  std::memcpy(data, bytes.data(), bytes.size());
-  buffer->data = data;
-  buffer->length = bytes.size();
-  buffer->data_deallocator = [](void* memory, size_t) { std::free(memory); };
-  return absl::OkStatus();
-}
-
-// Runs `body`, which returns a status, and lets no exception out.
-template <typename Body>
-void Guarded(TF_Status* status, Body body) {
-  try {
-    SetStatus(status, body());
-  } catch (const std::exception& error) {
-    SetStatus(status, absl::InternalError(error.what()));
-  } catch (...) {
-    SetStatus(status, absl::InternalError("an unknown C++ exception"));
-  }
 }
 
 }  // namespace

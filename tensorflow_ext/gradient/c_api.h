@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tensorflow/c/c_api.h"
 #include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
 
@@ -103,6 +104,67 @@ TFEXT_EXPORT void TfExt_GradientPlan(const void* node_def,
                                      const uint8_t* wanted,
                                      size_t wanted_length, TF_Buffer* plan,
                                      TF_Status* status);
+
+/* What TfExt_AddGradients gives for an x of which no y depends. */
+typedef enum TfExt_Unconnected {
+  /* No tensor: an operation of NULL. */
+  TFEXT_UNCONNECTED_NONE = 0,
+  /* Zeros of the shape of x; of the variable, if x is its handle. */
+  TFEXT_UNCONNECTED_ZEROS = 1,
+} TfExt_Unconnected;
+
+/* TF_AddGradientsWithPrefix with its arguments, and more than that:
+ *   - an x from which no path leads to y is no error: see `unconnected`;
+ *   - the gradients are right where one y lies on the way to another, where
+ *     TF_AddGradients may lose an upstream gradient;
+ *   - what ends the process there is an error here: loops of TensorFlow 1 in an
+ *     imported graph, and loops of TF_NewWhile of which some outputs have no
+ *     gradient.
+ * y: `ny` tensors, at least one. x: `nx` tensors. dx: NULL (ones) or `ny`
+ * upstream gradients, of the type and shape of y. dy receives `nx` gradients,
+ * of the type and shape of x (of the variable, where x is its handle). `prefix`
+ * of the names of the nodes, or NULL.
+ * Errors: INVALID_ARGUMENT, a tensor is NULL or has an index that its operation
+ * has not, or zeros are asked for of a handle whose variable's type is not
+ * known; UNIMPLEMENTED, a loop, or a call that may not run again (then
+ * TfExt_InlineCalls helps); else those of the gradients. After an error dy is
+ * as it was. */
+TFEXT_EXPORT void TfExt_AddGradients(TF_Graph* graph, const char* prefix,
+                                     TF_Output* y, int ny, TF_Output* x, int nx,
+                                     TF_Output* dx, TF_Status* status,
+                                     TF_Output* dy,
+                                     TfExt_Unconnected unconnected);
+
+/* Adds to the graph what computes `outputs` without calls of functions, and
+ * writes into `inlined` the `n` tensors that take the place of `outputs`.
+ *
+ * What lies between a call and `outputs` is copied, the call's body in its
+ * place as plain nodes, and so on with the calls therein. Nothing that exists
+ * is changed, so a session may have run already (TF_LoadSessionFromSavedModel).
+ * An output that no call leads to stays as it is.
+ *
+ * The gradient of a call (TF_AddGradients through PartitionedCall or
+ * StatefulPartitionedCall) runs the function a second time. The gradient of
+ * `inlined` does not: it is cheaper by a forward pass, and right for what may
+ * not run again, as random numbers (dropout) or updates of what is read (batch
+ * normalization in training). Run `inlined` in place of `outputs`, not both:
+ * the two draw numbers of their own. What the calls do beside computing their
+ * results happens whenever one of `inlined` is computed.
+ *
+ * Errors: INVALID_ARGUMENT, as above; NOT_FOUND, a function is not in the
+ * graph; UNIMPLEMENTED, a function calls itself. `inlined` is then as it was.
+ */
+TFEXT_EXPORT void TfExt_InlineCalls(TF_Graph* graph, const TF_Output* outputs,
+                                    int n, TF_Output* inlined,
+                                    TF_Status* status);
+
+/* The same for a graph that is a serialized tensorflow.GraphDef, its library
+ * included. `outputs`: tensors as "node:index", one a line. Writes into `nodes`
+ * the nodes to add, as a serialized GraphDef whose inputs are of these nodes or
+ * of the graph, and into `inlined` the tensors, one a line. */
+TFEXT_EXPORT void TfExt_InlineCallsOfGraphDef(
+    const void* graph_def, size_t graph_def_length, const char* outputs,
+    TF_Buffer* nodes, TF_Buffer* inlined, TF_Status* status);
 
 #ifdef __cplusplus
 } /* extern "C" */

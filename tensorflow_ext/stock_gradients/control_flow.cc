@@ -2,7 +2,10 @@
 //
 // Ops that call a function, or one of several. The gradient of a call is a call
 // of the functions' gradients (differentiate_function.h), with the same choice
-// between them.
+// between them. The rest of those that call a function have none: BatchFunction
+// mixes the arguments of calls that know nothing of each other, and
+// TPUPartitionedCall and XlaLaunch are made by rewriting of graphs that no
+// client sees.
 
 #include <memory>
 #include <string>
@@ -39,7 +42,9 @@ using tensorflow::Scope;
 using Attributes = std::vector<const char*>;
 
 Attributes FunctionAttributes(const Node& node) {
-  if (node.IsPartitionedCall()) return {"f"};
+  if (node.IsPartitionedCall() || node.type_string() == "RemoteCall") {
+    return {"f"};
+  }
   if (node.IsIfNode()) return {"then_branch", "else_branch"};
   return {"branches"};
 }
@@ -169,6 +174,7 @@ absl::Status CallGrad(const Scope& scope, const Operation& op,
 [[maybe_unused]] const bool registered[] = {
     RegisterClientGradient("Case", CallGrad),
     RegisterClientGradient("If", CallGrad),
+    RegisterClientGradient("RemoteCall", CallGrad),
     RegisterClientGradient("StatelessCase", CallGrad),
     RegisterClientGradient("StatelessIf", CallGrad),
     // TensorFlow's is a SymbolicGradient, which knows the gradients of the

@@ -296,9 +296,12 @@ class Graph:
         return count
 
     def run(
-        self, fetches: Sequence[str], feeds: Mapping[str, np.ndarray]
+        self,
+        fetches: Sequence[str],
+        feeds: Mapping[str, np.ndarray],
+        targets: Sequence[str] = (),
     ) -> list[np.ndarray]:
-        """Runs the graph once and returns the fetched values."""
+        """Runs the graph, and the nodes `targets`, once; returns the fetched values."""
         if self._session is None:
             options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
             config = _ONLY_WHAT_RUNS
@@ -312,6 +315,9 @@ class Graph:
             *(self._to_tensor(value) for value in feeds.values())
         )
         outputs = self._outputs(list(fetches))
+        nodes = (ctypes.c_void_p * len(targets))(
+            *(output.operation for output in self._outputs(targets))
+        )
         output_values = (ctypes.c_size_t * len(fetches))()  # addresses
         try:
             self._client._checked(
@@ -324,8 +330,8 @@ class Graph:
                 outputs,
                 output_values,
                 len(fetches),
-                None,
-                0,
+                nodes,
+                len(targets),
                 None,
             )
             return [self._to_array(value) for value in output_values]

@@ -48,8 +48,8 @@ struct FunctionWithGradients {
 // Differentiates `function`, which `library` holds with all that it calls.
 //
 // `upstream`: for each result the type of its upstream gradient, DT_INVALID
-// where it has none (UpstreamTypes of upstream.h). The gradient function takes the arguments of `function`
-// and then the upstream gradients that there are.
+// where it has none (UpstreamTypes of upstream.h). The gradient function takes
+// the arguments of `function` and then the upstream gradients that there are.
 //
 // `required`: empty, or for each argument the type of a gradient to return in
 // any case, as zeros where there is none; DT_INVALID asks for nothing.

@@ -39,11 +39,9 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
   const int end = graph->num_node_ids();
   for (int id = first; id < end; ++id) {
     Node* node = graph->FindNodeId(id);
-    if (node == nullptr || !node->IsPartitionedCall()) continue;
-    NameAttrList function;
-    TF_RETURN_IF_ERROR(GetNodeAttr(node->attrs(), "f", &function));
+    if (node == nullptr || !IsInlinedCall(library, *node)) continue;
+    const NameAttrList function = CalledFunction(*node);
     const std::string& name = function.name();
-    if (!library.FindGradient(name).empty()) continue;
     const auto record = library.FindRecord(name);
     if (!record) {
       return absl::NotFoundError(
@@ -67,6 +65,26 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
 }
 
 }  // namespace
+
+NameAttrList CalledFunction(const Node& node) {
+  NameAttrList function;
+  if (node.IsPartitionedCall()) {
+    // Every such node has the attribute.
+    if (const auto* f = node.attrs().Find("f")) function = f->func();
+  } else if (node.IsFunctionCall() &&
+             node.type_string() != "SymbolicGradient") {
+    function.set_name(node.type_string());
+    for (const auto& [name, value] : node.def().attr()) {
+      (*function.mutable_attr())[name] = value;
+    }
+  }
+  return function;
+}
+
+bool IsInlinedCall(const FunctionLibraryDefinition& library, const Node& node) {
+  const std::string name = CalledFunction(node).name();
+  return !name.empty() && library.FindGradient(name).empty();
+}
 
 absl::Status InlineCalls(const FunctionLibraryDefinition& library,
                          const std::string& function, Graph* graph) {

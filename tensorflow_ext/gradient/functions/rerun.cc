@@ -118,7 +118,9 @@ absl::Status Refuse(const Found& found, absl::string_view why) {
           : absl::StrCat(" in function '", found.function, "'");
   return absl::UnimplementedError(absl::StrCat(
       "The gradient runs the function again, but node '", found.node.name(),
-      "' of op ", found.node.op(), where, " ", why));
+      "' of op ", found.node.op(), where, " ", why,
+      ". A call that stands in no branch and no loop runs once if "
+      "TfExt_InlineCalls puts its body into the graph first"));
 }
 
 }  // namespace

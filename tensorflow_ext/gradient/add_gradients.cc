@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TensorFlow's AddSymbolicGradients takes some graphs for granted that clients
+// do have. Here they are looked at before it is called.
+
+#include "tensorflow_ext/gradient/add_gradients.h"
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/c/c_api_internal.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/graph/algorithm.h"
+#include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow/core/graph/while_context.h"
+#include "tensorflow_ext/gradient/c_api_internal.h"
+#include "tensorflow_ext/gradient/functions/loops.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::DataType;
+using tensorflow::Edge;
+using tensorflow::Graph;
+using tensorflow::Node;
+using tensorflow::NodeBuilder;
+using tensorflow::OutputTensor;
+
+namespace {
+
+using Tensors = std::vector<OutputTensor>;
+using NodeSet = std::unordered_set<const Node*>;
+
+std::vector<const Node*> Nodes(const Tensors& tensors) {
+  std::vector<const Node*> nodes;
+  for (const OutputTensor& tensor : tensors) nodes.push_back(tensor.node);
+  return nodes;
+}
+
+bool IsData(const Edge& edge) { return !edge.IsControlEdge(); }
+
+// What leads to `ends`, which count too.
+NodeSet LeadingTo(const Graph& graph, const std::vector<const Node*>& ends) {
+  NodeSet found;
+  tensorflow::ReverseDFSFrom(
+      graph, ends, [&](const Node* node) { found.insert(node); }, nullptr, {},
+      IsData);
+  return found;
+}
+
+// The type of the variable behind a handle, or DT_INVALID.
+DataType TypeOfVariable(TF_Graph* graph, const OutputTensor& handle) {
+  if (const auto* type = handle.node->attrs().Find("dtype");
+      type != nullptr && handle.node->type_string() == "VarHandleOp") {
+    return type->type();
+  }
+  auto* context = graph->refiner.GetContext(handle.node);
+  if (context == nullptr) return tensorflow::DT_INVALID;
+  const auto* variables = context->output_handle_shapes_and_types(handle.index);
+  return variables == nullptr || variables->empty() ? tensorflow::DT_INVALID
+                                                    : variables->front().dtype;
+}
+
+// Adds nodes to a TF_Graph as TF_FinishOperation does. Its lock is to be held.
+class Adder {
+ public:
+  explicit Adder(TF_Graph* graph) : graph_(graph) {}
+
+  // A node of op `op` that takes `input`, as `name` or, if there is such a
+  // node, with a number behind.
+  absl::StatusOr<OutputTensor> Add(const std::string& name, const char* op,
+                                   const OutputTensor& input,
+                                   DataType dtype = tensorflow::DT_INVALID) {
+    std::string unique = name;
+    for (int k = 1; graph_->name_map.count(unique) > 0; ++k) {
+      unique = absl::StrCat(name, "_", k);
+    }
+    NodeBuilder builder(unique, op);
+    builder.Input(input.node, input.index)
+        .Device(input.node->requested_device());
+    if (dtype != tensorflow::DT_INVALID) builder.Attr("dtype", dtype);
+    Node* node = nullptr;
+    TF_RETURN_IF_ERROR(builder.Finalize(&graph_->graph, &node));
+    graph_->name_map[unique] = node;
+    TF_RETURN_IF_ERROR(graph_->refiner.AddNode(node));
+    return OutputTensor(node, 0);
+  }
+
+  absl::StatusOr<OutputTensor> ZerosLike(OutputTensor x) {
+    const std::string name = absl::StrCat(x.node->name(), "_gradient/zeros");
+    if (x.node->output_type(x.index) == tensorflow::DT_RESOURCE) {
+      const DataType type = TypeOfVariable(graph_, x);
+      if (type == tensorflow::DT_INVALID) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "x: zeros are asked for of '", x.node->name(), ":", x.index,
+            "', a handle of a variable whose type is not known; give the "
+            "handle that VarHandleOp makes, or TFEXT_UNCONNECTED_NONE"));
+      }
+      TF_ASSIGN_OR_RETURN(x, Add(absl::StrCat(x.node->name(), "_gradient/read"),
+                                 "ReadVariableOp", x, type));
+    }
+    return Add(name, "ZerosLike", x);
+  }
+
+ private:
+  TF_Graph* const graph_;
+};
+
+// Refuses loops of TF_NewWhile of which only some outputs have a gradient:
+// AddSymbolicGradients waits for all of them, then ends the process.
+absl::Status CheckWholeLoops(const Graph& graph, const NodeSet& leading,
+                             const Tensors& xs) {
+  std::vector<const Node*> starts;
+  for (const OutputTensor& x : xs) {
+    if (leading.count(x.node) > 0) starts.push_back(x.node);
+  }
+  NodeSet between;
+  tensorflow::DFSFrom(
+      graph, starts, [&](const Node* node) { between.insert(node); }, nullptr,
+      {},
+      [&](const Edge& edge) {
+        return IsData(edge) && leading.count(edge.dst()) > 0;
+      });
+  for (const Node* node : between) {
+    if (!node->IsExit() || node->while_ctx() == nullptr) continue;
+    for (const Node* exit : node->while_ctx()->exit_nodes()) {
+      if (between.count(exit) > 0) continue;
+      return absl::UnimplementedError(absl::StrCat(
+          "the gradient goes through output '", node->name(),
+          "' of a loop of TF_NewWhile and not through its output '",
+          exit->name(),
+          "', and TensorFlow differentiates such a loop by all its outputs or "
+          "not at all; let y take all of them and x lead to all of them, or "
+          "use "
+          "a While op"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
+                                     const Tensors& ys, const Tensors& xs,
+                                     const Tensors& upstream, bool zeros) {
+  Tensors results(xs.size(), OutputTensor(nullptr, 0));
+  std::vector<TF_Output> y, x, dx;
+  std::vector<size_t> connected;  // indices of `xs`
+  const auto to_c = [](const OutputTensor& tensor) {
+    return TF_Output{reinterpret_cast<TF_Operation*>(tensor.node),
+                     tensor.index};
+  };
+  {
+    tensorflow::mutex_lock lock(graph->mu);
+    const NodeSet leading = LeadingTo(graph->graph, Nodes(ys));
+    for (size_t i = 0; i < xs.size(); ++i) {
+      if (leading.count(xs[i].node) == 0) continue;
+      connected.push_back(i);
+      x.push_back(to_c(xs[i]));
+    }
+    if (!connected.empty()) {
+      TF_RETURN_IF_ERROR(CheckNoLoops(graph->graph, Nodes(ys)));
+      TF_RETURN_IF_ERROR(CheckWholeLoops(graph->graph, leading, xs));
+      for (const OutputTensor& tensor : ys) {
+        // With one of their own, no y leads to another.
+        OutputTensor end = tensor;
+        if (ys.size() > 1) {
+          TF_ASSIGN_OR_RETURN(
+              end,
+              Adder(graph).Add(absl::StrCat(tensor.node->name(), "_gradient/y"),
+                               "Identity", tensor));
+        }
+        y.push_back(to_c(end));
+      }
+      for (const OutputTensor& tensor : upstream) dx.push_back(to_c(tensor));
+    }
+  }
+  if (!connected.empty()) {
+    std::vector<TF_Output> found(x.size(), TF_Output{nullptr, 0});
+    TF_Status* status = TF_NewStatus();
+    TF_AddGradientsWithPrefix(graph, prefix, y.data(), y.size(), x.data(),
+                              x.size(), dx.empty() ? nullptr : dx.data(),
+                              status, found.data());
+    const absl::Status added = ToStatus(status);
+    TF_DeleteStatus(status);
+    TF_RETURN_IF_ERROR(added);
+    for (size_t k = 0; k < found.size(); ++k) {
+      results[connected[k]] =
+          OutputTensor(reinterpret_cast<Node*>(found[k].oper), found[k].index);
+    }
+  }
+  if (zeros) {
+    tensorflow::mutex_lock lock(graph->mu);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      if (results[i].node != nullptr) continue;
+      TF_ASSIGN_OR_RETURN(results[i], Adder(graph).ZerosLike(xs[i]));
+    }
+  }
+  return results;
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/c_api_internal.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorflow_ext {
+
+void SetStatus(TF_Status* status, const absl::Status& from) {
+  // TF_Code and absl::StatusCode have the same numbers.
+  TF_SetStatus(status, static_cast<TF_Code>(from.raw_code()),
+               std::string(from.message()).c_str());
+}
+
+absl::Status ToStatus(const TF_Status* status) {
+  return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)),
+                      TF_Message(status));
+}
+
+absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {
+  if (buffer->data != nullptr) {
+    return absl::InvalidArgumentError(
+        "The buffer to write to is not empty; make it with TF_NewBuffer");
+  }
+  void* data = std::malloc(bytes.size() + 1);  // at least one byte, not NULL
+  if (data == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("Out of memory for a buffer of ", bytes.size(), " bytes"));
+  }
+  std::memcpy(data, bytes.data(), bytes.size());
+  buffer->data = data;
+  buffer->length = bytes.size();
+  buffer->data_deallocator = [](void* memory, size_t) { std::free(memory); };
+  return absl::OkStatus();
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the functions of c_api.h have in common.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_C_API_INTERNAL_H_
+#define TENSORFLOW_EXT_GRADIENT_C_API_INTERNAL_H_
+
+#include <exception>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tensorflow/c/tf_buffer.h"
+#include "tensorflow/c/tf_status.h"
+
+namespace tensorflow_ext {
+
+void SetStatus(TF_Status* status, const absl::Status& from);
+
+absl::Status ToStatus(const TF_Status* status);
+
+// Gives `bytes` to `buffer`, which is to be empty.
+absl::Status Write(const std::string& bytes, TF_Buffer* buffer);
+
+// Runs `body`, which returns a status, and lets no exception out.
+template <typename Body>
+void Guarded(TF_Status* status, Body body) {
+  try {
+    SetStatus(status, body());
+  } catch (const std::exception& error) {
+    SetStatus(status, absl::InternalError(error.what()));
+  } catch (...) {
+    SetStatus(status, absl::InternalError("an unknown C++ exception"));
+  }
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_C_API_INTERNAL_H_

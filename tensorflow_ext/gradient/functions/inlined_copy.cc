@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/functions/inlined_copy.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/graph/algorithm.h"
+#include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow/core/graph/tensor_id.h"
+#include "tensorflow_ext/gradient/functions/inline_calls.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::Edge;
+using tensorflow::FunctionLibraryDefinition;
+using tensorflow::Graph;
+using tensorflow::Node;
+using tensorflow::NodeBuilder;
+using tensorflow::NodeDef;
+using tensorflow::OutputTensor;
+
+namespace {
+
+// A name that no node of the graph begins with.
+std::string FreshPrefix(const Graph& graph) {
+  std::unordered_set<std::string> taken;
+  for (const Node* node : graph.op_nodes()) {
+    taken.insert(node->name().substr(0, node->name().find('/')));
+  }
+  std::string prefix = "inlined";
+  for (int k = 1; taken.count(prefix) > 0; ++k) {
+    prefix = absl::StrCat("inlined_", k);
+  }
+  return prefix;
+}
+
+class Copier {
+ public:
+  explicit Copier(const Graph& graph)
+      : source_(graph),
+        library_(graph.flib_def()),
+        prefix_(FreshPrefix(graph)),
+        copy_(library_) {}
+
+  absl::StatusOr<InlinedCopy> Copy(const std::vector<OutputTensor>& tensors) {
+    FindCopied(tensors);
+    TF_RETURN_IF_ERROR(CopyNodes());
+    for (const OutputTensor& tensor : tensors) {
+      TF_RETURN_IF_ERROR(AddResult(tensor));
+    }
+    TF_RETURN_IF_ERROR(InlineCalls(library_, /*function=*/"", &copy_));
+    return Extract(tensors);
+  }
+
+ private:
+  // What leads to the tensors and comes from a call, or is one.
+  void FindCopied(const std::vector<OutputTensor>& tensors) {
+    std::vector<const Node*> ends;
+    for (const OutputTensor& tensor : tensors) ends.push_back(tensor.node);
+    std::unordered_set<const Node*> leading;
+    std::vector<const Node*> calls;
+    tensorflow::ReverseDFSFrom(
+        source_, ends,
+        [&](const Node* node) {
+          leading.insert(node);
+          if (IsInlinedCall(library_, *node)) calls.push_back(node);
+        },
+        nullptr);
+    tensorflow::DFSFrom(
+        source_, calls,
+        [&](const Node* node) {
+          if (leading.count(node) > 0) copied_[node] = nullptr;
+        },
+        nullptr, {},
+        [&](const Edge& edge) { return leading.count(edge.dst()) > 0; });
+  }
+
+  absl::Status CopyNodes() {
+    for (const Node* node : source_.op_nodes()) {
+      const auto found = copied_.find(node);
+      if (found == copied_.end()) continue;
+      NodeDef def = node->def();
+      def.set_name(absl::StrCat(prefix_, "/", node->name()));
+      TF_ASSIGN_OR_RETURN(found->second, copy_.AddNode(std::move(def)));
+      found->second->set_assigned_device_name(node->assigned_device_name());
+    }
+    for (const auto& [node, copy] : copied_) {
+      for (const Edge* edge : node->in_edges()) {
+        if (!edge->src()->IsOp()) continue;
+        if (edge->IsControlEdge()) {
+          TF_ASSIGN_OR_RETURN(Node * source, FindControl(edge->src()));
+          copy_.AddControlEdge(source, copy);
+        } else {
+          TF_ASSIGN_OR_RETURN(
+              OutputTensor source,
+              Find(OutputTensor(edge->src(), edge->src_output())));
+          copy_.AddEdge(source.node, source.index, copy, edge->dst_input());
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The tensor of the copy for one of the graph; for one that is not copied a
+  // node that stands for it until Extract.
+  absl::StatusOr<OutputTensor> Find(const OutputTensor& tensor) {
+    const auto found = copied_.find(tensor.node);
+    if (found != copied_.end()) {
+      return OutputTensor(found->second, tensor.index);
+    }
+    const std::string name =
+        absl::StrCat(tensor.node->name(), ":", tensor.index);
+    Node*& node = outside_[name];
+    if (node == nullptr) {
+      TF_RETURN_IF_ERROR(
+          NodeBuilder(absl::StrCat("outside_", outside_.size()), "Placeholder")
+              .Attr("dtype", tensorflow::BaseType(
+                                 tensor.node->output_type(tensor.index)))
+              .Finalize(&copy_, &node));
+      names_[node] = name;
+    }
+    return OutputTensor(node, 0);
+  }
+
+  absl::StatusOr<Node*> FindControl(const Node* source) {
+    const auto found = copied_.find(source);
+    if (found != copied_.end()) return found->second;
+    Node*& node = outside_[absl::StrCat("^", source->name())];
+    if (node == nullptr) {
+      TF_RETURN_IF_ERROR(
+          NodeBuilder(absl::StrCat("outside_", outside_.size()), "NoOp")
+              .Finalize(&copy_, &node));
+      names_[node] = source->name();
+    }
+    return node;
+  }
+
+  // Adds an identity of the copy of `tensor`, which waits for the calls that
+  // lead to it: that is, once these are inlined, for their side effects.
+  absl::Status AddResult(const OutputTensor& tensor) {
+    const auto found = copied_.find(tensor.node);
+    if (found == copied_.end()) {
+      results_.push_back(nullptr);
+      return absl::OkStatus();
+    }
+    NodeBuilder builder(absl::StrCat(prefix_, "/output_", results_.size()),
+                        "Identity");
+    builder.Input(found->second, tensor.index);
+    tensorflow::ReverseDFSFrom(
+        copy_, {const_cast<const Node*>(found->second)},
+        [&](const Node* node) {
+          if (IsInlinedCall(library_, *node) && HasSideEffects(*node)) {
+            builder.ControlInput(copy_.FindNodeId(node->id()));
+          }
+        },
+        nullptr);
+    Node* result = nullptr;
+    TF_RETURN_IF_ERROR(builder.Finalize(&copy_, &result));
+    results_.push_back(result);
+    return absl::OkStatus();
+  }
+
+  bool HasSideEffects(const Node& call) const {
+    const auto record = library_.FindRecord(CalledFunction(call).name());
+    return record && !record->fdef().control_ret().empty();
+  }
+
+  InlinedCopy Extract(const std::vector<OutputTensor>& tensors) {
+    // Inlining names some nodes after the function.
+    std::unordered_set<std::string> taken;
+    for (const Node* node : copy_.op_nodes()) {
+      if (names_.count(node) > 0) continue;
+      std::string name = node->name();
+      if (!absl::StartsWith(name, prefix_ + "/")) {
+        name = absl::StrCat(prefix_, "/", name);
+      }
+      while (!taken.insert(name).second) absl::StrAppend(&name, "_");
+      names_[node] = name;
+    }
+    InlinedCopy result;
+    for (const Node* node : copy_.op_nodes()) {
+      // What stands for tensors from outside has a name of theirs.
+      if (!absl::StartsWith(names_[node], prefix_ + "/")) continue;
+      *result.nodes.add_node() = Definition(*node);
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      result.tensors.push_back(
+          results_[i] != nullptr
+              ? absl::StrCat(names_[results_[i]], ":0")
+              : absl::StrCat(tensors[i].node->name(), ":", tensors[i].index));
+    }
+    return result;
+  }
+
+  // The node with its inputs as they are and all by their new names. Without
+  // colocation, which names nodes: resources and their ops are placed together
+  // all the same.
+  NodeDef Definition(const Node& node) {
+    NodeDef def = node.def();
+    def.set_name(names_[&node]);
+    def.mutable_attr()->erase("_class");
+    def.clear_input();
+    def.clear_experimental_debug_info();
+    std::vector<std::string> inputs(node.num_inputs());
+    std::vector<std::string> controls;
+    for (const Edge* edge : node.in_edges()) {
+      if (!edge->src()->IsOp()) continue;
+      const std::string& source = names_[edge->src()];
+      if (edge->IsControlEdge()) {
+        controls.push_back(absl::StrCat("^", source));
+      } else if (absl::StrContains(source, ":")) {  // from outside
+        inputs[edge->dst_input()] = source;
+      } else {
+        inputs[edge->dst_input()] =
+            absl::StrCat(source, ":", edge->src_output());
+      }
+    }
+    for (std::string& input : inputs) def.add_input(std::move(input));
+    for (std::string& control : controls) def.add_input(std::move(control));
+    return def;
+  }
+
+  const Graph& source_;
+  const FunctionLibraryDefinition& library_;
+  const std::string prefix_;
+  Graph copy_;
+  std::unordered_map<const Node*, Node*> copied_;
+  // By its name, what stands in `copy_` for a tensor, or "^node", that is not
+  // copied; and the names that nodes of `copy_` get, these included.
+  std::unordered_map<std::string, Node*> outside_;
+  std::unordered_map<const Node*, std::string> names_;
+  std::vector<Node*> results_;
+};
+
+}  // namespace
+
+absl::StatusOr<InlinedCopy> CopyInlined(
+    const Graph& graph, const std::vector<OutputTensor>& tensors) {
+  return Copier(graph).Copy(tensors);
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TfExt_InlineCalls of gradient/c_api.h, and the same in Python.
+
+Gradients are compared with central differences of what the session computes.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from c_client import Client, ClientError, Graph, tensorflow_dir
+from graph_api import GraphApi
+from tensorflow.core.framework import graph_pb2
+
+from tensorflow_ext import _library, gradients
+
+v1 = tf.compat.v1
+INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
+CLIENT = Client(tensorflow_dir(), None)
+API = GraphApi(str(_library.PATH))
+X = np.array([0.3, -1.2, 0.8, 2.0])
+
+
+def graph_def_of(build: Callable[[], Any]) -> graph_pb2.GraphDef:
+    graph = v1.Graph()
+    with graph.as_default():
+        build()
+    return graph.as_graph_def()
+
+
+def graph_of(build: Callable[[], Any]) -> Graph:
+    return CLIENT.import_graph(graph_def_of(build).SerializeToString())
+
+
+def placeholder(name: str = "x", shape: Any = (4,)) -> tf.Tensor:
+    return v1.placeholder(tf.float64, shape, name=name)
+
+
+def central_differences(f: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
+    step = 1e-5
+    columns = np.eye(x.size).reshape(x.size, *x.shape) * step
+    return np.reshape([(f(x + d) - f(x - d)) / (2 * step) for d in columns], x.shape)
+
+
+def value(graph: Graph, tensor: str) -> Callable[[np.ndarray], Any]:
+    return lambda x: graph.run([tensor], {"x:0": x})[0]
+
+
+@tf.function
+def inner(x: tf.Tensor) -> tf.Tensor:
+    return tf.sin(x) * x
+
+
+@tf.function
+def branches(x: tf.Tensor) -> tf.Tensor:
+    y = tf.cond(tf.reduce_sum(x) > 0, lambda: inner(x), lambda: tf.exp(x))
+    _, y = tf.while_loop(
+        lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(y) * x), [0, y]
+    )
+    return y
+
+
+@tf.function
+def outer(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return inner(inner(x)) + branches(x), tf.reduce_sum(x)
+
+
+def nested() -> None:
+    y, total = outer(placeholder() * 2.0)
+    tf.reduce_sum(y * y + total, name="loss")
+
+
+def test_bodies_take_the_place_of_calls() -> None:
+    graph = graph_of(nested)
+    before = graph_pb2.GraphDef.FromString(graph.graph_def())
+    value(graph, "loss:0")(X)  # the session knows the graph by now
+    (loss,) = API.inline_calls(graph, ["loss:0"])
+    after = graph_pb2.GraphDef.FromString(graph.graph_def())
+    assert list(after.node)[: len(before.node)] == list(before.node)
+    added = {node.name: node.op for node in list(after.node)[len(before.node) :]}
+    assert "PartitionedCall" not in added.values()
+    assert "StatefulPartitionedCall" not in added.values()
+    assert {"Sin", "StatelessIf", "StatelessWhile"} <= set(added.values())
+    assert value(graph, loss)(X) == value(graph, "loss:0")(X)
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_gradients_of_both_orders(inlined: bool) -> None:
+    graph = graph_of(nested)
+    loss = API.inline_calls(graph, ["loss:0"])[0] if inlined else "loss:0"
+    (first,) = graph.gradients([loss], ["x:0"], [])
+    assert first is not None
+    expected = central_differences(value(graph, loss), X)
+    np.testing.assert_allclose(value(graph, first)(X), expected, rtol=1e-8, atol=1e-8)
+    (second,) = graph.gradients([first], ["x:0"], [])
+    assert second is not None
+    expected = central_differences(lambda x: value(graph, first)(x).sum(), X)
+    np.testing.assert_allclose(value(graph, second)(X), expected, rtol=1e-7, atol=1e-7)
+
+
+@tf.function
+def dropped_out(x: tf.Tensor) -> tf.Tensor:
+    return tf.nn.dropout(x, 0.5) * x
+
+
+def random() -> None:
+    tf.reduce_sum(dropped_out(placeholder(shape=(100,))), name="loss")
+
+
+def test_random_numbers_are_drawn_once() -> None:
+    graph = graph_of(random)
+    with pytest.raises(ClientError, match=r"RandomUniform.*TfExt_InlineCalls") as error:
+        graph.gradients(["loss:0"], ["x:0"], [])
+    assert error.value.code == UNIMPLEMENTED
+    (loss,) = API.inline_calls(graph, ["loss:0"])
+    (gradient,) = graph.gradients([loss], ["x:0"], [])
+    assert gradient is not None
+    x = np.linspace(1, 2, 100)
+    losses = set()
+    for _ in range(3):
+        # The loss is homogeneous of order 2 for one draw (Euler).
+        found, slope = graph.run([loss, gradient], {"x:0": x})
+        np.testing.assert_allclose(slope @ x / 2, found)
+        losses.add(float(found))
+    assert len(losses) == 3
+
+
+def updating() -> None:
+    mean = v1.get_variable(
+        "mean", [4], tf.float64, v1.zeros_initializer(), use_resource=True
+    )
+
+    @tf.function
+    def normalized(x: tf.Tensor) -> tf.Tensor:
+        y = x * x * (1 + mean)
+        mean.assign_add(x)
+        return y
+
+    tf.reduce_sum(normalized(placeholder()), name="loss")
+    v1.group(mean.initializer, name="init")
+    tf.identity(mean.read_value(), name="mean_now")
+
+
+def test_side_effects_happen_with_the_results() -> None:
+    graph = graph_of(updating)
+    with pytest.raises(ClientError, match=r"AssignAddVariableOp.*also reads"):
+        graph.gradients(["loss:0"], ["x:0"], [])
+    (loss,) = API.inline_calls(graph, ["loss:0"])
+    (gradient,) = graph.gradients([loss], ["x:0"], [])
+    assert gradient is not None
+    graph.run([], {}, targets=["init"])
+    for k in range(3):
+        found, slope = graph.run([loss, gradient], {"x:0": X})
+        np.testing.assert_allclose(found, np.sum(X * X * (1 + k * X)))
+        np.testing.assert_allclose(slope, 2 * X * (1 + k * X))
+        np.testing.assert_allclose(graph.run(["mean_now:0"], {})[0], (k + 1) * X)
+
+
+def test_what_no_call_leads_to_stays() -> None:
+    graph = graph_of(nested)
+    before = graph.nodes()
+    assert API.inline_calls(graph, ["x:0"]) == ["x:0"]
+    assert graph.nodes() == before
+    found = API.inline_calls(graph, ["x:0", "loss:0", "loss:0"])
+    assert found[0] == "x:0"
+    assert len(set(found)) == 3
+
+
+def test_control_edges_from_outside() -> None:
+    def build() -> None:
+        x = placeholder()
+        with tf.control_dependencies([v1.assert_positive(x)]):
+            tf.identity(inner(x), name="y")
+
+    graph = graph_of(build)
+    (y,) = API.inline_calls(graph, ["y:0"])
+    with pytest.raises(ClientError, match="did not hold element-wise"):
+        value(graph, y)(X)
+    np.testing.assert_allclose(value(graph, y)(abs(X)), np.sin(abs(X)) * abs(X))
+
+
+def with_function(name: str) -> tuple[graph_pb2.GraphDef, Any]:
+    """A graph of a placeholder x, and the one function that it has, sin(x) x."""
+    graph_def = graph_def_of(nested)
+    body = next(f for f in graph_def.library.function if "inner" in f.signature.name)
+    graph_def = graph_pb2.GraphDef(versions=graph_def.versions)
+    function = graph_def.library.function.add()
+    function.CopyFrom(body)
+    function.attr.clear()
+    function.signature.name = name
+    x = graph_def.node.add(name="x", op="Placeholder")
+    x.attr["dtype"].type = tf.float64.as_datatype_enum
+    return graph_def, function
+
+
+def make_call(node: Any, function: str) -> None:
+    node.op = "PartitionedCall"
+    node.attr.clear()
+    node.attr["Tin"].list.type.append(tf.float64.as_datatype_enum)
+    node.attr["Tout"].list.type.append(tf.float64.as_datatype_enum)
+    node.attr["f"].func.name = function
+
+
+def test_functions_named_as_ops() -> None:
+    # As TF_GraphCopyFunction lets one write.
+    graph_def, _ = with_function("Waves")
+    graph_def.node.add(name="y", op="Waves", input=["x"])
+    graph = CLIENT.import_graph(graph_def.SerializeToString())
+    (y,) = API.inline_calls(graph, ["y:0"])
+    (gradient,) = graph.gradients([y], ["x:0"], [])
+    assert gradient is not None
+    expected = np.sin(X) + X * np.cos(X)
+    np.testing.assert_allclose(value(graph, gradient)(X), expected)
+
+
+def test_a_function_that_calls_itself_is_an_error() -> None:
+    graph_def, function = with_function("Endless")
+    call = function.node_def[0]
+    make_call(call, "Endless")
+    for node in function.node_def:
+        for i, name in enumerate(node.input):
+            node.input[i] = name.replace(f"{call.name}:y:", f"{call.name}:output:")
+    make_call(graph_def.node.add(name="y", input=["x"]), "Endless")
+    # TF_GraphImportGraphDef ends the process by such a graph.
+    with pytest.raises(tf.errors.UnimplementedError, match="'Endless' calls itself"):
+        _library.inline_calls(graph_def.SerializeToString(), ["y:0"])
+
+
+def test_many_threads_inline_at_once() -> None:
+    graph = graph_of(nested)
+    found: list[str] = []
+
+    def inline() -> None:
+        found.extend(API.inline_calls(graph, ["loss:0"]))
+
+    threads = [threading.Thread(target=inline) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 8
+    values = graph.run(found, {"x:0": X})
+    assert {float(v) for v in values} == {float(value(graph, "loss:0")(X))}
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [("x:7", "has 1 outputs, there is none of index 7"), ("x:-1", "of index -1")],
+)
+def test_bad_tensors_are_errors(tensor: str, message: str) -> None:
+    with pytest.raises(ClientError, match=message) as error:
+        API.inline_calls(graph_of(nested), [tensor])
+    assert error.value.code == INVALID_ARGUMENT
+
+
+# ---- In Python
+
+
+def test_python_inlines() -> None:
+    graph = v1.Graph()
+    with graph.as_default():
+        random()
+        loss, same = gradients.inline_calls(["loss:0", "x:0"], graph)
+        assert same.name == "x:0"
+        (gradient,) = v1.gradients(loss, [graph.get_tensor_by_name("x:0")])
+    assert "StatefulPartitionedCall" not in {
+        op.type for op in loss.graph.get_operations() if op.name.startswith("inlined")
+    }
+    x = np.linspace(1, 2, 100)
+    with v1.Session(graph=graph) as session:
+        found, slope = session.run([loss, gradient], {"x:0": x})
+    np.testing.assert_allclose(slope @ x / 2, found)
+
+
+def test_python_refuses_eager_tensors() -> None:
+    with pytest.raises(ValueError, match="eager"):
+        gradients.inline_calls([tf.constant(1.0)])
+
+
+@pytest.mark.parametrize("outputs", ["z:0", "x:9", "x:0 y:0"])
+def test_bad_outputs_of_a_graph_def(outputs: str) -> None:
+    serialized = graph_def_of(nested).SerializeToString()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is no tensor of"):
+        _library.inline_calls(serialized, [outputs])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected a serialized"):
+        _library.inline_calls(b"no graph", [outputs])

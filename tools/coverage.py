@@ -31,6 +31,7 @@ COLUMNS = {
     "function": "function registry",
     "stock": "C/C++ stock",
     "extended": "C/C++ with tensorflow_ext",
+    "stands_in": "of these stands in for stock",
     "second": "second order",
 }
 
@@ -48,6 +49,7 @@ class Row:
     function: bool = False
     stock: bool = False
     extended: bool = False
+    stands_in: bool = False
     second: bool = False
     declared_none: bool = False
 
@@ -110,9 +112,10 @@ def collect() -> list[Row]:
                 op,
                 python=op in (added if op.startswith("TfExt>") else python),
                 function=bits.FUNCTION_GRADIENT in found,
-                stock=bits.CLIENT_GRADIENT in found
-                and bits.CLIENT_BRIDGED not in found,
+                stock=bits.CLIENT_STANDS_IN in found
+                or (bits.CLIENT_GRADIENT in found and bits.CLIENT_BRIDGED not in found),
                 extended=bits.CLIENT_GRADIENT in found,
+                stands_in=bits.CLIENT_STANDS_IN in found,
                 declared_none=bits.CLIENT_NO_GRADIENT in found,
             )
         )

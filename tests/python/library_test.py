@@ -101,6 +101,27 @@ def test_a_copy_of_the_library_in_the_process(
     assert "fine" in processes.run(program)
 
 
+@pytest.mark.parametrize("first", ["copy", "ours"])
+def test_both_copies_give_the_list_of_ops(first: str, tmp_path: pathlib.Path) -> None:
+    # From which Java and others make their wrappers.
+    copy = tmp_path / "copy.so"
+    shutil.copy(_library.PATH, copy)
+    paths = [str(copy), str(_library.PATH)]
+    program = f"""
+    from tensorflow.core.framework import op_def_pb2
+    from tensorflow.python.client import pywrap_tf_session as c
+    lists = []
+    for path in {paths if first == "copy" else paths[::-1]}:
+        library = c.TF_LoadLibrary(path)
+        ops = op_def_pb2.OpList.FromString(c.TF_GetOpList(library)).op
+        lists.append(sorted(op.SerializeToString() for op in ops))
+    assert len(lists[0]) > 50
+    assert lists[0] == lists[1]
+    print("fine")
+    """
+    assert "fine" in processes.run(program)
+
+
 def test_loading_the_same_file_again() -> None:
     path = str(_library.PATH)
     first, second = tf.load_op_library(path), tf.load_op_library(path)

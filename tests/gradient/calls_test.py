@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gradient of ops that call a function, in a default session.
+
+Gradients are compared with central differences of what the session computes.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from c_client import Client, ClientError, Graph, tensorflow_dir
+from tensorflow.core.framework import graph_pb2
+
+from tensorflow_ext import _library
+
+v1 = tf.compat.v1
+CLIENT = Client(tensorflow_dir(), str(_library.PATH))
+X = np.array([0.3, -1.2, 0.8, 2.0])
+V = np.array([1.5, 0.2, -0.7, 1.0])
+
+
+def graph_of(build: Callable[..., Any]) -> graph_pb2.GraphDef:
+    """The graph of y = build(x, handle); x is fed, the handle that of a variable v."""
+    graph = v1.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float64, X.shape, name="x")
+        v = tf.raw_ops.VarHandleOp(
+            dtype=tf.float64, shape=V.shape, shared_name="v", name="v"
+        )
+        tf.identity(build(x, v), name="y")
+        value = v1.placeholder(tf.float64, V.shape, name="value")
+        tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
+    return graph.as_graph_def()
+
+
+def imported(graph_def: graph_pb2.GraphDef) -> Graph:
+    return CLIENT.import_graph(graph_def.SerializeToString())
+
+
+def slopes(f: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
+    step = 1e-5
+    return np.array([(f(x + d) - f(x - d)) / (2 * step) for d in np.eye(x.size) * step])
+
+
+def check(graph: Graph) -> None:
+    """Checks the gradients of y by x and v, and the gradients of these."""
+    first = check_order(graph, ["y:0"])
+    check_order(graph, first)
+
+
+def check_order(graph: Graph, ys: list[str]) -> list[str]:
+    """Checks the gradients of 1 ys[0] + 2 ys[1] + ... by x and v; returns them."""
+
+    def loss(x: np.ndarray, v: np.ndarray) -> float:
+        graph.run([], {"value:0": v}, targets=["assign"])
+        return sum(k * y.sum() for k, y in enumerate(graph.run(ys, {"x:0": x}), 1))
+
+    upstream = [f"dy_{k}:0" for k in range(1, len(ys) + 1)]
+    found = graph.gradients(ys, ["x:0", "v:0"], upstream)
+    gradients = [name for name in found if name is not None]
+    assert len(gradients) == 2
+    loss(X, V)  # v is V then
+    by_x, by_v = graph.run(gradients, {"x:0": X})
+    assert by_x.dtype == by_v.dtype == np.float64
+    close = {"rtol": 1e-7, "atol": 1e-7}
+    np.testing.assert_allclose(by_x, slopes(lambda x: loss(x, V), X), **close)
+    np.testing.assert_allclose(by_v, slopes(lambda v: loss(X, v), V), **close)
+    return gradients
+
+
+def read(handle: tf.Tensor) -> tf.Tensor:
+    return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float64)
+
+
+@tf.function
+def formula(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    return tf.sin(x * read(handle)) * x
+
+
+@tf.function(jit_compile=True)
+def compiled(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    return tf.sin(x * read(handle)) * x
+
+
+@tf.function
+def nested(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    y = tf.cond(x[0] > 0, lambda: formula(x, handle), lambda: x)
+    _, y = tf.while_loop(
+        lambda i, _: i < 3, lambda i, y: (i + 1, y + formula(x, handle)), [0, y]
+    )
+    return y * read(handle)
+
+
+def outside_too(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    return formula(x, handle) * read(handle) + formula(read(handle), handle)
+
+
+def handle_of_unknown_type(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    # Some bindings leave out what a handle says of its variable.
+    return formula(x, v1.placeholder_with_default(handle, None))
+
+
+def on_a_device(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    with tf.device("/device:CPU:0"):
+        return formula(x, handle)
+
+
+def remote(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    function = formula.get_concrete_function(
+        tf.TensorSpec(X.shape, tf.float64), tf.TensorSpec([], tf.resource)
+    )
+    function.add_to_graph()
+    (y,) = tf.raw_ops.RemoteCall(
+        target="/job:localhost/replica:0/task:0/device:CPU:0",
+        args=[x, handle],
+        Tout=[tf.float64],
+        f=function,
+    )
+    return y
+
+
+BUILDS = [
+    formula,
+    compiled,
+    nested,
+    outside_too,
+    handle_of_unknown_type,
+    on_a_device,
+    remote,
+]
+
+
+@pytest.mark.parametrize(
+    "build", BUILDS, ids=lambda b: getattr(b, "__name__", "function")
+)
+def test_by_input_and_variable(build: Callable[..., Any]) -> None:
+    graph_def = graph_of(build)
+    for k in (1, 2):
+        dy = graph_def.node.add(name=f"dy_{k}", op="Const")
+        dy.attr["dtype"].type = tf.float64.as_datatype_enum
+        dy.attr["value"].tensor.CopyFrom(
+            tf.make_tensor_proto(np.full(X.shape, float(k)))
+        )
+    check(imported(graph_def))
+
+
+def test_the_gradient_that_the_graph_names_for_a_function() -> None:
+    # As TF_GraphCopyFunction(graph, function, gradient, status) does.
+    @tf.function
+    def given(x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
+        return 7.0 * dy * x
+
+    @tf.function
+    def square(x: tf.Tensor) -> tf.Tensor:
+        return x * x
+
+    spec = tf.TensorSpec(X.shape, tf.float64)
+    gradient = given.get_concrete_function(spec, spec)
+
+    def build(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+        gradient.add_to_graph()
+        return square(x)
+
+    graph_def = graph_of(build)
+    call = next(node for node in graph_def.node if node.op == "PartitionedCall")
+    named = graph_def.library.gradient.add()
+    named.function_name = call.attr["f"].func.name
+    named.gradient_func = gradient.function_def.signature.name
+    graph = imported(graph_def)
+    (found,) = graph.gradients(["y:0"], ["x:0"], [])
+    assert found is not None
+    np.testing.assert_allclose(graph.run([found], {"x:0": X})[0], 7 * X)
+
+
+def test_a_function_that_is_not_there() -> None:
+    # TF_GraphImportGraphDef asks for none.
+    graph_def = graph_of(formula)
+    for node in graph_def.node:
+        if "PartitionedCall" in node.op:
+            node.attr["f"].func.name = "nowhere"
+    graph = imported(graph_def)
+    with pytest.raises(ClientError, match="'nowhere' is not in the graph's library"):
+        graph.gradients(["y:0"], ["x:0"], [])
+
+
+def test_many_threads() -> None:
+    serialized = graph_of(nested).SerializeToString()
+    results: list[np.ndarray] = []
+
+    def differentiate() -> None:
+        graph = CLIENT.import_graph(serialized)
+        found = graph.gradients(["y:0"], ["x:0", "v:0"], [])
+        graph.run([], {"value:0": V}, targets=["assign"])
+        names = [name for name in found if name is not None]
+        results.append(np.concatenate(graph.run(names, {"x:0": X})))
+
+    threads = [threading.Thread(target=differentiate) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 8
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])

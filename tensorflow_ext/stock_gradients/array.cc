@@ -47,18 +47,32 @@ REGISTER_GRADIENT("OnesLike", ReturnNone);
 // ---- Elements change places: the gradient takes the way back.
 
 // Each value gets the slice of the gradient that it filled.
-void ConcatGrad(Gradient& g) {
-  const Value axis = g.Input(0), dy = g.Upstream();
+Values ConcatGradients(Gradient& g, Value axis) {
   const Values values = g.Inputs("values");
   const Values shapes = CallAll("ShapeN", {values});
-  const Values offsets = CallAll("ConcatOffset", {axis, shapes});
-  Values gradients = {Value()};
+  const Values offsets =
+      CallAll("ConcatOffset", {Cast(axis, DT_INT32), shapes});
+  Values gradients;
   for (size_t i = 0; i < values.size(); ++i) {
-    gradients.push_back(Slice(dy, offsets[i], shapes[i]));
+    gradients.push_back(Slice(g.Upstream(), offsets[i], shapes[i]));
   }
+  return gradients;
+}
+
+void ConcatGrad(Gradient& g) {
+  Values gradients = ConcatGradients(g, g.Input(0));
+  gradients.insert(gradients.begin(), Value());
   g.Return(gradients);
 }
 REGISTER_GRADIENT("Concat", ConcatGrad);
+
+// In TensorFlow's client gradient an axis that is int64 ends the process.
+void ConcatV2Grad(Gradient& g) {
+  Values gradients = ConcatGradients(g, g.Input(g.num_inputs() - 1));
+  gradients.push_back(Value());
+  g.Return(gradients);
+}
+REGISTER_STAND_IN("ConcatV2", ConcatV2Grad);
 
 void ConjugateTransposeGrad(Gradient& g) {
   const Value inverse = InvertPermutation(g.Input(1));

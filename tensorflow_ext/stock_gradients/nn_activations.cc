@@ -41,5 +41,13 @@ void SoftsignGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SoftsignGrad", SoftsignGradGrad);
 
+// log s with s = softmax(x) along the last axis. TensorFlow's client gradient
+// takes the second axis instead.
+void LogSoftmaxGrad(Gradient& g) {
+  const Value dy = g.Upstream(), s = Exp(g.Output());
+  g.Return({dy - s * Sum(dy, g.Int(-1), true)});
+}
+REGISTER_STAND_IN("LogSoftmax", LogSoftmaxGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

@@ -76,6 +76,9 @@ void BackpropFilterGrad(Gradient& g, const Convolution& conv) {
   g.Return({conv.InputGradient(g, x, df, dy), Value(), conv.Forward(g, x, df)});
 }
 
+// TensorFlow's client gradient drops explicit_paddings and dilations.
+void Conv2DGrad(Gradient& g) { ForwardGrad(g, Conv2D()); }
+REGISTER_STAND_IN("Conv2D", Conv2DGrad);
 void Conv2DBackpropFilterGrad(Gradient& g) { BackpropFilterGrad(g, Conv2D()); }
 REGISTER_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGrad);
 

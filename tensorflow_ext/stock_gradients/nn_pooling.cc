@@ -37,6 +37,15 @@ Value PadWith(double filling, Value x, const std::vector<int64_t>& paddings) {
   return Call("PadV2", {x, pairs, g->Scalar(filling, x.type())});
 }
 
+// TensorFlow's client gradient drops explicit_paddings.
+void MaxPoolForwardGrad(Gradient& g) {
+  Attributes window = WindowOf(g);
+  window.push_back({"explicit_paddings", OfOp{"explicit_paddings"}});
+  g.Return(
+      {Call("MaxPoolGrad", {g.Input(0), g.Output(), g.Upstream()}, window)});
+}
+REGISTER_STAND_IN("MaxPool", MaxPoolForwardGrad);
+
 // The inputs are the image x, its maxima y and a gradient dy by y.
 void MaxPoolGradGrad(Gradient& g) {
   Value x = g.Input(0), dd = g.Upstream();

@@ -65,6 +65,14 @@ void QuantizeAndDequantizeV2Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("QuantizeAndDequantizeV2", QuantizeAndDequantizeV2Grad);
 
+// TensorFlow's client gradient gives the shape where x belongs.
+void QuantizeAndDequantizeV4Grad(Gradient& g) {
+  g.Return(CallAll("QuantizeAndDequantizeV4Grad",
+                   {g.Upstream(), g.Input(0), g.Input(1), g.Input(2)},
+                   g.AttrsOfOp({"axis"})));
+}
+REGISTER_STAND_IN("QuantizeAndDequantizeV4", QuantizeAndDequantizeV4Grad);
+
 // dx = dy where min <= x <= max, else 0; the gradients by min and max are 0.
 // This is linear in dy and its own adjoint.
 void QuantizeAndDequantizeV4GradGrad(Gradient& g) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
@@ -88,6 +89,61 @@ void UnsortedSegmentProdGrad(Gradient& g) {
   g.Return({dx, Value(), Value()});
 }
 REGISTER_GRADIENT("UnsortedSegmentProd", UnsortedSegmentProdGrad);
+
+// ---- The V2 forms, which only XLA runs, take the number of segments. A row
+// with an id beyond them, or a negative one, belongs to no segment.
+
+struct Segments {
+  Value data, ids, count;
+  Value is_used;  // whether the row belongs to a segment
+  Value rows;     // the segment of each row that does, of the others any
+};
+
+Segments SegmentsOf(Gradient& g) {
+  const Value data = g.Input(0), ids = g.Input(1);
+  const Value count = Cast(g.Input(2), ids.type());
+  const Value is_used = LogicalAnd(GreaterEqual(ids, 0), Less(ids, count));
+  return {data, ids, count, WithTrailingAxes(is_used, data),
+          Where(is_used, ids, 0)};
+}
+
+// Each row's value of its segment; 0 for rows that have none.
+Value Spread(const Segments& segments, Value by_segment) {
+  return Where(segments.is_used, Gather(by_segment, segments.rows), 0);
+}
+
+void SegmentSumV2Grad(Gradient& g) {
+  g.ReturnFirst(Spread(SegmentsOf(g), g.Upstream()));
+}
+REGISTER_GRADIENT("SegmentSumV2", SegmentSumV2Grad);
+
+void SegmentExtremumV2Grad(Gradient& g) {
+  const Segments segments = SegmentsOf(g);
+  const Value data = segments.data;
+  const Value is_selected =
+      LogicalAnd(segments.is_used, Equal(data, Spread(segments, g.Output())));
+  const Value selected = Cast(is_selected, data.type());
+  const Value count =
+      Call("SegmentSumV2", {selected, segments.ids, segments.count});
+  // Where it is selected the count is 1 at least.
+  const Value share =
+      Spread(segments, g.Upstream()) / Maximum(Spread(segments, count), 1);
+  g.ReturnFirst(share * selected);
+}
+REGISTER_GRADIENT("SegmentMaxV2", SegmentExtremumV2Grad);
+REGISTER_GRADIENT("SegmentMinV2", SegmentExtremumV2Grad);
+
+void SegmentProdV2Grad(Gradient& g) {
+  const Segments segments = SegmentsOf(g);
+  g.ReturnFirst(SegmentProductGrad(
+      g,
+      [&](const char* op, Value values) {
+        return Call(absl::StrCat("Segment", op, "V2"),
+                    {values, segments.ids, segments.count});
+      },
+      [&](Value by_segment) { return Spread(segments, by_segment); }));
+}
+REGISTER_GRADIENT("SegmentProdV2", SegmentProdV2Grad);
 
 }  // namespace
 }  // namespace tensorflow_ext

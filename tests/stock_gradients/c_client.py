@@ -37,10 +37,6 @@ _DTYPES = {
 }
 _ENUMS = {np.dtype(dtype): enum for enum, dtype in _DTYPES.items()}
 
-# A serialized ConfigProto with graph_options.place_pruned_graph: kernels are
-# needed for what is run only.
-_ONLY_WHAT_RUNS = b"\x52\x02\x30\x01"
-
 
 class _Output(ctypes.Structure):
     _fields_ = [("operation", ctypes.c_void_p), ("index", ctypes.c_int)]
@@ -304,8 +300,6 @@ class Graph:
         """Runs the graph, and the nodes `targets`, once; returns the fetched values."""
         if self._session is None:
             options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
-            config = _ONLY_WHAT_RUNS
-            self._client._checked("TF_SetConfig", options, config, len(config))
             self._session = ctypes.c_void_p(
                 self._client._checked("TF_NewSession", self._graph, options)
             )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of functions within a branch, alone and in each other.
 
-Outside of a branch their gradient is TensorFlow's own; see cases_stock_calls.py.
+cases_stock_calls.py has those outside of a branch.
 """
 
 from typing import Any
@@ -145,11 +145,36 @@ def stateful(name: str, build: Any, *inputs: Any, **settings: Any) -> Case:
     return Case("Case", f"call_{name}", in_branch(build), inputs, **settings)
 
 
+def remote(name: str, function: Any, *inputs: Any) -> Case:
+    """A RemoteCall, which Python has no gradient of, to the device that runs it."""
+
+    def build(*xs: Any) -> Any:
+        concrete = tf.function(function).get_concrete_function(
+            *(tf.TensorSpec(x.shape, x.dtype) for x in xs)
+        )
+        return raw.RemoteCall(
+            target="/job:localhost/replica:0/task:0/device:CPU:0",
+            args=list(xs),
+            Tout=[x.dtype for x in concrete.outputs],
+            f=concrete,
+        )
+
+    return Case(
+        "RemoteCall",
+        name,
+        build,
+        inputs,
+        reference="numeric",
+        second_order="numeric",
+    )
+
+
 def single(*shape: int, seed: int = 0) -> np.ndarray:
     return normal(*shape, seed=seed, dtype=np.float32)
 
 
 X, Y = normal(3), normal(3, seed=1)
+COMPLEX = complex_normal(3)
 NOT_THE_SAME = "of op RandomStandardNormal need not give the same value twice"
 
 CASES = [
@@ -189,4 +214,7 @@ CASES = [
     ),
     stateful("draws", draws, X, error=NOT_THE_SAME),
     stateful("draws_below", draws_below, X, error=NOT_THE_SAME),
+    remote("formula", lambda x, y: [x * y * y + tf.sin(x)], X, Y),
+    remote("two_results", lambda x, y: [x * y, tf.exp(y)], X, Y),
+    remote("complex", lambda x, y: [x * y], COMPLEX, COMPLEX[::-1]),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XlaEinsum, which only XLA's devices run."""
+"""Ops that only XLA's devices run: XlaEinsum, SegmentSumV2 and its kind."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, normal
+from random_values import complex_normal, distinct, normal
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 # Read when the first session begins, here and in the client's process.
@@ -45,7 +45,52 @@ def _float(*shape: int) -> np.ndarray:
     return normal(*shape, dtype=np.float32)
 
 
+# Rows that belong to a segment and, of a negative id or one beyond the segments, to
+# none.
+IDS = np.array([-1, 0, 0, 1, 2, 2, 3], np.int32)
+ROWS = distinct(7, 2)
+
+
+def _segments(reduction: str) -> list[Case]:
+    op = f"Segment{reduction}V2"
+
+    def build(data: Any, ids: Any, count: int = 3) -> Any:
+        with tf.device("/device:XLA_CPU:0"):
+            return getattr(tf.raw_ops, op)(
+                data=data, segment_ids=ids, num_segments=count
+            )
+
+    def one(name: str, data: np.ndarray, ids: np.ndarray, **more: Any) -> Case:
+        return Case(
+            op,
+            name,
+            build,
+            [data, ids],
+            reference="numeric",
+            second_order="numeric",
+            known_shapes=True,
+            **more,
+        )
+
+    zero = ROWS.copy()
+    zero[[1, 3], 0] = 0
+    cases = [
+        one("matrix", ROWS, IDS),
+        one("vector_int64", ROWS[:, 0], IDS.astype(np.int64)),
+        one("one_zero", zero, IDS),
+    ]
+    # Differences see no extrema of segments without rows, which are too large.
+    if reduction in ("Sum", "Prod"):
+        cases += [
+            one("complex", complex_normal(7, 2), IDS),
+            one("missing_segment", ROWS, np.where(IDS == 1, 0, IDS)),
+            one("no_rows", ROWS[:0], IDS[:0]),
+        ]
+    return cases
+
+
 CASES = [
+    *(case for kind in ("Max", "Min", "Prod", "Sum") for case in _segments(kind)),
     Case(OP, "matmul", _product("ij,jk->ik"), [_float(2, 3), _float(3, 4)]),
     Case(
         OP,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from fed_kernels import outputs_are_fed
 from parity import Case
 from random_values import normal
 
@@ -75,14 +76,15 @@ def _ctc_v2(
     indices = np.array([[i, 0] for i in range(batch)], np.int64).reshape(batch, 2)
 
     def build(logits: Any) -> Any:
-        return raw.CTCLossV2(
-            inputs=logits,
-            labels_indices=indices,
-            labels_values=np.ones(batch, np.int32),
-            sequence_length=np.full(batch, 6, np.int32),
-            name="ctc",
-            **attributes,
-        )[0]
+        with outputs_are_fed("CTCLossV2"):
+            return raw.CTCLossV2(
+                inputs=logits,
+                labels_indices=indices,
+                labels_values=np.ones(batch, np.int32),
+                sequence_length=np.full(batch, 6, np.int32),
+                name="ctc",
+                **attributes,
+            )[0]
 
     return Case(
         "CTCLossV2",

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of ops that select or pool elements by their order."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
+from fed_kernels import outputs_are_fed
 from parity import Case
 from random_values import distinct, normal
 from tensorflow.python.framework.ops import gradient_registry
@@ -25,7 +27,8 @@ def _top_k(name: str, x: np.ndarray, k: int, **attributes: Any) -> Case:
     def build(x: Any) -> Any:
         tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": 6}))
         graph = tf.compat.v1.get_default_graph()
-        with graph.gradient_override_map({"TopK": "TopKWithoutK"}):
+        override = graph.gradient_override_map({"TopK": "TopKWithoutK"})
+        with override, outputs_are_fed("TopK"):
             return raw.TopK(input=x, k=k, name="top", **attributes)[0]
 
     indices = np.argsort(-x, axis=-1, kind="stable")[..., :k]
@@ -83,11 +86,13 @@ def _approximate(
 
     Its own gradient wants static shapes.
     """
+    has_kernel = is_max_k and axis == -1
 
     def build(x: Any) -> Any:
-        values, _ = raw.ApproxTopK(
-            input=x, k=k, reduction_dimension=axis, is_max_k=is_max_k, name="top"
-        )
+        with nullcontext() if has_kernel else outputs_are_fed("ApproxTopK"):
+            values, _ = raw.ApproxTopK(
+                input=x, k=k, reduction_dimension=axis, is_max_k=is_max_k, name="top"
+            )
         return values * values
 
     indices = np.argsort(-x if is_max_k else x, axis=axis, kind="stable")
@@ -96,7 +101,6 @@ def _approximate(
         "top:0": np.take_along_axis(x, indices, axis),
         "top:1": indices.astype(np.int32),
     }
-    has_kernel = is_max_k and axis == -1
     return Case(
         "ApproxTopK",
         name,

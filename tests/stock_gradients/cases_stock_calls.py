@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions, with TensorFlow's own client gradient; cases_stock.py."""
+"""Calls of functions; see cases_stock.py."""
 
 import cases_control_flow_calls as calls
 import numpy as np
@@ -28,4 +28,12 @@ CASES = [
         variables=[1],
     ),
     Case("StatefulPartitionedCall", "random", calls.also_draws, [X]),
+    Case(
+        "StatefulPartitionedCall",
+        "writes_another_variable",
+        calls.assigns_another,
+        [X, Y, X],
+        wrt=[0, 1],
+        variables=[1, 2],
+    ),
 ]

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neural networks and images, with TensorFlow's own client gradient; see
-cases_stock.py.
-"""
+"""Neural networks and images; see cases_stock.py."""
 
 import dataclasses
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_stock import case, single
+from cases_stock import case, numeric, numeric_second, single
 from parity import Case
 from random_values import distinct, normal
 
@@ -48,14 +46,17 @@ def pooling() -> list[Case]:
     }
     return [
         *cases,
-        case(
-            "MaxPool",
-            "explicit",
-            distinct(*IMAGE),
-            ksize=[1, 2, 3, 1],
-            strides=[1, 2, 1, 1],
-            padding="EXPLICIT",
-            explicit_paddings=pads,
+        # Python's second order knows no explicit padding.
+        numeric_second(
+            case(
+                "MaxPool",
+                "explicit",
+                distinct(*IMAGE),
+                ksize=[1, 2, 3, 1],
+                strides=[1, 2, 1, 1],
+                padding="EXPLICIT",
+                explicit_paddings=pads,
+            )
         ),
         *(
             Case(
@@ -92,10 +93,12 @@ def convolution() -> list[Case]:
         },
     }
     for name, more in options.items():
+        if name == "dilations":  # the CPU has kernels of single precision
+            inputs = [v.astype(np.float32) for v in (x, kernel)]
+            cases.append(case("Conv2D", name, *inputs, **more))
+            continue
         cases.append(case("Conv2D", name, x, kernel, **more))
         size = np.array(x.shape, np.int32)
-        if name == "dilations":  # no kernels on the CPU
-            continue
         y = tf.raw_ops.Conv2D(input=x, filter=kernel, **more).numpy()
         depthwise = normal(3, 2, 2, 2)
         cases += [
@@ -140,24 +143,48 @@ def normalization() -> list[Case]:
         *cases,
         case("BiasAdd", "NHWC", normal(2, 3, 4), normal(4)),
         case("BiasAdd", "NCHW", normal(2, 4, 3), normal(4), data_format="NCHW"),
-        first("LRN", "defaults", single(2, 2, 2, 6)),
-        first("LRN", "float", single(2, 2, 2, 6), depth_radius=2, beta=0.7),
-        Case(
-            "SoftmaxCrossEntropyWithLogits",
-            "double",
-            lambda x, p: (
-                tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=x, labels=p).loss
-            ),
-            [normal(2, 3), np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])],
+        *responses(),
+        *cross_entropy(),
+    ]
+
+
+def responses() -> list[Case]:
+    """LRN, which has kernels of single precision, and no second order in Python."""
+    x = single(1, 2, 2, 6)
+    rough: dict[str, Any] = {"second_order": "numeric", "step": 1e-2, "tolerance": 2e-3}
+    narrow = {"depth_radius": 1, "bias": 0.8, "alpha": 0.5, "beta": 0.7}
+    cases = [
+        case("LRN", "defaults", x),
+        case("LRN", "narrow", x, **narrow),
+        case("LRN", "wide", x, depth_radius=9, beta=1.5),
+    ]
+    return [
+        *(dataclasses.replace(one, **rough) for one in cases),
+        dataclasses.replace(
+            cases[1], name="unknown_rank", known_shapes="rank", **rough
         ),
-        Case(
-            "SoftmaxCrossEntropyWithLogits",
-            "broadcast_labels",
-            lambda x, p: (
-                tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=x, labels=p).loss
-            ),
-            [normal(2, 3), np.array([[0.2, 0.3, 0.5]])],
-        ),
+    ]
+
+
+def cross_entropy() -> list[Case]:
+    op = "SoftmaxCrossEntropyWithLogits"
+
+    def loss(x: Any, p: Any) -> Any:
+        return tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=x, labels=p).loss
+
+    def both(x: Any, p: Any) -> Any:
+        return list(tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=x, labels=p))
+
+    x, p = normal(2, 3), np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
+    # Python takes the labels for constants in the second output, and does not sum
+    # over axes that were broadcast.
+    return [
+        numeric_second(Case(op, "double", loss, [x, p])),
+        numeric(Case(op, "both_outputs", both, [x, p])),
+        numeric(Case(op, "broadcast_labels", loss, [x, p[:1]])),
+        # The optimizer takes the op's word that the shapes are equal, and goes wrong in
+        # the second order.
+        numeric(Case(op, "broadcast_logits", loss, [x[:1], p]), second_order=None),
     ]
 
 
@@ -165,16 +192,26 @@ def quantization() -> list[Case]:
     x = np.array([-2.0, -0.4, 0.3, 0.9, 1.7])
     low, high, bits = np.array(-1.0), np.array(1.0), np.array(8, np.int32)
     limits = {"range_given": True}
+    op = "QuantizeAndDequantizeV4"
     return [
         case("QuantizeAndDequantizeV3", "double", x, low, high, bits, **limits),
-        case("QuantizeAndDequantizeV4", "double", x, low, high, **limits),
+        # Python's second order fails.
+        numeric_second(case(op, "double", x, low, high, **limits)),
+        numeric_second(case(op, "matrix", normal(3, 2), low, high, **limits)),
+        numeric_second(
+            case(op, "unsigned", x, low, high, signed_input=False, **limits)
+        ),
     ]
 
 
-def first(op: str, name: str, *inputs: Any, **attributes: Any) -> Case:
-    """As `case`, of ops whose gradient nobody differentiates."""
+def linear(op: str, name: str, *inputs: Any, **attributes: Any) -> Case:
+    """As `case`, of single precision; Python has no second order."""
     return dataclasses.replace(
-        case(op, name, *inputs, **attributes), second_order=None, known_shapes=True
+        case(op, name, *inputs, **attributes),
+        wrt=[0],
+        second_order="numeric",
+        step=1.0,
+        known_shapes=True,
     )
 
 
@@ -183,21 +220,25 @@ def images() -> list[Case]:
     cases = []
     for op in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor"):
         cases += [
-            first(op, "float", small, size),
-            first(op, "align_corners", small, size, align_corners=True),
-            first(op, "half_pixel_centers", small, size, half_pixel_centers=True),
+            linear(op, "float", small, size),
+            linear(op, "align_corners", small, size, align_corners=True),
+            linear(op, "half_pixel_centers", small, size, half_pixel_centers=True),
         ]
     boxes = np.array([[0.1, 0.2, 0.8, 0.9], [0.0, 0.0, 1.0, 1.0]], np.float32)
     index, crop = np.zeros(2, np.int32), np.array([3, 2], np.int32)
     for method in ("bilinear", "nearest"):
         cases.append(
-            first("CropAndResize", method, small, boxes, index, crop, method=method)
+            linear("CropAndResize", method, small, boxes, index, crop, method=method)
         )
+    # By the boxes, too; the gradient by them has none.
+    cases.append(
+        dataclasses.replace(cases[-2], name="boxes", wrt=[0, 1], second_order=None)
+    )
     scale, move = np.array([1.5, 0.8], np.float32), np.array([0.3, -0.2], np.float32)
     return [
         *cases,
-        first("ScaleAndTranslate", "float", small, size, scale, move),
-        first("ScaleAndTranslate", "box", small, size, scale, move, kernel_type="box"),
+        linear("ScaleAndTranslate", "float", small, size, scale, move),
+        linear("ScaleAndTranslate", "box", small, size, scale, move, kernel_type="box"),
     ]
 
 

@@ -8,15 +8,16 @@ _OPS = {
         "FresnelSin Spence Ceil Floor Rint Round ComplexAbs Betainc FloorDiv FloorMod "
         "TruncateDiv MulNoNan Xdivy Xlogy Xlog1py Igamma Igammac Polygamma Zeta "
         "NextAfter Cross EuclideanNorm Cumprod CumulativeLogsumexp AccumulateNV2 "
-        "ArgMax ArgMin SegmentMax SegmentMin SegmentMean SegmentProd "
-        "UnsortedSegmentProd SparseMatMul XlaEinsum InvGrad ReciprocalGrad RsqrtGrad "
+        "ArgMax ArgMin SegmentMax SegmentMin SegmentMean SegmentProd SegmentMaxV2 "
+        "SegmentMinV2 SegmentProdV2 SegmentSumV2 UnsortedSegmentProd SparseMatMul "
+        "XlaEinsum InvGrad ReciprocalGrad RsqrtGrad "
         "SqrtGrad SigmoidGrad TanhGrad"
     ),
     "nn": (
         "EluGrad SeluGrad ReluGrad Relu6Grad SoftplusGrad SoftsignGrad AvgPoolGrad "
         "AvgPool3DGrad MaxPoolGrad MaxPoolGradGrad MaxPoolGradV2 MaxPoolGradGradV2 "
         "MaxPool3DGrad MaxPool3DGradGrad MaxPoolWithArgmax MaxPoolGradWithArgmax "
-        "BiasAddGrad BiasAddV1 BatchNormWithGlobalNormalization FusedBatchNorm "
+        "LRNGrad BiasAddGrad BiasAddV1 BatchNormWithGlobalNormalization FusedBatchNorm "
         "FusedBatchNormV2 FusedBatchNormGrad FusedBatchNormGradV2 "
         "FusedBatchNormGradV3 Conv2DBackpropFilter Conv3D Conv3DBackpropFilterV2 "
         "Conv3DBackpropInputV2 DepthwiseConv2dNativeBackpropFilter "
@@ -84,13 +85,23 @@ _OPS = {
         for version in ("", "V2", "V3")
     ),
     "control_flow": (
-        "Case If StatelessCase StatelessIf StatelessWhile While Merge Switch"
+        "Case If RemoteCall StatelessCase StatelessIf StatelessWhile While Merge Switch"
+    ),
+    # In the place of TensorFlow's client gradients. cases_stock*.py have those of
+    # TensorFlow's that stay, too.
+    "stock": (
+        "Acos Angle Atan Atan2 BroadcastTo Complex ConcatV2 Conv2D DepthToSpace "
+        "GatherNd GatherV2 Imag LRN LogSoftmax Max MaxPool Mean Min Pad PadV2 "
+        "PartitionedCall Pow Prod QuantizeAndDequantizeV4 Real ScatterNd "
+        "ScatterNdNonAliasingAdd Slice SoftmaxCrossEntropyWithLogits SpaceToDepth "
+        "SquaredDifference StatefulPartitionedCall StridedSlice Sum"
     ),
 }
 
 # The families of cases modules: cases_<family>*.py.
-FAMILIES = tuple(_OPS)
 OPS = {family: tuple(names.split()) for family, names in _OPS.items()}
+FAMILIES = tuple(OPS)
+STAND_INS = OPS["stock"]
 # No CPU has kernels of these; the cases of structure_test.py.
 _WITHOUT_KERNELS = (
     "AllToAll CollectivePermute CrossReplicaSum NcclAllReduce NcclBroadcast NcclReduce "

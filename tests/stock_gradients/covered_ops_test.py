@@ -2,6 +2,9 @@
 """The table of cases is complete: the registries say which ops it must name."""
 
 import collections
+import os
+import subprocess
+import sys
 
 import pytest
 from covered_ops import (
@@ -10,6 +13,7 @@ from covered_ops import (
     NO_SECOND_ORDER,
     ONLY_IN_PYTHON,
     OPS,
+    STAND_INS,
     WITHOUT_CASES,
 )
 from parity import HERE, load_cases
@@ -30,9 +34,7 @@ CASES = {
 def test_every_case_belongs_to_a_family() -> None:
     found = [case.id for cases in CASES.values() for case in cases]
     assert len(found) == len(set(found)), "ids are to be unique"
-    # The others are for information: the ops with a client gradient without us.
-    others = load_cases([m for m in MODULES if not m.startswith("cases_stock")])
-    assert {case.id for case in others} == set(found)
+    assert {case.id for case in load_cases(MODULES)} == set(found)
 
 
 @pytest.mark.parametrize("family", OPS)
@@ -65,6 +67,37 @@ def test_every_op_with_a_gradient_of_this_library_has_a_row() -> None:
         f"covered_ops.py names {without}, of which this library has no gradient: "
         "write one in tensorflow_ext/stock_gradients or take the row out"
     )
+
+
+def _stand_ins() -> list[str]:
+    bit = _library.Registries.CLIENT_STANDS_IN
+    return [op for op in _registered_ops() if bit in _library.registries(op)]
+
+
+def test_which_gradients_stand_in_for_tensorflows() -> None:
+    assert sorted(_stand_ins()) == sorted(STAND_INS)
+    assert [
+        op
+        for op in STAND_INS
+        if _library.Registries.CLIENT_BRIDGED not in _library.registries(op)
+    ] == []
+
+
+def test_the_environment_keeps_tensorflows() -> None:
+    """In a process of its own: it is read when the library is loaded."""
+    program = "import covered_ops_test as t; print(*sorted(t._stand_ins()))"
+    printed = {
+        value: subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "TFEXT_KEEP_TENSORFLOW_GRADIENTS": value},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            cwd=HERE,
+        ).stdout.split()
+        for value in ("1", "0")
+    }
+    assert printed == {"1": [], "0": sorted(_stand_ins())}
 
 
 def _registered_ops() -> list[str]:

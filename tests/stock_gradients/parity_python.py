@@ -64,7 +64,7 @@ def prepare(case: "Case") -> dict[str, Any]:
             wrt = list(case.wrt)
         feeds = {f"x{i}:0": value for i, value in enumerate(inputs)}
         feeds |= case.also_fed
-        with _session(graph) as session:
+        with v1.Session(graph=graph) as session:
             y_values = session.run(ys, feeds)
         upstream = []
         for k, value in enumerate(y_values):
@@ -114,12 +114,6 @@ def _variable(value: Any, example: np.ndarray, name: str) -> Any:
         return tf.identity(handle, name=name)
 
 
-def _session(graph: Any) -> Any:
-    """A session that wants kernels for what it runs only."""
-    options = v1.GraphOptions(place_pruned_graph=True)
-    return v1.Session(graph=graph, config=v1.ConfigProto(graph_options=options))
-
-
 def _operations(graph: Any) -> list[Any]:
     """The operations of a graph and the nodes of its functions."""
     functions = graph.as_graph_def().library.function
@@ -145,7 +139,7 @@ def _python_gradients(
     def run(tensors: list[Any]) -> list[np.ndarray | None]:
         fetches = [None if t is None else tf.convert_to_tensor(t) for t in tensors]
         known = [t for t in fetches if t is not None]
-        with _session(graph) as one:
+        with v1.Session(graph=graph) as one:
             values = iter(one.run(known, feeds))
         return [None if t is None else next(values) for t in fetches]
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums, means, products and extrema over axes. In TensorFlow's client gradients
+// the axes must be int32.
+
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// A reduction of x over axes, and the shape that it has with keep_dims: then
+// its result and gradients broadcast against x.
+class Reduction {
+ public:
+  explicit Reduction(Gradient& g)
+      : x(g.Input(0)),
+        axes(g.Input(1)),
+        shape_(Shape(x)),
+        keeps_dims_(g.Attr<bool>("keep_dims")) {}
+
+  // A value of the shape of the result, with all axes of x.
+  Value WithAllAxes(Value value) {
+    if (keeps_dims_) return value;
+    if (!kept_shape_.exists()) kept_shape_ = ReducedShape(shape_, axes);
+    return Reshape(value, kept_shape_);
+  }
+  // Such a value, repeated along the axes.
+  Value Repeat(Value value) { return BroadcastTo(WithAllAxes(value), shape_); }
+
+  const Value x, axes;
+  Value shape() const { return shape_; }
+
+ private:
+  const Value shape_;
+  const bool keeps_dims_;
+  Value kept_shape_;
+};
+
+void SumGrad(Gradient& g) { g.ReturnFirst(Reduction(g).Repeat(g.Upstream())); }
+REGISTER_STAND_IN("Sum", SumGrad);
+
+void MeanGrad(Gradient& g) {
+  const Value y = g.Output(), dy = g.Upstream();
+  // How many elements a mean is of; any number where there is none.
+  const Value count =
+      Size(g.Input(0), DT_INT64) / Maximum(Size(y, DT_INT64), 1);
+  g.ReturnFirst(Reduction(g).Repeat(dy / Cast(count, dy.type())));
+}
+REGISTER_STAND_IN("Mean", MeanGrad);
+
+// The elements that attain the extremum share its gradient evenly.
+void ExtremumGrad(Gradient& g) {
+  Reduction reduction(g);
+  const Value x = reduction.x, y = reduction.WithAllAxes(g.Output());
+  const Value attains = Cast(Equal(x, y), x.type());
+  const Value count = Sum(attains, reduction.axes, true);
+  g.ReturnFirst(attains * (reduction.WithAllAxes(g.Upstream()) / count));
+}
+REGISTER_STAND_IN("Max", ExtremumGrad);
+REGISTER_STAND_IN("Min", ExtremumGrad);
+
+// The product over x_k is that of the elements before it and of those behind
+// it, which is right at zeros, too. The axes are folded into one, the first.
+void ProdGrad(Gradient& g) {
+  Reduction reduction(g);
+  const Value x = reduction.x, shape = reduction.shape();
+  const Value axis = g.Int(0), minus_one = g.Ints({-1});
+  const Value all = Range(axis, Rank(x), g.Int(1));
+  const Value reduced =
+      FloorMod(Cast(Reshape(reduction.axes, minus_one), DT_INT32), Rank(x));
+  const Value others = Call("ListDiff", {all, reduced});
+  const Value permutation = Concat({reduced, others}, axis);
+  const auto size = [&](Value axes) { return Prod(Gather(shape, axes), axis); };
+  const Value moved = Transpose(x, permutation);
+  const Value columns = Reshape(moved, Pack({size(reduced), size(others)}));
+  const auto product = [&](bool of_those_behind) {
+    return g.Call("Cumprod", {columns, axis},
+                  {{"exclusive", true}, {"reverse", of_those_behind}});
+  };
+  const Value of_others =
+      Transpose(ReshapeLike(product(false) * product(true), moved),
+                InvertPermutation(permutation));
+  g.ReturnFirst(reduction.WithAllAxes(g.Upstream()) * Conj(of_others));
+}
+REGISTER_STAND_IN("Prod", ProdGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

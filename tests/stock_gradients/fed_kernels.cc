@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels labelled "fed" for ops that have none for the CPU, or none for these
+// attributes: a session wants one of every node, and the cases feed all outputs
+// of these (fed_kernels.py), so that it does not run.
+
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace {
+
+class FedOp : public tensorflow::OpKernel {
+ public:
+  using OpKernel::OpKernel;
+  void Compute(tensorflow::OpKernelContext* ctx) override {
+    ctx->SetStatus(absl::UnimplementedError("the outputs are to be fed"));
+  }
+};
+
+#define REGISTER(op)       \
+  REGISTER_KERNEL_BUILDER( \
+      Name(op).Device(tensorflow::DEVICE_CPU).Label("fed"), FedOp)
+REGISTER("ApproxTopK");
+REGISTER("CTCLossV2");
+REGISTER("TopK");
+#undef REGISTER
+
+}  // namespace

@@ -87,6 +87,7 @@ def _declare() -> None:
         "TfExt_GradientRegistries": (ctypes.c_uint32, ctypes.c_char_p),
         "TfExt_RegisterGradients": (ctypes.c_int64,),
         "TfExt_ListOps": (None, buffer, status),
+        "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
         "TfExt_GradientFunctionDef": (None, *node_def, buffer, status),
         "TfExt_GradientPlan": (
             None,
@@ -218,3 +219,20 @@ def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[
         "\n".join(outputs).encode(),
     )
     return nodes, inlined.decode().splitlines()
+
+
+def describe_meta_graph(meta_graph_def: bytes | None) -> list[list[str]]:
+    """The names that a client needs of a SavedModel; a list of fields a line.
+
+    Args:
+      meta_graph_def: A serialized MetaGraphDef; None stands for NULL.
+
+    Raises:
+      tf.errors.InvalidArgumentError: See saved_model/describe_meta_graph.h.
+    """
+    buffer = None
+    if meta_graph_def is not None:
+        data = ctypes.cast(ctypes.c_char_p(meta_graph_def), ctypes.c_void_p)
+        buffer = ctypes.byref(_Buffer(data, len(meta_graph_def), None))
+    lines = _call(_LIBRARY.TfExt_DescribeMetaGraph, buffer).decode()
+    return [line.split("\t") for line in lines.splitlines()]

@@ -25,6 +25,7 @@ SUITES = (
     "eager",
     "chains",
     "networks",
+    "fine_tune",
     "kernels",
     "activations",
     "normalization",

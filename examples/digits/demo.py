@@ -25,10 +25,15 @@ from rich.table import Table
 from tensorflow.core.framework import tensor_pb2
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "examples" / "digits"), str(ROOT / "tests" / "clients")]
+sys.path[:0] = [
+    str(ROOT / "examples" / "digits"),
+    str(ROOT / "tests" / "clients"),
+    str(ROOT / "examples"),
+]
 
 import network as digits  # noqa: E402
 import table as client_table  # noqa: E402
+from fine_tune import demo as fine_tune  # noqa: E402
 
 from tensorflow_ext import sysconfig  # noqa: E402
 
@@ -37,6 +42,7 @@ LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
 BATCH = 64
 LARGEST_DEVIATION = 1e-4
 SMALLEST_ACCURACY = 0.95
+FINE_TUNE_STEPS = 300
 
 
 def _write(folder: pathlib.Path, name: str, value: np.ndarray) -> None:
@@ -168,8 +174,9 @@ def main() -> int:
             lambda op: status.update(f"central differences: {op}")
         )
     console.print(client_table.render(deviations))
-
-    failures = []
+    failures = fine_tune.run(
+        console, FINE_TUNE_STEPS, arguments.picture.with_name("fine_tune.png")
+    )
     if not deviation <= LARGEST_DEVIATION:
         failures.append(f"the curves differ by {deviation:.1e} > {LARGEST_DEVIATION}")
     if min(python_accuracy, cpp_accuracy) <= SMALLEST_ACCURACY:

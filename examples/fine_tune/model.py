@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A classifier of digits in Keras, and training of what Keras exported of it.
+
+The second half of the training is `Training` here, in Python, and fine_tune.cc and
+fine_tune.c, which load the same SavedModel: none of them knows more of it than the
+SavedModel says.
+"""
+
+import pathlib
+import subprocess
+from collections.abc import Iterator, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+from sklearn.datasets import load_digits
+
+_ROOT = pathlib.Path(__file__).absolute().parents[2]
+# Bazel puts programs beside this file in the tree of a test, else into bazel-bin.
+_FOLDERS = (
+    pathlib.Path(__file__).absolute().parent,
+    _ROOT / "bazel-bin" / "examples" / "fine_tune",
+)
+PROGRAMS = {"C++": "fine_tune", "C": "fine_tune_c"}
+RATE = 1 / 16
+BATCH = 64
+
+
+def find(name: str) -> pathlib.Path:
+    """A program or library that is built here."""
+    for folder in _FOLDERS:
+        if (folder / name).is_file():
+            return folder / name
+    raise FileNotFoundError(
+        f"{name} is not built: expected it in {_FOLDERS[-1]}; "
+        f"'./run build //examples/fine_tune/...' builds it"
+    )
+
+
+class Data:
+    """The 1,797 digits of scikit-learn, a fifth of them for testing.
+
+    Attributes:
+      x: float [steps, batch, 64], grey values in [0, 1].
+      labels: int32 [steps, batch].
+      test_x: float [tests, 64].
+      test_labels: int32 [tests].
+    """
+
+    def __init__(self, steps: int, batch: int = BATCH, seed: int = 0) -> None:
+        digits = load_digits()
+        x = (digits.data / 16).astype(np.float32)
+        labels = digits.target.astype(np.int32)
+        rng = np.random.default_rng(seed)
+        tests, train = np.split(rng.permutation(len(x)), [len(x) // 5])
+        chosen = rng.choice(train, size=(steps, batch))
+        self.x, self.labels = x[chosen], labels[chosen]
+        self.test_x, self.test_labels = x[tests], labels[tests]
+
+    def write(self, folder: pathlib.Path, first: int = 0) -> None:
+        """Writes the batches from the step `first` for fine_tune."""
+        self.x[first:].tofile(folder / "x")
+        self.labels[first:].tofile(folder / "labels")
+
+
+def make_model(seed: int = 0) -> keras.Model:
+    """A small network with a convolution, ready to be trained by `fit`."""
+    keras.utils.set_random_seed(seed)
+    model = keras.Sequential(
+        [
+            keras.Input((64,)),
+            keras.layers.Reshape((8, 8, 1)),
+            keras.layers.Conv2D(16, 3, padding="same", activation="relu"),
+            keras.layers.MaxPooling2D(),
+            keras.layers.Flatten(),
+            keras.layers.Dense(64, activation="gelu"),
+            keras.layers.LayerNormalization(),
+            keras.layers.Dense(10),
+        ]
+    )
+    model.compile(
+        optimizer=keras.optimizers.SGD(RATE),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        jit_compile=False,
+    )
+    return model
+
+
+def train_in_keras(
+    model: keras.Model, x: np.ndarray, labels: np.ndarray
+) -> Iterator[float]:
+    """Trains by `train_on_batch`; gives the loss of each step."""
+    for batch, batch_labels in zip(x, labels, strict=True):
+        model.reset_metrics()  # else a running mean
+        yield float(model.train_on_batch(batch, batch_labels))
+
+
+class Training:
+    """The SavedModel in Python: a tf.function that makes a step.
+
+    Args:
+      model: The folder of the SavedModel.
+      rate: The learning rate.
+    """
+
+    def __init__(self, model: pathlib.Path, rate: float = RATE) -> None:
+        self.model = tf.saved_model.load(str(model))
+        signature = self.model.signatures["serving_default"]
+        (self._input,) = signature.structured_input_signature[1]
+        (self._output,) = signature.structured_outputs
+        self._signature = signature
+        self.variables = signature.trainable_variables
+        self._rate = rate
+        self.step = tf.function(self._step, autograph=False)
+
+    def logits(self, x: tf.Tensor) -> tf.Tensor:
+        return self._signature(**{self._input: x})[self._output]
+
+    def _step(self, x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        """One step; returns the loss before it."""
+        with tf.GradientTape() as tape:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels, self.logits(x)
+            )
+            loss = tf.reduce_mean(losses)
+        gradients = tape.gradient(loss, self.variables)
+        for variable, gradient in zip(self.variables, gradients, strict=True):
+            tf.raw_ops.ResourceApplyGradientDescent(
+                var=variable.handle, alpha=self._rate, delta=gradient
+            )
+        return loss
+
+    def accuracy(self, data: Data) -> float:
+        """On the test set."""
+        found = np.argmax(self.logits(tf.constant(data.test_x)), axis=1)
+        return float(np.mean(found == data.test_labels))
+
+
+def train_in_program(
+    language: str, model: pathlib.Path, data: pathlib.Path, options: Sequence[str] = ()
+) -> Iterator[float]:
+    """Trains the SavedModel in a process of its own; gives the loss of each step.
+
+    Args:
+      language: "C++" or "C".
+      model: The folder of the SavedModel, whose variables are overwritten.
+      data: Where `Data.write` has written.
+      options: Further arguments of the program.
+
+    Raises:
+      RuntimeError: The program failed, and why.
+    """
+    arguments = [str(model), str(data), str(BATCH), repr(RATE), *options]
+    with (
+        (data / "log").open("w+") as log,
+        subprocess.Popen(
+            [str(find(PROGRAMS[language])), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield float(line)
+        if process.wait() != 0:
+            log.seek(0)
+            raise RuntimeError(f"{PROGRAMS[language]} failed:\n{log.read()}")

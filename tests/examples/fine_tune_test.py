@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Keras exported trains in C++ and in C as it does in Python."""
+
+import pathlib
+import shutil
+
+import model as fine_tune
+import numpy as np
+import pytest
+import tensorflow as tf
+
+STEPS = 100
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("data")
+    fine_tune.Data(STEPS).write(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    fine_tune.make_model().export(folder, verbose=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(exported: pathlib.Path) -> tuple[list[float], dict[str, np.ndarray]]:
+    """The losses and the variables afterwards, of Python."""
+    training = fine_tune.Training(exported)
+    data = fine_tune.Data(STEPS)
+    losses = [
+        float(training.step(tf.constant(x), tf.constant(labels)))
+        for x, labels in zip(data.x, data.labels, strict=True)
+    ]
+    return losses, {v.name: v.numpy() for v in training.variables}
+
+
+@pytest.mark.parametrize("options", [[], ["calls"]], ids=["inlined", "calls"])
+@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
+def test_trains_as_python_does(
+    language: str,
+    options: list[str],
+    exported: pathlib.Path,
+    data: pathlib.Path,
+    python: tuple[list[float], dict[str, np.ndarray]],
+    tmp_path: pathlib.Path,
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(exported, model)
+    expected, variables = python
+    losses = list(fine_tune.train_in_program(language, model, data, options))
+
+    assert len(losses) == STEPS
+    assert expected[-1] < expected[0] / 4
+    np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
+
+    # What the model's own saver wrote, Python loads.
+    loaded = fine_tune.Training(model)
+    assert {v.name for v in loaded.variables} == variables.keys()
+    for variable in loaded.variables:
+        value = variables[variable.name]
+        scale = np.abs(value).max()
+        np.testing.assert_allclose(variable.numpy(), value, 0, TOLERANCE * scale)
+
+
+@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
+def test_says_what_is_wrong(language: str, tmp_path: pathlib.Path) -> None:
+    class Doubled(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None, 64], tf.float32, "x")])
+        def double(self, x: tf.Tensor) -> tf.Tensor:
+            return 2 * x
+
+    module = Doubled()
+    tf.saved_model.save(module, str(tmp_path / "model"), module.double)
+    fine_tune.Data(2).write(tmp_path)
+    with pytest.raises(RuntimeError, match="trainable variable"):
+        list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
+    with pytest.raises(RuntimeError, match="Could not find SavedModel"):
+        list(fine_tune.train_in_program(language, tmp_path / "none", tmp_path))
+
+
+@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
+def test_data_of_another_shape(
+    language: str, exported: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    shutil.copytree(exported, tmp_path / "model")
+    data = fine_tune.Data(2)
+    data.x = data.x[..., :63]
+    data.write(tmp_path)
+    with pytest.raises(RuntimeError, match="expected 64 for each"):
+        list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))

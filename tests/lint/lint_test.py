@@ -15,7 +15,7 @@ LICENSED = CPP | {".bzl", ".go", ".lds", ".py", ".sh"}
 MOST_LINES = 400
 # Not for reading: locked versions, and pages that a program writes.
 UNREAD = {"requirements", "docs"}
-TYPED = ["python", "tools", "tests/stock_gradients"]
+TYPED = ["python", "tools", "tests/models", "tests/stock_gradients"]
 
 
 def _sources() -> list[Path]:

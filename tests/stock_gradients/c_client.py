@@ -2,8 +2,7 @@
 """TensorFlow's C API through ctypes, enough to differentiate and run a graph.
 
 Nothing of TensorFlow's Python package is imported: what this module computes is
-what a client in any language gets from TF_AddGradients. Half types are those of
-`ml_dtypes` and NumPy.
+what a client in any language gets from TF_AddGradients.
 """
 
 import ctypes
@@ -12,30 +11,10 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ml_dtypes
+import c_tensors
 import numpy as np
 
 _LIBRARY = "libtensorflow_cc.so.2"
-
-# TF_DataType of c/tf_datatype.h.
-_DTYPES = {
-    1: np.float32,
-    2: np.float64,
-    3: np.int32,
-    4: np.uint8,
-    5: np.int16,
-    6: np.int8,
-    8: np.complex64,
-    9: np.int64,
-    10: np.bool_,
-    14: ml_dtypes.bfloat16,
-    17: np.uint16,
-    18: np.complex128,
-    19: np.float16,
-    22: np.uint32,
-    23: np.uint64,
-}
-_ENUMS = {np.dtype(dtype): enum for enum, dtype in _DTYPES.items()}
 
 
 class _Output(ctypes.Structure):
@@ -98,7 +77,8 @@ class Client:
         pointers = (
             "TF_NewStatus TF_NewGraph TF_NewImportGraphDefOptions TF_NewSession "
             "TF_NewSessionOptions TF_GraphOperationByName TF_AllocateTensor "
-            "TF_TensorData TF_NewBufferFromString TF_NewBuffer TF_LoadLibrary"
+            "TF_TensorData TF_NewBufferFromString TF_NewBuffer TF_LoadLibrary "
+            "TF_LoadSessionFromSavedModel"
         )
         for name in pointers.split():
             getattr(self._c, name).restype = ctypes.c_void_p
@@ -127,27 +107,59 @@ class Client:
 
     def import_graph(self, graph_def: bytes) -> "Graph":
         """A new graph with the nodes of a serialized GraphDef."""
-        return Graph(self, graph_def)
+        graph = Graph(self)
+        graph.add(graph_def)
+        return graph
+
+    def load_saved_model(self, folder: str | pathlib.Path) -> "Graph":
+        """The graph of a SavedModel, with the session that holds its variables."""
+        graph = Graph(self)
+        graph._load(folder)
+        return graph
 
 
 class Graph:
-    """A TF_Graph; made by `Client.import_graph`. Tensors are "node:index"."""
+    """A TF_Graph; made by a `Client`. Tensors are "node:index"."""
 
-    def __init__(self, client: Client, graph_def: bytes) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._c = client._c
         self._graph = ctypes.c_void_p(self._c.TF_NewGraph())
         # Made by the first run; it sees the nodes that are added later.
         self._session: ctypes.c_void_p | None = None
+
+    def add(self, graph_def: bytes) -> None:
+        """Adds the nodes of a serialized GraphDef."""
         buffer = ctypes.c_void_p(
             self._c.TF_NewBufferFromString(graph_def, len(graph_def))
         )
         options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
         try:
-            client._checked("TF_GraphImportGraphDef", self._graph, buffer, options)
+            self._client._checked(
+                "TF_GraphImportGraphDef", self._graph, buffer, options
+            )
         finally:
             self._c.TF_DeleteImportGraphDefOptions(options)
             self._c.TF_DeleteBuffer(buffer)
+
+    def _load(self, folder: str | pathlib.Path) -> None:
+        """As TF_LoadSessionFromSavedModel does without any options."""
+        tags = (ctypes.c_char_p * 1)(b"serve")
+        options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
+        try:
+            session = self._client._checked(
+                "TF_LoadSessionFromSavedModel",
+                options,
+                None,
+                str(folder).encode(),
+                tags,
+                len(tags),
+                self._graph,
+                None,
+            )
+            self._session = ctypes.c_void_p(session)
+        finally:
+            self._c.TF_DeleteSessionOptions(options)
 
     def _outputs(self, names: Sequence[str]) -> ctypes.Array:
         outputs = (_Output * len(names))()
@@ -306,7 +318,7 @@ class Graph:
             self._c.TF_DeleteSessionOptions(options)
         inputs = self._outputs(list(feeds))
         input_values = (ctypes.c_void_p * len(feeds))(
-            *(self._to_tensor(value) for value in feeds.values())
+            *(c_tensors.to_tensor(self._c, value) for value in feeds.values())
         )
         outputs = self._outputs(list(fetches))
         nodes = (ctypes.c_void_p * len(targets))(
@@ -328,7 +340,7 @@ class Graph:
                 len(targets),
                 None,
             )
-            return [self._to_array(value) for value in output_values]
+            return [c_tensors.to_array(self._c, value) for value in output_values]
         finally:
             for tensor in input_values:
                 self._c.TF_DeleteTensor(ctypes.c_void_p(tensor))
@@ -338,23 +350,3 @@ class Graph:
             self._client._checked("TF_CloseSession", self._session)
             self._client._checked("TF_DeleteSession", self._session)
         self._c.TF_DeleteGraph(self._graph)
-
-    def _to_tensor(self, value: np.ndarray) -> int:
-        array = np.ascontiguousarray(value).reshape(np.shape(value))
-        dims = (ctypes.c_int64 * array.ndim)(*array.shape)
-        tensor = self._c.TF_AllocateTensor(
-            _ENUMS[array.dtype], dims, array.ndim, ctypes.c_size_t(array.nbytes)
-        )
-        data = self._c.TF_TensorData(ctypes.c_void_p(tensor))
-        ctypes.memmove(data, array.ctypes.data, array.nbytes)
-        return tensor
-
-    def _to_array(self, tensor: int) -> np.ndarray:
-        handle = ctypes.c_void_p(tensor)
-        shape = [self._c.TF_Dim(handle, i) for i in range(self._c.TF_NumDims(handle))]
-        array = np.empty(shape, _DTYPES[self._c.TF_TensorType(handle)])
-        if array.nbytes:
-            data = self._c.TF_TensorData(handle)
-            ctypes.memmove(array.ctypes.data, data, array.nbytes)
-        self._c.TF_DeleteTensor(handle)
-        return array

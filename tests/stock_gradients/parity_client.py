@@ -7,6 +7,7 @@ and TensorFlow's folder. It appends each result as soon as it has it.
 
 import json
 import pickle
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +27,7 @@ def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {"first": None, "second": None, "nodes": 0}
     feeds = task["feeds"]
     try:
-        graph = client.import_graph(task["graph"])
+        graph = _graph(client, task)
         before = graph.nodes()
         names = _gradients(graph, task["ys"], task["xs"], task["upstream"])
         result["nodes"] = graph.nodes() - before
@@ -43,7 +44,7 @@ def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
     known = [
         (name, weight)
         for name, weight in zip(names, task["weights"], strict=True)
-        if name is not None
+        if name is not None and weight is not None
     ]
     by = task["xs"] + task["upstream"]
     try:
@@ -63,21 +64,33 @@ def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def _graph(client: Client, task: dict[str, Any]) -> Graph:
+    """The nodes of the task, by themselves or beside those of a SavedModel."""
+    if "saved_model" not in task:
+        return client.import_graph(task["graph"])
+    graph = client.load_saved_model(task["saved_model"])
+    graph.add(task["graph"])
+    return graph
+
+
 def _gradients(
     graph: Graph, ys: Sequence[str], xs: Sequence[str], weights: Sequence[str]
 ) -> list[str | None]:
     """As Graph.gradients; None for an x from which no path leads to a y.
 
-    TF_AddGradients refuses the whole call there.
+    TF_AddGradients refuses the whole call there, before it adds a node, and names one.
     """
-    try:
-        return graph.gradients(ys, xs, weights)
-    except ClientError as error:
-        if "unreachable" not in str(error):
-            raise
-        if len(xs) == 1:
-            return [None]
-        return [_gradients(graph, ys, [x], weights)[0] for x in xs]
+    refused: set[str] = set()
+    while reachable := [x for x in xs if x.rpartition(":")[0] not in refused]:
+        try:
+            found = iter(graph.gradients(ys, reachable, weights))
+        except ClientError as error:
+            if not (named := re.search("node '(.*)' as it's unreachable", str(error))):
+                raise
+            refused.add(named[1])
+        else:
+            return [next(found) if x in reachable else None for x in xs]
+    return [None] * len(xs)
 
 
 def _run_some(

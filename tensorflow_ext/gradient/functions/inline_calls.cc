@@ -83,7 +83,9 @@ NameAttrList CalledFunction(const Node& node) {
 
 bool IsInlinedCall(const FunctionLibraryDefinition& library, const Node& node) {
   const std::string name = CalledFunction(node).name();
-  return !name.empty() && library.FindGradient(name).empty();
+  bool compiled = false;
+  TryGetNodeAttr(node.attrs(), "_XlaMustCompile", &compiled);
+  return !name.empty() && !compiled && library.FindGradient(name).empty();
 }
 
 absl::Status InlineCalls(const FunctionLibraryDefinition& library,

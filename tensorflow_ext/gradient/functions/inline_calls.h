@@ -17,8 +17,10 @@ namespace tensorflow_ext {
 // other nodes.
 tensorflow::NameAttrList CalledFunction(const tensorflow::Node& node);
 
-// Whether InlineCalls puts a body in place of the node: it is such a call, and
-// `library` names no gradient (GradientDef) for the function.
+// Whether InlineCalls puts a body in place of the node: it is such a call, not
+// one that XLA is to compile, since there are ops that XLA alone computes with
+// these attributes, and `library` names no gradient (GradientDef) for the
+// function.
 bool IsInlinedCall(const tensorflow::FunctionLibraryDefinition& library,
                    const tensorflow::Node& node);
 

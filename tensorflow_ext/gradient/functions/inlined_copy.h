@@ -29,7 +29,8 @@ struct InlinedCopy {
 // StatefulPartitionedCall and function named as an op, and so on in what comes
 // in with these. Each tensor also waits for all side effects of the calls that
 // lead to it. If, Case and While stay, and the calls in their functions; so do
-// calls of functions for which the graph's library names a gradient.
+// calls that XLA is to compile, and those of functions for which the graph's
+// library names a gradient.
 // Errors: kNotFound, a function is not in the library; kUnimplemented, one
 // calls itself.
 absl::StatusOr<InlinedCopy> CopyInlined(

@@ -30,9 +30,10 @@ bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 // while nobody writes. A TensorArray is a new one in every run.
 bool OnlyReads(absl::string_view op) {
   static const auto* ops = new std::set<absl::string_view>{
-      "ReadVariableOp",        "ResourceGather", "ResourceGatherNd",
-      "VarHandleOp",           "VariableShape",  "VarIsInitializedOp",
-      "ReadVariableXlaSplitND"};
+      "HashTableV2",         "LookupTableFindV2",  "LookupTableSizeV2",
+      "ReadVariableOp",      "ResourceGather",     "ResourceGatherNd",
+      "VarHandleOp",         "VariableShape",      "VarIsInitializedOp",
+      "LookupTableExportV2", "MutableHashTableV2", "ReadVariableXlaSplitND"};
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
 }
 

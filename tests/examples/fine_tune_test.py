@@ -4,6 +4,7 @@
 import pathlib
 import shutil
 
+import keras
 import model as fine_tune
 import numpy as np
 import pytest
@@ -65,6 +66,35 @@ def test_trains_as_python_does(
         value = variables[variable.name]
         scale = np.abs(value).max()
         np.testing.assert_allclose(variable.numpy(), value, 0, TOLERANCE * scale)
+
+
+@pytest.mark.parametrize("language", fine_tune.PROGRAMS)
+def test_leaves_fixed_variables_alone(language: str, tmp_path: pathlib.Path) -> None:
+    network = keras.Sequential(
+        [
+            keras.Input((64,)),
+            keras.layers.Dense(16, activation="tanh"),
+            keras.layers.BatchNormalization(),
+            keras.layers.Dense(10),
+        ]
+    )
+    data = fine_tune.Data(3)
+    network(data.x[0], training=True)  # moves the averages
+    network.export(tmp_path / "model", verbose=False)
+    data.write(tmp_path)
+    training = fine_tune.Training(tmp_path / "model")
+    expected = [
+        float(training.step(tf.constant(x), tf.constant(labels)))
+        for x, labels in zip(data.x, data.labels, strict=True)
+    ]
+    losses = list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
+    np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
+    loaded = fine_tune.Training(tmp_path / "model")
+    assert len(loaded.model.variables) == 8 > len(loaded.variables) == 6
+    for variable, value in zip(
+        loaded.model.variables, training.model.variables, strict=True
+    ):
+        np.testing.assert_allclose(variable, value, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("language", fine_tune.PROGRAMS)

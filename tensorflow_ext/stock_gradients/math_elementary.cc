@@ -1,13 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementary functions whose client gradient in TensorFlow is wrong for some
-// operands. For a holomorphic y = f(x) the gradient is dy conj(f'(x)).
+// Elementary functions. For a holomorphic y = f(x) the gradient is dy
+// conj(f'(x)). TensorFlow's function gradients do not conjugate, and those of
+// Acosh and Asinh multiply where they must divide; its client gradients of the
+// functions of one operand are right but for Acos and Atan, with more nodes.
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
 namespace {
+
+// ---- One operand.
+
+// f' = 1 / sinh(y)
+void AcoshGrad(Gradient& g) {
+  g.Return({g.Upstream() / Conj(Call("Sinh", {g.Output()}))});
+}
+REGISTER_STAND_IN("Acosh", AcoshGrad);
+
+// f' = 1 / cosh(y)
+void AsinhGrad(Gradient& g) {
+  g.Return({g.Upstream() / Conj(Call("Cosh", {g.Output()}))});
+}
+REGISTER_STAND_IN("Asinh", AsinhGrad);
+
+void AtanhGrad(Gradient& g) {
+  g.Return({g.Upstream() / Conj(1 - Square(g.Input(0)))});
+}
+REGISTER_STAND_IN("Atanh", AtanhGrad);
+
+void AsinGrad(Gradient& g) {
+  g.Return({g.Upstream() * Conj(Rsqrt(1 - Square(g.Input(0))))});
+}
+REGISTER_STAND_IN("Asin", AsinGrad);
+
+void CosGrad(Gradient& g) { g.Return({-g.Upstream() * Conj(Sin(g.Input(0)))}); }
+REGISTER_STAND_IN("Cos", CosGrad);
+
+void SinGrad(Gradient& g) { g.Return({g.Upstream() * Conj(Cos(g.Input(0)))}); }
+REGISTER_STAND_IN("Sin", SinGrad);
+
+void TanGrad(Gradient& g) {
+  g.Return({g.Upstream() * Conj(1 + Square(g.Output()))});
+}
+REGISTER_STAND_IN("Tan", TanGrad);
+
+void CoshGrad(Gradient& g) {
+  g.Return({g.Upstream() * Conj(Call("Sinh", {g.Input(0)}))});
+}
+REGISTER_STAND_IN("Cosh", CoshGrad);
+
+void SinhGrad(Gradient& g) {
+  g.Return({g.Upstream() * Conj(Call("Cosh", {g.Input(0)}))});
+}
+REGISTER_STAND_IN("Sinh", SinhGrad);
+
+void ExpGrad(Gradient& g) { g.Return({g.Upstream() * Conj(g.Output())}); }
+REGISTER_STAND_IN("Exp", ExpGrad);
+
+void Expm1Grad(Gradient& g) {
+  g.Return({g.Upstream() * Conj(Exp(g.Input(0)))});
+}
+REGISTER_STAND_IN("Expm1", Expm1Grad);
+
+void LogGrad(Gradient& g) { g.Return({g.Upstream() / Conj(g.Input(0))}); }
+REGISTER_STAND_IN("Log", LogGrad);
+
+void Log1pGrad(Gradient& g) { g.Return({g.Upstream() / Conj(1 + g.Input(0))}); }
+REGISTER_STAND_IN("Log1p", Log1pGrad);
+
+void SquareGrad(Gradient& g) {
+  g.Return({g.Upstream() * (2 * Conj(g.Input(0)))});
+}
+REGISTER_STAND_IN("Square", SquareGrad);
+
+// Ops of TensorFlow's that take y and dy; the first three conjugate y.
+void ReciprocalGrad(Gradient& g) {
+  g.Return({Call("ReciprocalGrad", {g.Output(), g.Upstream()})});
+}
+REGISTER_STAND_IN("Inv", ReciprocalGrad);
+REGISTER_STAND_IN("Reciprocal", ReciprocalGrad);
+
+void RsqrtGrad(Gradient& g) {
+  g.Return({Call("RsqrtGrad", {g.Output(), g.Upstream()})});
+}
+REGISTER_STAND_IN("Rsqrt", RsqrtGrad);
+
+void SqrtGrad(Gradient& g) {
+  g.Return({Call("SqrtGrad", {g.Output(), g.Upstream()})});
+}
+REGISTER_STAND_IN("Sqrt", SqrtGrad);
+
+void SigmoidGrad(Gradient& g) {
+  g.Return({Call("SigmoidGrad", {Conj(g.Output()), g.Upstream()})});
+}
+REGISTER_STAND_IN("Sigmoid", SigmoidGrad);
+
+void TanhGrad(Gradient& g) {
+  g.Return({Call("TanhGrad", {Conj(g.Output()), g.Upstream()})});
+}
+REGISTER_STAND_IN("Tanh", TanhGrad);
+
+// ---- Of these TensorFlow's client gradients are wrong, too.
 
 // f' = -1 / sqrt(1 - x^2)    (DLMF 4.24.8)
 void AcosGrad(Gradient& g) {

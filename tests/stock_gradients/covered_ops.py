@@ -90,11 +90,13 @@ _OPS = {
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of
     # TensorFlow's that stay, too.
     "stock": (
-        "Acos Angle Atan Atan2 BroadcastTo Complex ConcatV2 Conv2D DepthToSpace "
-        "GatherNd GatherV2 Imag LRN LogSoftmax Max MaxPool Mean Min Pad PadV2 "
-        "PartitionedCall Pow Prod QuantizeAndDequantizeV4 Real ScatterNd "
-        "ScatterNdNonAliasingAdd Slice SoftmaxCrossEntropyWithLogits SpaceToDepth "
-        "SquaredDifference StatefulPartitionedCall StridedSlice Sum"
+        "Acos Acosh Angle Asin Asinh Atan Atan2 Atanh BroadcastTo Complex ConcatV2 "
+        "Conv2D Cos Cosh DepthToSpace Exp Expm1 GatherNd GatherV2 Imag Inv LRN Log "
+        "Log1p LogSoftmax Max MaxPool Mean Min Pad PadV2 PartitionedCall Pow Prod "
+        "QuantizeAndDequantizeV4 Real Reciprocal Rsqrt ScatterNd "
+        "ScatterNdNonAliasingAdd Sigmoid Sin Sinh Slice "
+        "SoftmaxCrossEntropyWithLogits SpaceToDepth Sqrt Square SquaredDifference "
+        "StatefulPartitionedCall StridedSlice Sum Tan Tanh"
     ),
 }
 

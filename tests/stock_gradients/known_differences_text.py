@@ -15,6 +15,7 @@ _EMPTY_SEGMENT = "divides by the count of an empty segment"
 _UNKNOWN_SHAPES = "needs static inner shapes"
 _UNKNOWN_SIZE = "MatrixSetDiag refuses bands of matrices of unknown size"
 _POLICY = "drops bad_indices_policy"
+_INT64_AXES = "fails for int64 axes where it does not know the shape"
 _RANGE = "the gradient op counts as a constant"
 _CROPPED = "an fft_length of 1, or that crops"
 _TRAINING = "takes the mean inside the variance for a constant"
@@ -63,6 +64,7 @@ REASONS = {
     "RaggedTensorFromVariant": "counts rows for values; no variants in a matrix",
     "RaggedTensorToTensor": "sums over the wrong axes of a broadcast default",
     "RaggedTensorToVariant": "counts rows for values; no variants in a matrix",
+    **dict.fromkeys(("ResizeBilinear", "ResizeBilinearGrad"), _RANGE),
     "ResourceGather": "ignores batch_dims",
     "SegmentMax": _EMPTY_SEGMENT,
     "SegmentMean": _EMPTY_SEGMENT,
@@ -79,7 +81,18 @@ REASONS = {
     "StatelessWhile": "a variable that changes its shape",
     "Svd": _UNKNOWN_SHAPES,
     **dict.fromkeys(_ARRAYS, "works with control flow of TensorFlow 1 only"),
+    "ConcatV2": _INT64_AXES,
+    "GatherV2": "needs static shapes with a negative batch_dims",
+    "GatherNd": "the gradient of ScatterNd drops bad_indices_policy",
+    **dict.fromkeys(("Max", "Mean", "Min", "Sum"), _INT64_AXES),
+    "MaxPool": "its second order knows no explicit padding",
+    "Pow": "NaN at 0 to the 0",
+    "Prod": f"{_INT64_AXES}; second order: that of Cumprod",
     "Qr": _UNKNOWN_SHAPES,
+    "ScatterNd": _POLICY,
+    "ScatterNdNonAliasingAdd": _POLICY,
+    "SoftmaxCrossEntropyWithLogits": "labels that broadcast; in the second output",
+    "SquaredDifference": "takes all of a complex upstream gradient",
     "TensorScatterAdd": _POLICY,
     "TensorScatterSub": _POLICY,
     "TensorScatterUpdate": _POLICY,
@@ -121,17 +134,56 @@ CLIENT_REASONS = {
     "Mean": "int64 axes; the process ends by a segmentation fault",
     "Min": _INT64,
     "Pad": _INT64,
+    "PadV2": _INT64,
     "PartitionedCall": f"{_NOT_CONJUGATED}; ops without a function gradient",
     "Pow": "NaN at 0",
     "Prod": f"{_NOT_CONJUGATED}; {_INT64}",
     "QuantizeAndDequantizeV4": "an int32 where a floating input is due",
     "Real": _COMPLEX128,
+    "ScatterNd": _POLICY,
+    "ScatterNdNonAliasingAdd": _POLICY,
     "Slice": _INT64,
     "SoftmaxCrossEntropyWithLogits": "float only",
     "SquaredDifference": _NOT_CONJUGATED,
     "StatefulPartitionedCall": "takes the gradient of a resource for float",
     "StridedSlice": _INT64,
     "Sum": _INT64,
+}
+
+# Of the tables about TensorFlow's function gradients.
+_INT32 = "int32 axes or indices only"
+_NOT_COMPLEX = "no complex operands"
+_HALF = "Real, Imag, Complex of one type with their operand"
+FUNCTION_REASONS = {
+    **dict.fromkeys(
+        (
+            *("Acos", "Asin", "Atan", "Atanh", "Cos", "Cosh", "Div", "DivNoNan"),
+            *("Exp", "Expm1", "Inv", "Log", "Log1p", "Pow", "RealDiv", "Reciprocal"),
+            *("Rsqrt", "Sigmoid", "Sin", "Sinh", "Sqrt", "Square"),
+            *("SquaredDifference", "Tan", "Tanh", "Xdivy", "Xlog1py", "Xlogy"),
+        ),
+        _NOT_CONJUGATED,
+    ),
+    **dict.fromkeys(
+        ("Acosh", "Asinh"), "multiplies where it must divide; not conjugated"
+    ),
+    **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "MatMul"), _NOT_COMPLEX),
+    **dict.fromkeys(("Angle", "Complex", "Imag", "Real"), _HALF),
+    **dict.fromkeys(
+        (
+            *("BroadcastTo", "ConcatV2", "ConjugateTranspose", "ExpandDims", "Fill"),
+            *("Reshape", "ReverseV2", "StridedSlice", "StridedSliceGrad"),
+            "Transpose",
+        ),
+        _INT32,
+    ),
+    "Conv2D": "drops explicit_paddings and dilations",
+    "GatherNd": f"{_INT32}; {_POLICY}",
+    **dict.fromkeys(("Max", "Min"), f"{_INT32}; no keep_dims"),
+    "MaxPool": "drops explicit_paddings",
+    "MaxPoolGrad": "takes 2 arguments where the op asks for 4",
+    **dict.fromkeys(("Mean", "Sum"), f"{_INT32}, none negative; no empty tensors"),
+    "Slice": f"{_INT32}; takes a size of -1 for a number",
 }
 
 DOCUMENT = """\
@@ -200,33 +252,43 @@ that is compared with a constant. Its second order is not.
 
 ## TensorFlow's client gradients against Python's
 
-{CASES} cases of {OPS} ops whose client gradient is TensorFlow's own, in a process
-without this library. (With it they are the same: it leaves them as they are.) The
-reference is Python. Wrong numbers:
+{CASES} cases of {OPS} ops that TensorFlow has a client gradient of, in a process
+without this library, and with it: its own gradients stand in for those of {STAND_INS}
+ops, unless `TFEXT_KEEP_TENSORFLOW_GRADIENTS=1` is in the environment when it is loaded.
+The reference is Python, or central differences where Python is wrong or fails. Wrong
+numbers:
 
-| op | case | order | client | why |
-|---|---|---|---|---|
+| op | case | order | TensorFlow's client | this library | why |
+|---|---|---|---|---|---|
 {CLIENT_WRONG}
 
-Errors, where Python has a gradient:
+Errors:
 
-| op | case | order | client | why |
-|---|---|---|---|---|
+| op | case | order | TensorFlow's client | this library | why |
+|---|---|---|---|---|---|
 {CLIENT_FAILS}
-
-The gradient of PartitionedCall and StatefulPartitionedCall is a SymbolicGradient, which
-has no gradient itself, so that there is no second order. This library inlines the
-calls in the functions of If, Case and While, and none of this holds there.
 
 ## TensorFlow's function gradients
 
-`SymbolicGradient` of complex128 operands. The reference is Python's gradient of the
-same function in plain arithmetic, `x * log(y)` and so on. Clients get this library's
-gradient instead, which the first table compares.
+`SymbolicGradient` in a session, without this library: {FUNCTION_CASES} cases of the
+{FUNCTION_OPS} ops that TensorFlow has a function gradient of. The reference is central
+differences; at kinks Python's choice counts as right, too. An entry of that registry
+stays. Clients get this library's gradient or TensorFlow's client gradient, which the
+tables above compare. Wrong numbers:
 
-| op | function registry |
-|---|---|
-{FUNCTION}
+| op | case | order | function registry | why |
+|---|---|---|---|---|
+{FUNCTION_WRONG}
+
+Errors:
+
+| op | case | order | function registry | why |
+|---|---|---|---|---|
+{FUNCTION_FAILS}
+
+Not in the tables: CrossEntropy and MapAccumulate, which are no ops; `_ArrayToList` and
+`_ListToArray`, which only TensorFlow's runtime adds and whose definitions end the
+process; ReadVariableOp, whose input is no number.
 
 ## An output on the way to another
 

@@ -322,6 +322,17 @@ RECURRENT = [
 ]
 
 CASES = [*COLLECTIVES, *NCCL, *SHARDINGS, *RECURRENT]
+# Of ops with other cases in cases_stock*.py: a layout without kernels for the CPU.
+LAYOUTS = [
+    Case(
+        op,
+        "NCHW",
+        [(REAL, [1, 4, 6, 8])],
+        {"block_size": 2, "data_format": "NCHW"},
+        twice=True,
+    )
+    for op in ("DepthToSpace", "SpaceToDepth")
+]
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +340,7 @@ def client() -> Client:
     return Client(tensorflow_dir(), os.environ["PARITY_LIBRARY"])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", [*CASES, *LAYOUTS], ids=lambda case: case.id)
 def test_structure(client: Client, case: Case) -> None:
     problem = Problem(case)
     graph = client.import_graph(problem.graph.as_graph_def().SerializeToString())

@@ -19,9 +19,9 @@ from tensorflow.python.grappler import tf_optimizer
 
 from tensorflow_ext import sysconfig
 
-NODES_BAR = 1.3
+NODES_BAR = 1.0
 TIME_BAR = 1.0
-STEP_BAR = 1.1
+STEP_BAR = 1.0
 GROUP = "TF_AddGradients on networks"
 BATCH = 8
 RIVAL = "tf.gradients"

@@ -26,15 +26,29 @@ using tensorflow::ops::GradOpRegistry;
 
 namespace {
 
+absl::Status AddGradient(const Scope& scope, const Operation& op,
+                         const std::vector<Output>& upstream,
+                         absl::Span<const uint8_t> wanted,
+                         std::vector<Output>* gradients) {
+  TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
+  return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream), gradients);
+}
+
 // The client gradient of all ops with a function gradient: a ClientGradient
 // carries no data, so it finds the definition by the node's op. It must not
 // call the C API: TF_AddGradients holds the graph's lock.
 absl::Status Trampoline(const Scope& scope, const Operation& op,
                         const std::vector<Output>& upstream,
                         std::vector<Output>* gradients) {
-  TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def()));
-  return Expand(*plan, scope, op, WithoutZerosOfResources(scope, op, upstream),
-                gradients);
+  return AddGradient(scope, op, upstream, {}, gradients);
+}
+
+// The same where TensorFlow has one.
+absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
+                               const std::vector<Output>& upstream,
+                               std::vector<Output>* gradients) {
+  const std::vector<uint8_t> wanted(op.num_inputs(), kWantedOfAnyType);
+  return AddGradient(scope, op, upstream, wanted, gradients);
 }
 
 // TensorFlow's client registry has no lock; this one keeps our own writers
@@ -94,7 +108,7 @@ bool RegisterClientGradient(const char* op, ClientGradient gradient) {
   return IsFirstCopy() && AddToClientRegistry(op, gradient);
 }
 
-bool StandIn(const char* op) { return StandIn(op, Trampoline); }
+bool StandIn(const char* op) { return StandIn(op, StandInTrampoline); }
 
 bool StandIn(const char* op, ClientGradient gradient) {
   if (!IsFirstCopy()) return false;

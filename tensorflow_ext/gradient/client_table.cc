@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that goes behind TensorFlow's interface. Register() ends the
-// process where an op has a gradient already, and some of TensorFlow's own are
-// wrong; a gradient can stand in for one of these only through the table, which
-// is a private member. An explicit instantiation of a template may name it:
-// access is not checked there (C++17, [temp.spec] paragraph 6).
+// Goes behind TensorFlow's interface, as static_shapes.cc does. Register() ends
+// the process where an op has a gradient already, and some of TensorFlow's own
+// are wrong; a gradient can stand in for one of these only through the table,
+// which is a private member. An explicit instantiation of a template may name
+// it: access is not checked there (C++17, [temp.spec] paragraph 6).
 //
 // If this file does not compile, TensorFlow's GradOpRegistry has changed:
 // ClientTable() is then to be written for what it is now.

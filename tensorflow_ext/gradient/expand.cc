@@ -2,13 +2,18 @@
 
 #include "tensorflow_ext/gradient/expand.h"
 
+#include <optional>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
+#include "tensorflow_ext/gradient/known_values.h"
+#include "tensorflow_ext/gradient/static_shapes.h"
 
 namespace tensorflow_ext {
 
@@ -17,9 +22,14 @@ using tensorflow::NodeBuilder;
 using tensorflow::Operation;
 using tensorflow::Output;
 using tensorflow::Scope;
+using NodeOut = tensorflow::NodeBuilder::NodeOut;
 
 namespace {
 
+// Adds one plan. The steps that make tensors of data are added in their order;
+// those that compute with shapes wait until a node needs what they make, and
+// are constants then, if that is known. So what is known beforehand costs
+// nothing, and each tensor's shape is known when a later step asks for it.
 class Expander {
  public:
   Expander(const Plan& plan, const Scope& scope, const Operation& forward,
@@ -27,26 +37,52 @@ class Expander {
       : plan_(plan),
         forward_(forward),
         upstream_(upstream),
-        nodes_(scope, forward) {
-    steps_.reserve(plan.steps.size());
-  }
+        shapes_(scope),
+        nodes_(scope, forward),
+        steps_(plan.steps.size()) {}
 
   absl::Status Run(std::vector<Output>* gradients) {
     return nodes_.Finish(AddAll(gradients));
   }
 
  private:
+  struct StepState {
+    Node* node = nullptr;  // once it is added
+    // The tensor that its only output is equal to: nothing is to be added.
+    std::optional<Source> equal;
+    // Whether it depends on constants and shapes alone.
+    bool is_of_shapes = false;
+    std::vector<Known> outputs;  // or nothing
+
+    bool IsKnown() const {
+      return !outputs.empty() &&
+             absl::c_all_of(outputs, [](const Known& output) {
+               return output.value.has_value();
+             });
+    }
+  };
+
   absl::Status AddAll(std::vector<Output>* gradients) {
-    for (const Step& step : plan_.steps) {
-      TF_RETURN_IF_ERROR(AddStep(step));
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (!Foresee(i)) TF_RETURN_IF_ERROR(AddStep(i));
     }
     gradients->assign(plan_.results.size(), tensorflow::NoGradient());
     for (size_t i = 0; i < plan_.results.size(); ++i) {
       if (!plan_.results[i] || IsOfMissingResource(*plan_.results[i])) continue;
+      TF_ASSIGN_OR_RETURN((*gradients)[i], Find(*plan_.results[i]));
+    }
+    nodes_.RemoveUnused(*gradients);
+    const std::vector<Output> found = *gradients;
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (found[i].node() == nullptr) continue;
       Output* gradient = &(*gradients)[i];
-      TF_RETURN_IF_ERROR(Find(*plan_.results[i], gradient));
-      if (IsUsedElsewhere(i)) {
+      if (IsUsedElsewhere(found, i)) {
         TF_ASSIGN_OR_RETURN(*gradient, nodes_.WrapInIdentity(*gradient));
+      }
+      const Output input = forward_.input(i);
+      if (nodes_.Added(gradient->node()) &&
+          tensorflow::DataTypeIsNumeric(input.type())) {
+        shapes_.Refine(*gradient, shapes_.Of(input));
       }
     }
     return absl::OkStatus();
@@ -60,86 +96,183 @@ class Expander {
            forward_.output_type(source.index) == tensorflow::DT_RESOURCE;
   }
 
-  // The tensor of the client's graph behind `source`.
-  absl::Status Find(const Source& source, Output* tensor) {
-    switch (source.kind) {
-      case Source::kInput:
-        *tensor = forward_.input(source.index);
-        break;
-      case Source::kOutput:
-        *tensor = forward_.output(source.index);
-        break;
-      case Source::kStep:
-        *tensor = Output(steps_[source.index], source.output);
-        break;
-      case Source::kUpstream:
-        *tensor = upstream_[source.index];
-        if (tensor->node() == nullptr) {  // missing: zeros, made once
-          TF_ASSIGN_OR_RETURN(*tensor,
-                              nodes_.ZerosLike(forward_.output(source.index)));
-          upstream_[source.index] = *tensor;
-        }
-        break;
+  // Finds out what is known of the outputs of step `i`; whether it need not be
+  // added, unless Find comes upon it.
+  bool Foresee(int i) {
+    const Step& step = plan_.steps[i];
+    StepState& state = steps_[i];
+    const bool is_pure =
+        !step.op_def->is_stateful() && step.control_inputs.empty();
+    if (!is_pure) return false;
+    std::vector<Known> inputs;
+    for (const Source& input : step.inputs)
+      inputs.push_back(WhatIsKnown(input));
+    if (const std::optional<int> equal = EqualInput(step, inputs)) {
+      state.equal = step.inputs[*equal];
+      return true;
     }
-    return absl::OkStatus();
+    state.outputs = KnownOutputs(step, inputs);
+    const std::string& op = step.node.op();
+    state.is_of_shapes =
+        op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank" ||
+        absl::c_all_of(step.inputs, [this](const Source& input) {
+          return input.kind == Source::kStep &&
+                 steps_[input.index].is_of_shapes;
+        });
+    return state.is_of_shapes || state.IsKnown();
   }
 
-  // Whether the tensor of gradient `i` is the input of a step too, or its step
-  // makes another gradient.
-  bool IsUsedElsewhere(size_t i) const {
-    const Source& result = *plan_.results[i];
-    for (size_t k = 0; k < plan_.results.size(); ++k) {
-      if (k != i && plan_.results[k] && result.kind == Source::kStep &&
-          plan_.results[k]->kind == Source::kStep &&
-          plan_.results[k]->index == result.index) {
+  // Through steps that change nothing.
+  Source Resolve(Source source) const {
+    while (source.kind == Source::kStep && steps_[source.index].equal) {
+      source = *steps_[source.index].equal;
+    }
+    return source;
+  }
+
+  Known WhatIsKnown(const Source& unresolved) {
+    const Source source = Resolve(unresolved);
+    Output tensor;
+    switch (source.kind) {
+      case Source::kStep: {
+        const StepState& state = steps_[source.index];
+        if (source.output < static_cast<int>(state.outputs.size())) {
+          return state.outputs[source.output];
+        }
+        if (state.node == nullptr) return Known();
+        tensor = Output(state.node, source.output);
+        break;
+      }
+      case Source::kInput: {
+        tensor = forward_.input(source.index);
+        // Axes and the like. What has a gradient stays what it is: clients
+        // differentiate by constants, too, and once more.
+        if (!plan_.results[source.index] &&
+            tensorflow::DataTypeIsInteger(tensor.type())) {
+          const auto value = SmallConstant(tensor.node()->def());
+          if (value) return KnownValue(*value);
+        }
+        break;
+      }
+      case Source::kOutput:
+        tensor = forward_.output(source.index);
+        break;
+      case Source::kUpstream:
+        tensor = upstream_[source.index];
+        // Zeros will be made of the output's shape.
+        if (tensor.node() == nullptr) tensor = forward_.output(source.index);
+        break;
+    }
+    Known known;
+    known.shape = shapes_.Of(tensor);
+    return known;
+  }
+
+  // The tensor of the client's graph behind `unresolved`; adds what makes it.
+  absl::StatusOr<Output> Find(const Source& unresolved) {
+    const Source source = Resolve(unresolved);
+    switch (source.kind) {
+      case Source::kInput:
+        return forward_.input(source.index);
+      case Source::kOutput:
+        return forward_.output(source.index);
+      case Source::kUpstream: {
+        Output& tensor = upstream_[source.index];
+        if (tensor.node() == nullptr) {  // missing: zeros, made once
+          TF_ASSIGN_OR_RETURN(tensor,
+                              nodes_.ZerosLike(forward_.output(source.index)));
+        }
+        return tensor;
+      }
+      case Source::kStep:
+        break;
+    }
+    const StepState& state = steps_[source.index];
+    if (state.node == nullptr && IsBetterConstant(source)) {
+      return nodes_.Constant(plan_.steps[source.index].node.name(),
+                             *state.outputs[source.output].value);
+    }
+    TF_RETURN_IF_ERROR(AddStep(source.index));
+    return Output(state.node, source.output);
+  }
+
+  // Whether the value of a step's output is known and no other output of it is
+  // used: else the step itself is fewer nodes.
+  bool IsBetterConstant(const Source& source) const {
+    const StepState& state = steps_[source.index];
+    if (source.output >= static_cast<int>(state.outputs.size()) ||
+        !state.outputs[source.output].value ||
+        !plan_.steps[source.index].node.device().empty()) {
+      return false;
+    }
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (steps_[i].equal || steps_[i].IsKnown()) continue;
+      for (const Source& input : plan_.steps[i].inputs) {
+        if (input.kind == Source::kStep && input.index == source.index &&
+            input.output != source.output) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  // Whether gradient `i` of `gradients` is the input of an added node too, or
+  // another gradient is made by the same node.
+  bool IsUsedElsewhere(const std::vector<Output>& gradients, size_t i) const {
+    const Output& gradient = gradients[i];
+    for (size_t k = 0; k < gradients.size(); ++k) {
+      if (k == i || gradients[k].node() != gradient.node()) continue;
+      if (gradients[k].index() == gradient.index() ||
+          nodes_.Added(gradient.node())) {
         return true;
       }
     }
-    for (const Step& step : plan_.steps) {
-      for (const Source& input : step.inputs) {
-        if (input.kind == result.kind && input.index == result.index &&
-            input.output == result.output) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return absl::c_any_of(gradient.node()->out_edges(),
+                          [&](const tensorflow::Edge* edge) {
+                            return edge->src_output() == gradient.index() &&
+                                   nodes_.Added(edge->dst());
+                          });
   }
 
-  absl::Status AddStep(const Step& step) {
+  // Adds step `i` if it is not there yet.
+  absl::Status AddStep(int i) {
+    StepState& state = steps_[i];
+    if (state.node != nullptr) return absl::OkStatus();
+    const Step& step = plan_.steps[i];
+    std::vector<NodeOut> inputs;
+    for (const Source& input : step.inputs) {
+      TF_ASSIGN_OR_RETURN(const Output tensor, Find(input));
+      inputs.emplace_back(tensor.node(), tensor.index());
+    }
     NodeBuilder builder = nodes_.New(step.node.name(), step.op_def);
-    std::vector<NodeBuilder::NodeOut> list;
-    size_t next = 0;
+    auto next = inputs.begin();
     for (int size : step.argument_sizes) {
-      list.clear();
-      for (int i = 0; i < (size < 0 ? 1 : size); ++i) {
-        Output tensor;
-        TF_RETURN_IF_ERROR(Find(step.inputs[next++], &tensor));
-        list.emplace_back(tensor.node(), tensor.index());
-      }
       if (size < 0) {
-        builder.Input(list[0]);
+        builder.Input(*next++);
       } else {
-        builder.Input(list);
+        builder.Input(std::vector<NodeOut>(next, next + size));
+        next += size;
       }
     }
     for (const auto& [name, value] : step.node.attr()) {
       builder.Attr(name, value);
     }
     for (int control : step.control_inputs) {
-      builder.ControlInput(steps_[control]);
+      TF_ASSIGN_OR_RETURN(const Output before, Find({Source::kStep, control}));
+      builder.ControlInput(before.node());
     }
     // The definition may ask for a device.
-    TF_ASSIGN_OR_RETURN(Node * node, nodes_.Add(builder, step.node.device()));
-    steps_.push_back(node);
+    TF_ASSIGN_OR_RETURN(state.node, nodes_.Add(builder, step.node.device()));
     return absl::OkStatus();
   }
 
   const Plan& plan_;
   const Operation& forward_;
   std::vector<Output> upstream_;
+  StaticShapes shapes_;
   GradientNodes nodes_;
-  std::vector<Node*> steps_;  // the node of each step
+  std::vector<StepState> steps_;
 };
 
 }  // namespace

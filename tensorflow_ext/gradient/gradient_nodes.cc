@@ -2,6 +2,7 @@
 
 #include "tensorflow_ext/gradient/gradient_nodes.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace tensorflow_ext {
@@ -34,6 +35,19 @@ absl::StatusOr<Output> GradientNodes::WrapInIdentity(const Output& tensor) {
   return Output(identity, 0);
 }
 
+absl::StatusOr<Output> GradientNodes::Constant(
+    const std::string& name, const tensorflow::Tensor& value) {
+  tensorflow::TensorProto proto;
+  value.AsProtoTensorContent(&proto);
+  Node*& constant = constants_[proto.SerializeAsString()];
+  if (constant == nullptr) {
+    NodeBuilder builder = New(name, "Const");
+    builder.Attr("dtype", value.dtype()).Attr("value", value);
+    TF_ASSIGN_OR_RETURN(constant, Add(builder));
+  }
+  return Output(constant, 0);
+}
+
 absl::StatusOr<Output> GradientNodes::ZerosLike(const Output& tensor) {
   NodeBuilder builder = New("zeros", "ZerosLike");
   builder.Input(tensor.node(), tensor.index());
@@ -47,6 +61,24 @@ absl::StatusOr<Output> GradientNodes::ZerosLikeVariable(
   read.Input(handle.node(), handle.index()).Attr("dtype", type);
   TF_ASSIGN_OR_RETURN(Node * value, Add(read));
   return ZerosLike(Output(value, 0));
+}
+
+void GradientNodes::RemoveUnused(const std::vector<Output>& results) {
+  std::vector<Node*> used;
+  for (auto it = added_.rbegin(); it != added_.rend(); ++it) {
+    Node* const node = *it;
+    const bool is_result = absl::c_any_of(
+        results,
+        [node](const Output& result) { return result.node() == node; });
+    if (is_result || node->op_def().is_stateful() ||
+        !node->out_edges().empty()) {
+      used.push_back(node);
+    } else {
+      scope_.graph()->RemoveNode(node);
+    }
+  }
+  added_.assign(used.rbegin(), used.rend());
+  constants_.clear();  // some of them may be gone
 }
 
 absl::Status GradientNodes::Finish(const absl::Status& status) {

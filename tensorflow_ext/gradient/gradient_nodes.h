@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
 
@@ -25,7 +27,9 @@ class GradientNodes {
   // Both are to outlive this object.
   GradientNodes(const tensorflow::Scope& scope,
                 const tensorflow::Operation& forward)
-      : scope_(scope), forward_(forward) {}
+      : scope_(scope),
+        forward_(forward),
+        first_id_(scope.graph()->num_node_ids()) {}
 
   // Starts a node. `Op` is the op's name or its OpDef.
   template <typename Op>
@@ -44,6 +48,10 @@ class GradientNodes {
   absl::StatusOr<tensorflow::Output> WrapInIdentity(
       const tensorflow::Output& tensor);
 
+  // The output of a constant of this value; adds it if none has it yet.
+  absl::StatusOr<tensorflow::Output> Constant(const std::string& name,
+                                              const tensorflow::Tensor& value);
+
   // Adds zeros of the shape of `tensor`.
   absl::StatusOr<tensorflow::Output> ZerosLike(
       const tensorflow::Output& tensor);
@@ -52,6 +60,15 @@ class GradientNodes {
   // `handle`.
   absl::StatusOr<tensorflow::Output> ZerosLikeVariable(
       const tensorflow::Output& handle, tensorflow::DataType type);
+
+  // Whether `node` is one of them.
+  bool Added(const tensorflow::Node* node) const {
+    return node->id() >= first_id_;
+  }
+
+  // Takes those nodes out of the graph again that lead to none of `results` and
+  // have no effect.
+  void RemoveUnused(const std::vector<tensorflow::Output>& results);
 
   // Ends the gradient, which succeeded or failed with `status`: a failure takes
   // the nodes out of the graph again and names the forward node and its op in
@@ -63,7 +80,10 @@ class GradientNodes {
 
   const tensorflow::Scope& scope_;
   const tensorflow::Operation& forward_;
+  const int first_id_;
   std::vector<tensorflow::Node*> added_;
+  // By the bytes of type, shape and value.
+  absl::flat_hash_map<std::string, tensorflow::Node*> constants_;
 };
 
 }  // namespace tensorflow_ext

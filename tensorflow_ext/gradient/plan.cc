@@ -163,6 +163,7 @@ bool IsDifferentiable(DataType type) {
 }
 
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i) {
+  if (!wanted.empty() && wanted[i] == kWantedOfAnyType) return true;
   return IsDifferentiable(forward.input_types[i]) &&
          (wanted.empty() || wanted[i]);
 }

@@ -63,6 +63,10 @@ struct Plan {
 // complex, a resource or a variant.
 bool IsDifferentiable(tensorflow::DataType type);
 
+// In `wanted` below, that the gradient of an input is asked for whatever its
+// type is: TensorFlow's own client gradients differentiate integers, too.
+constexpr uint8_t kWantedOfAnyType = 2;
+
 // Whether input `i` of the op can have a gradient and it is asked for: `wanted`
 // is empty or says so.
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i);

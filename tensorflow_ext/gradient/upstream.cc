@@ -2,6 +2,12 @@
 
 #include "tensorflow_ext/gradient/upstream.h"
 
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow_ext/gradient/plan.h"
 
@@ -23,6 +29,19 @@ bool IsMissing(const Output& gradient, const Output& output) {
   const Edge* edge = nullptr;
   return gradient.node()->input_edge(0, &edge).ok() &&
          edge->src() == output.node() && edge->src_output() == output.index();
+}
+
+// Whether a node of this name was certainly made by the call that
+// differentiates in `scope`. The scope of TF_AddGradients is made for one call,
+// under a name that no other node has, and does not share its graph with
+// another scope. A scope of a C++ client may have made nodes that the client
+// holds.
+bool IsMadeByThisCall(const Scope& scope, const std::string& name) {
+  constexpr int kThisOneAndTheScope = 2;
+  const auto graph = scope.graph_as_shared_ptr();
+  const std::string& prefix = scope.impl()->name();
+  return graph.use_count() == kThisOneAndTheScope && !prefix.empty() &&
+         absl::StartsWith(name, absl::StrCat(prefix, "/"));
 }
 
 }  // namespace
@@ -49,6 +68,21 @@ std::vector<Output> WithoutZerosOfResources(const Scope& scope,
       continue;
     }
     scope.graph()->RemoveNode(upstream[i].node());
+    upstream[i] = Output();
+  }
+  return upstream;
+}
+
+std::vector<Output> WithoutZeros(const Scope& scope, const Operation& op,
+                                 std::vector<Output> upstream) {
+  upstream = WithoutZerosOfResources(scope, op, std::move(upstream));
+  for (size_t i = 0; i < upstream.size(); ++i) {
+    tensorflow::Node* const node = upstream[i].node();
+    if (node == nullptr || !IsMissing(upstream[i], op.output(i)) ||
+        !node->out_edges().empty() || !IsMadeByThisCall(scope, node->name())) {
+      continue;
+    }
+    scope.graph()->RemoveNode(node);
     upstream[i] = Output();
   }
   return upstream;

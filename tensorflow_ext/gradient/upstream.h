@@ -29,6 +29,13 @@ std::vector<tensorflow::Output> WithoutZerosOfResources(
     const tensorflow::Scope& scope, const tensorflow::Operation& op,
     std::vector<tensorflow::Output> upstream);
 
+// The upstream gradients of `op` without such zeros of any type, of which it
+// takes those out of the graph that are certain to be such and in nobody else's
+// hands: that a gradient is missing is all that they say.
+std::vector<tensorflow::Output> WithoutZeros(
+    const tensorflow::Scope& scope, const tensorflow::Operation& op,
+    std::vector<tensorflow::Output> upstream);
+
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_GRADIENT_UPSTREAM_H_

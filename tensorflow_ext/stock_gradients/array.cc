@@ -46,17 +46,18 @@ REGISTER_GRADIENT("OnesLike", ReturnNone);
 
 // ---- Elements change places: the gradient takes the way back.
 
-// Each value gets the slice of the gradient that it filled.
+// Each value gets the part of the gradient that it filled.
 Values ConcatGradients(Gradient& g, Value axis) {
   const Values values = g.Inputs("values");
   const Values shapes = CallAll("ShapeN", {values});
-  const Values offsets =
-      CallAll("ConcatOffset", {Cast(axis, DT_INT32), shapes});
-  Values gradients;
-  for (size_t i = 0; i < values.size(); ++i) {
-    gradients.push_back(Slice(g.Upstream(), offsets[i], shapes[i]));
+  axis = Cast(axis, DT_INT32);
+  const Value positive_axis = FloorMod(axis, Rank(values[0]));
+  Values sizes;
+  for (const Value& shape : shapes) {
+    sizes.push_back(Gather(shape, positive_axis));
   }
-  return gradients;
+  return g.CallAll("SplitV", {g.Upstream(), Pack(sizes), axis},
+                   {{"num_split", static_cast<int64_t>(values.size())}});
 }
 
 void ConcatGrad(Gradient& g) {

@@ -10,6 +10,14 @@
 namespace tensorflow_ext {
 namespace {
 
+// By the output y = max(x, 0), which is positive where x is. TensorFlow's
+// client gradient keeps x, and so keeps what makes x from being fused with this
+// op.
+void ReluGradient(Gradient& g) {
+  g.Return({Call("ReluGrad", {g.Upstream(), g.Output()})});
+}
+REGISTER_STAND_IN("Relu", ReluGradient);
+
 // ReluGrad and Relu6Grad: f'' is zero wherever it exists.
 void PiecewiseLinearGradGrad(Gradient& g) {
   g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)}), Value()});

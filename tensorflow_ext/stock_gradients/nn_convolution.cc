@@ -24,11 +24,11 @@ struct Convolution {
   Value Forward(Gradient& g, Value x, Value f) const {
     return g.Call(forward, {x, f}, g.AttrsOfOp(attributes));
   }
-  Value InputGradient(Gradient& g, Value x, Value f, Value dy) const {
-    return g.Call(backprop_input, {Shape(x), f, dy}, g.AttrsOfOp(attributes));
+  Value InputGradient(Gradient& g, Value x_shape, Value f, Value dy) const {
+    return g.Call(backprop_input, {x_shape, f, dy}, g.AttrsOfOp(attributes));
   }
-  Value FilterGradient(Gradient& g, Value x, Value f, Value dy) const {
-    return g.Call(backprop_filter, {x, Shape(f), dy}, g.AttrsOfOp(attributes));
+  Value FilterGradient(Gradient& g, Value x, Value f_shape, Value dy) const {
+    return g.Call(backprop_filter, {x, f_shape, dy}, g.AttrsOfOp(attributes));
   }
 };
 
@@ -60,20 +60,23 @@ const Convolution& Depthwise() {
 
 void ForwardGrad(Gradient& g, const Convolution& conv) {
   const Value x = g.Input(0), f = g.Input(1), dy = g.Upstream();
-  g.Return({conv.InputGradient(g, x, f, dy), conv.FilterGradient(g, x, f, dy)});
+  const Values shapes = CallAll("ShapeN", {Values{x, f}});
+  g.Return({conv.InputGradient(g, shapes[0], f, dy),
+            conv.FilterGradient(g, x, shapes[1], dy)});
 }
 
 // Upstream is a change dx of the image.
 void BackpropInputGrad(Gradient& g, const Convolution& conv) {
   const Value f = g.Input(1), dy = g.Input(2), dx = g.Upstream();
-  g.Return(
-      {Value(), conv.FilterGradient(g, dx, f, dy), conv.Forward(g, dx, f)});
+  g.Return({Value(), conv.FilterGradient(g, dx, Shape(f), dy),
+            conv.Forward(g, dx, f)});
 }
 
 // Upstream is a change df of the filter.
 void BackpropFilterGrad(Gradient& g, const Convolution& conv) {
   const Value x = g.Input(0), dy = g.Input(2), df = g.Upstream();
-  g.Return({conv.InputGradient(g, x, df, dy), Value(), conv.Forward(g, x, df)});
+  g.Return({conv.InputGradient(g, Shape(x), df, dy), Value(),
+            conv.Forward(g, x, df)});
 }
 
 // TensorFlow's client gradient drops explicit_paddings and dilations.

@@ -59,24 +59,30 @@ Value FromChannelsLast(Value x, const Layout& layout) {
   return Transpose(x, x.gradient()->Ints(permutation));
 }
 
-// FusedBatchNorm and V2. Training hands the batch's statistics on in the
+// FusedBatchNorm, V2 and V3. Training hands the batch's statistics on in the
 // reserved outputs 3 and 4; without it they are the inputs 3 and 4, and the
-// kernel knows one layout only.
+// kernel knows channels last only. V3 has one reserved output more.
 void FusedBatchNorm(Gradient& g, const char* gradient_op) {
   const Layout layout(g);
   const Value x = g.Input(0), scale = g.Input(1), dy = g.Upstream(0);
-  if (g.Attr<bool>("is_training")) {
-    const Values d =
-        CallAll(gradient_op, {dy, x, scale, g.Output(3), g.Output(4)},
-                g.AttrsOfOp({"epsilon", "data_format", "is_training"}));
-    return g.Return({d[0], d[1], d[2], Value(), Value()});
+  if (scale.type() != DT_FLOAT) {
+    return g.Unimplemented("the op that computes it takes a float scale only");
   }
-  const Values d =
-      CallAll(gradient_op,
-              {ToChannelsLast(dy, layout), ToChannelsLast(x, layout), scale,
-               g.Input(3), g.Input(4)},
-              g.AttrsOfOp({"epsilon", "is_training"}));
-  g.Return({FromChannelsLast(d[0], layout), d[1], d[2], Value(), Value()});
+  const bool is_training = g.Attr<bool>("is_training");
+  std::vector<Argument> inputs;
+  Attributes attributes = g.AttrsOfOp({"epsilon", "is_training"});
+  if (is_training) {
+    inputs = {dy, x, scale, g.Output(3), g.Output(4)};
+    attributes.push_back({"data_format", OfOp{"data_format"}});
+  } else {
+    inputs = {ToChannelsLast(dy, layout), ToChannelsLast(x, layout), scale,
+              g.Input(3), g.Input(4)};
+    attributes.push_back({"data_format", layout.rank == 4 ? "NHWC" : "NDHWC"});
+  }
+  if (g.num_outputs() > 5) inputs.push_back(g.Output(5));
+  const Values d = CallAll(gradient_op, inputs, attributes);
+  g.Return({is_training ? d[0] : FromChannelsLast(d[0], layout), d[1], d[2],
+            Value(), Value()});
 }
 void FusedBatchNormGrad(Gradient& g) {
   FusedBatchNorm(g, "FusedBatchNormGrad");
@@ -84,8 +90,13 @@ void FusedBatchNormGrad(Gradient& g) {
 void FusedBatchNormV2Grad(Gradient& g) {
   FusedBatchNorm(g, "FusedBatchNormGradV2");
 }
+void FusedBatchNormV3Grad(Gradient& g) {
+  FusedBatchNorm(g, "FusedBatchNormGradV3");
+}
 REGISTER_GRADIENT("FusedBatchNorm", FusedBatchNormGrad);
 REGISTER_GRADIENT("FusedBatchNormV2", FusedBatchNormV2Grad);
+// TensorFlow's leaves zeros in the graph for each output that leads nowhere.
+REGISTER_STAND_IN("FusedBatchNormV3", FusedBatchNormV3Grad);
 
 // FusedBatchNormGrad, V2 and V3 compute, with means over all axes but the
 // channels' and P v = v - mean(v) - xh mean(xh v), which is symmetric,

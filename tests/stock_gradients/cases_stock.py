@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from covered_ops import STAND_INS
 from parity import Case
 from random_values import complex_normal, distinct, normal
 
@@ -53,6 +54,20 @@ def listed(op: str, name: str, *inputs: Any, last: Any = None, **more: Any) -> C
         return call(op, [list(xs), *behind], more)
 
     return Case(op, name, build, inputs)
+
+
+def with_static_shapes(cases: list[Case]) -> list[Case]:
+    """These cases, and again where shapes, or all but the first size, are known.
+
+    A gradient that stands in for TensorFlow's has other nodes then.
+    """
+    more = [
+        dataclasses.replace(one, name=f"{one.name}_{name}", known_shapes=shapes)
+        for one in cases
+        if one.op in STAND_INS and not one.known_shapes
+        for name, shapes in (("static", True), ("batch", "inner"))
+    ]
+    return cases + more
 
 
 def single(*shape: int, seed: int = 0) -> np.ndarray:
@@ -270,4 +285,4 @@ def reductions() -> list[Case]:
     return cases
 
 
-CASES = [*elementwise(), *binary(), *products(), *reductions()]
+CASES = with_static_shapes([*elementwise(), *binary(), *products(), *reductions()])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_stock import case, listed, numeric
+from cases_stock import case, listed, numeric, with_static_shapes
 from parity import Case
 from random_values import complex_normal, distinct, normal
 
@@ -201,4 +201,6 @@ def elementwise() -> list[Case]:
     ]
 
 
-CASES = [*reductions(), *moves(), *gathers(), *complex_parts(), *elementwise()]
+CASES = with_static_shapes(
+    [*reductions(), *moves(), *gathers(), *complex_parts(), *elementwise()]
+)

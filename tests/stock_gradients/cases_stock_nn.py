@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_stock import case, numeric, numeric_second, single
+from cases_stock import case, numeric, numeric_second, single, with_static_shapes
 from parity import Case
 from random_values import distinct, normal
 
@@ -242,10 +242,12 @@ def images() -> list[Case]:
     ]
 
 
-CASES = [
-    *pooling(),
-    *convolution(),
-    *normalization(),
-    *quantization(),
-    *images(),
-]
+CASES = with_static_shapes(
+    [
+        *pooling(),
+        *convolution(),
+        *normalization(),
+        *quantization(),
+        *images(),
+    ]
+)

@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_stock import call, case, listed, numeric, numeric_second
+from cases_stock import (
+    call,
+    case,
+    listed,
+    numeric,
+    numeric_second,
+    with_static_shapes,
+)
 from parity import Case
 from random_values import complex_normal, normal
 
@@ -182,4 +189,4 @@ def read() -> Case:
     )
 
 
-CASES = [*MOVES, *GATHERS, read()]
+CASES = with_static_shapes([*MOVES, *GATHERS, read()])

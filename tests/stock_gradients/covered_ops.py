@@ -90,13 +90,14 @@ _OPS = {
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of
     # TensorFlow's that stay, too.
     "stock": (
-        "Acos Acosh Angle Asin Asinh Atan Atan2 Atanh BroadcastTo Complex ConcatV2 "
-        "Conv2D Cos Cosh DepthToSpace Exp Expm1 GatherNd GatherV2 Imag Inv LRN Log "
-        "Log1p LogSoftmax Max MaxPool Mean Min Pad PadV2 PartitionedCall Pow Prod "
-        "QuantizeAndDequantizeV4 Real Reciprocal Rsqrt ScatterNd "
-        "ScatterNdNonAliasingAdd Sigmoid Sin Sinh Slice "
-        "SoftmaxCrossEntropyWithLogits SpaceToDepth Sqrt Square SquaredDifference "
-        "StatefulPartitionedCall StridedSlice Sum Tan Tanh"
+        "Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BroadcastTo Complex "
+        "ConcatV2 Conv2D Cos Cosh DepthToSpace Div DivNoNan Exp Expm1 "
+        "FusedBatchNormV3 GatherNd GatherV2 Imag Inv LRN Log Log1p LogSoftmax Max "
+        "MaxPool Maximum Mean Min Minimum Mul Pad PadV2 PartitionedCall Pow Prod "
+        "QuantizeAndDequantizeV4 Real RealDiv Reciprocal Relu Rsqrt ScatterNd "
+        "ScatterNdNonAliasingAdd Sigmoid Sin Sinh Slice SoftmaxCrossEntropyWithLogits "
+        "SpaceToDepth Sqrt Square SquaredDifference StatefulPartitionedCall "
+        "StridedSlice Sub Sum Tan Tanh"
     ),
 }
 

@@ -61,7 +61,8 @@ class Case:
       variables: Which inputs become resource variables: `build` takes, and the
         gradients are by, the handle of a variable that holds the value.
       known_shapes: Whether the placeholders know their shapes (else only their
-        ranks; a case that wants unknown ranks sets "rank").
+        ranks; a case that wants unknown ranks sets "rank", one that wants the first
+        axis unknown "inner").
       tolerance: Relative, instead of that of the type.
       step: Of the central differences. An op that has single precision only
         wants a large one, 1e-2, and a tolerance to match.

@@ -43,6 +43,8 @@ def prepare(case: "Case") -> dict[str, Any]:
             shape: Any = value.shape if case.known_shapes else [None] * value.ndim
             if case.known_shapes == "rank":
                 shape = None
+            elif case.known_shapes == "inner":
+                shape = [None, *value.shape[1:]][: value.ndim]
             placeholders.append(v1.placeholder(value.dtype, shape, name=f"x{i}"))
         names = [f"x{i}" for i in range(len(inputs))]
         for i in case.variables:

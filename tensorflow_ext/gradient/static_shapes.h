@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_STATIC_SHAPES_H_
+#define TENSORFLOW_EXT_GRADIENT_STATIC_SHAPES_H_
+
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+
+namespace tensorflow {
+class ShapeRefiner;
+}  // namespace tensorflow
+
+namespace tensorflow_ext {
+
+// The shapes that shape inference finds in a client's graph, before anything
+// runs. A scope may be without shape inference: then nothing is known.
+class StaticShapes {
+ public:
+  // The scope is to outlive this object.
+  explicit StaticShapes(const tensorflow::Scope& scope);
+
+  // What is known of the shape of `tensor`, a tensor of the scope's graph.
+  tensorflow::PartialTensorShape Of(const tensorflow::Output& tensor) const;
+
+  // Adds to what is known of the shape of `tensor` that it is `shape`. Does
+  // nothing where shape inference has found another shape.
+  void Refine(const tensorflow::Output& tensor,
+              const tensorflow::PartialTensorShape& shape);
+
+ private:
+  tensorflow::ShapeRefiner* const refiner_;  // may be null
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_STATIC_SHAPES_H_

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What TF_AddGradients adds to a graph whose shapes are known, wholly or in part."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from c_client import Client, Graph, tensorflow_dir
+
+from tensorflow_ext import _library
+
+v1 = tf.compat.v1
+CLIENT = Client(tensorflow_dir(), _library.PATH)
+
+
+def placeholder(name: str, *shape: int | None, dtype: Any = tf.float64) -> tf.Tensor:
+    return v1.placeholder(dtype, shape, name=name)
+
+
+def graph_of(build: Callable[[], Any]) -> Graph:
+    with v1.Graph().as_default() as graph:
+        build()
+    return CLIENT.import_graph(graph.as_graph_def().SerializeToString())
+
+
+def node_types(graph: Graph) -> Counter[str]:
+    return Counter(node.op for node in v1.GraphDef.FromString(graph.graph_def()).node)
+
+
+def added(
+    graph: Graph, ys: Sequence[str], xs: Sequence[str], dys: Sequence[str]
+) -> Any:
+    """The types of the nodes that the gradients add, and the gradients."""
+    before = node_types(graph)
+    gradients = graph.gradients(ys, xs, dys)
+    return node_types(graph) - before, gradients
+
+
+def binary(op: str, x: Sequence[int | None], y: Sequence[int | None]) -> Graph:
+    def build() -> None:
+        function = getattr(tf.raw_ops, op)
+        z = function(x=placeholder("x", *x), y=placeholder("y", *y), name="z")
+        v1.placeholder(tf.float64, z.shape, name="dz")
+
+    return graph_of(build)
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [
+        ("Add", {"Identity": 2}),
+        ("AddV2", {"Identity": 2}),
+        ("Sub", {"Identity": 1, "Neg": 1}),
+        ("Mul", {"Mul": 2}),
+        ("RealDiv", {"RealDiv": 1, "Mul": 1, "Neg": 1, "Identity": 1}),
+        ("Maximum", {"GreaterEqual": 1, "Const": 1, "SelectV2": 2}),
+    ],
+)
+def test_operands_of_one_shape_are_not_summed(
+    op: str, expected: dict[str, int]
+) -> None:
+    types, _ = added(binary(op, (2, 3), (2, 3)), ["z:0"], ["x:0", "y:0"], ["dz:0"])
+    assert types == Counter(expected)
+
+
+def test_only_the_smaller_operand_is_summed() -> None:
+    types, _ = added(binary("Mul", (None, 3), (3,)), ["z:0"], ["x:0", "y:0"], ["dz:0"])
+    assert types == Counter({"Mul": 2, "Sum": 1, "Const": 1})
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [((1, 3), (4, 3)), ((4, 3), (1, 3)), ((4, 3), (4, 3)), ((1, 3), (1, 3))]
+)
+def test_two_sizes_that_are_not_known_may_differ(
+    x: tuple[int, int], y: tuple[int, int]
+) -> None:
+    graph = binary("Mul", (None, 3), (None, 3))
+    gradients = graph.gradients(["z:0"], ["x:0", "y:0"], ["dz:0"])
+    rng = np.random.default_rng(0)
+    feeds = {"x:0": rng.normal(size=x), "y:0": rng.normal(size=y)}
+    feeds["dz:0"] = rng.normal(size=np.broadcast_shapes(x, y))
+    dx, dy = graph.run([str(name) for name in gradients], feeds)
+
+    def summed(value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        return value.sum(0, keepdims=True) if shape[0] == 1 else value
+
+    np.testing.assert_allclose(dx, summed(feeds["dz:0"] * feeds["y:0"], x))
+    np.testing.assert_allclose(dy, summed(feeds["dz:0"] * feeds["x:0"], y))
+
+
+def test_integers_have_gradients_where_tensorflows_have() -> None:
+    def build() -> None:
+        x, y = (placeholder(name, 3, dtype=tf.int32) for name in "xy")
+        z = tf.multiply(x - y, tf.maximum(x, 2), name="z")
+        placeholder("dz", *z.shape, dtype=tf.int32)
+
+    graph = graph_of(build)
+    names = graph.gradients(["z:0"], ["x:0", "y:0"], ["dz:0"])
+    x, y, dz = (np.array(v, np.int32) for v in ([1, 4, 7], [5, 2, 9], [3, -2, 1]))
+    found = graph.run([str(name) for name in names], {"x:0": x, "y:0": y, "dz:0": dz})
+    larger = np.maximum(x, 2)
+    np.testing.assert_array_equal(found[0], dz * (larger + (x - y) * (x >= 2)))
+    np.testing.assert_array_equal(found[1], -dz * larger)
+
+
+def test_the_gradients_of_a_sum_are_told_apart_in_second_order() -> None:
+    """Both are dz; one must not lie on the way to what the other leads to."""
+
+    def build() -> None:
+        w, v = placeholder("w", 3), placeholder("v", 3)
+        tf.exp(w + tf.tanh(v), name="z")
+        for name in ("dz", "a", "b"):
+            placeholder(name, 3)
+
+    graph = graph_of(build)
+    firsts = [str(g) for g in graph.gradients(["z:0"], ["w:0", "v:0"], ["dz:0"])]
+    seconds = [str(g) for g in graph.gradients(firsts, ["w:0", "v:0"], ["a:0", "b:0"])]
+    rng = np.random.default_rng(1)
+    w, v, dz, a, b = (rng.normal(size=3) for _ in range(5))
+    feeds = {"w:0": w, "v:0": v, "dz:0": dz, "a:0": a, "b:0": b}
+    found = graph.run(seconds, feeds)
+    # dw = dz e and dv = dz e s, where e = exp(w + tanh v) and s = tanh'(v).
+    t = np.tanh(v)
+    e, s = np.exp(w + t), 1 - t * t
+    np.testing.assert_allclose(found[0], dz * e * (a + b * s))
+    np.testing.assert_allclose(found[1], dz * e * (a * s + b * (s * s - 2 * t * s)))
+
+
+def batch_norm() -> None:
+    x = placeholder("x", 2, 3, 3, 4, dtype=tf.float32)
+    ones = tf.ones([4], name="ones")
+    v1.nn.fused_batch_norm(x, ones, ones, name="norm")
+    tf.identity(x, name="dy")
+
+
+def test_no_zeros_stay_of_outputs_that_lead_nowhere() -> None:
+    types, _ = added(graph_of(batch_norm), ["norm:0"], ["x:0"], ["dy:0"])
+    assert types["ZerosLike"] == 0
+    assert types["FusedBatchNormGradV3"] == 1
+
+
+def test_the_clients_own_zeros_stay() -> None:
+    def build() -> None:
+        batch_norm()
+        mean = v1.get_default_graph().get_tensor_by_name("norm:1")
+        tf.raw_ops.ZerosLike(x=mean, name="zeros")
+
+    graph = graph_of(build)
+    graph.gradients(["norm:0", "norm:1"], ["x:0"], ["dy:0", "zeros:0"])
+    x = np.random.default_rng(2).normal(size=(2, 3, 3, 4)).astype(np.float32)
+    (zeros,) = graph.run(["zeros:0"], {"x:0": x})
+    np.testing.assert_array_equal(zeros, np.zeros(4))
+
+
+def test_a_shape_is_a_constant_where_it_is_known() -> None:
+    def build() -> None:
+        x = placeholder("x", 2, 3)
+        tf.reduce_mean(x, [1], name="y")
+        placeholder("dy", 2)
+
+    types, (gradient,) = added(graph_of(build), ["y:0"], ["x:0"], ["dy:0"])
+    expected = {"RealDiv": 1, "Reshape": 1, "BroadcastTo": 1, "Const": 3}
+    assert types == Counter(expected)
+    assert gradient is not None
+
+
+def test_large_constants_are_left_to_run() -> None:
+    """The gradient numbers the elements of an image, in a range of them all."""
+
+    def build() -> None:
+        x = placeholder("x", 1, 200, 200, 1)
+        tf.image.extract_patches(x, [1, 2, 2, 1], [1, 2, 2, 1], [1, 1, 1, 1], "VALID")
+        placeholder("dy", 1, 100, 100, 4)
+
+    graph = graph_of(build)
+    types, _ = added(graph, ["ExtractImagePatches:0"], ["x:0"], ["dy:0"])
+    assert types["Range"] == 1
+    assert len(graph.graph_def()) < 20_000

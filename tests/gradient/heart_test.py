@@ -239,8 +239,8 @@ def test_registries(client: Client) -> None:
     bridged = bits.FUNCTION_GRADIENT | bits.CLIENT_GRADIENT | bits.CLIENT_BRIDGED
     assert _library.registries("Featured>Pair") == bridged
     # TensorFlow's own client gradient stays where it has one.
-    square = _library.registries("Square")
-    assert square == bits.FUNCTION_GRADIENT | bits.CLIENT_GRADIENT
+    product = _library.registries("MatMul")
+    assert product == bits.FUNCTION_GRADIENT | bits.CLIENT_GRADIENT
     assert _library.registries("Faulty>DeclaredNone") & bits.FUNCTION_NO_GRADIENT
     assert _library.registries("Faulty>Absent") == 0
     # Those that had a function gradient and no client gradient.

@@ -237,10 +237,11 @@ It fails, or has none.
 
 An imported graph with a loop of TensorFlow 1 that a gradient goes through ends the
 process in `TF_AddGradients`, with this library and without it: TensorFlow takes every
-`Exit` for one of a loop that `TF_NewWhile` made. Where a branch or a function is on
-the way to the loop, this library gives an error instead. Of loops that `TF_NewWhile`
-made TensorFlow's gradient is right where the gradients of the body need no value of
-the forward loop, and else an error of the session, `inputs from different frames`.
+`Exit` for one of a loop that `TF_NewWhile` made. So does a loop of `TF_NewWhile` of
+which only some outputs have a gradient. `TfExt_AddGradients` gives an error instead;
+so does this library where a branch or a function is on the way to the loop. Of loops
+that `TF_NewWhile` made TensorFlow's gradient is right where the gradients of the body
+need no value of the forward loop, and else an error of the session, `inputs from different frames`.
 
 The gradients of arrays have limits of TensorFlow's kernels, which are errors, too: an
 element that is read twice, or a concatenation of what was not split, has no second
@@ -290,12 +291,21 @@ Not in the tables: CrossEntropy and MapAccumulate, which are no ops; `_ArrayToLi
 `_ListToArray`, which only TensorFlow's runtime adds and whose definitions end the
 process; ReadVariableOp, whose input is no number.
 
+## A tensor that leads nowhere
+
+`TF_AddGradients` refuses the whole call where no path leads from one of `x` to `y`
+(`Cannot compute the partial derivative for node ... as it's unreachable`). Where shapes
+are known, gradients that stand in for TensorFlow's need no Shape of a tensor, so in
+second order more tensors lead nowhere than with TensorFlow's: y = x + b differentiated
+twice by b is such a case. There is no gradient either way; `TfExt_AddGradients` says so
+as Python does, by none, or zeros.
+
 ## An output on the way to another
 
 `TF_AddGradients` of two outputs, y = tanh x and the one named, at x = 1; then the
 same with an Identity behind each, so that neither lies on the way to the other. In
 the second row TensorFlow's `AddSymbolicGradients` loses the upstream gradient of y.
-No gradient of an op can mend that; the Identity does.
+No gradient of an op can mend that; the Identity does, which `TfExt_AddGradients` adds.
 
 | second output | as it is | with Identity | Python |
 |---|---|---|---|

@@ -241,7 +241,8 @@ process in `TF_AddGradients`, with this library and without it: TensorFlow takes
 which only some outputs have a gradient. `TfExt_AddGradients` gives an error instead;
 so does this library where a branch or a function is on the way to the loop. Of loops
 that `TF_NewWhile` made TensorFlow's gradient is right where the gradients of the body
-need no value of the forward loop, and else an error of the session, `inputs from different frames`.
+need no value of the forward loop, and else an error of the session, `inputs from
+different frames`.
 
 The gradients of arrays have limits of TensorFlow's kernels, which are errors, too: an
 element that is read twice, or a concatenation of what was not split, has no second

@@ -29,7 +29,9 @@ class Model:
       loops: Whether there is a `While` in the saved functions. Python's tapes give no
         second order there ("Tried to take gradients of a variable without handle
         data"), so that of the model before it was saved takes its place.
-      error: A fragment of the message that the client gives instead of gradients.
+      error: A fragment of the message that the client gives instead of gradients. Once
+        the calls are inlined there is none.
+      random: Whether the model draws numbers, so that no two gradients are equal.
       tolerance: Instead of that of the type, and why in a comment of the row.
     """
 
@@ -40,6 +42,7 @@ class Model:
     signatures: Sequence[str] = ("serving_default",)
     loops: bool = False
     error: str | None = None
+    random: bool = False
     tolerance: float | None = None
 
 

@@ -235,5 +235,6 @@ MODELS = [
         X,
         signatures=["train"],
         error="The gradient runs the function again",
+        random=True,
     ),
 ]

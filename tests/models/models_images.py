@@ -58,5 +58,6 @@ MODELS = [
         {"x": PIXELS},
         types=["float32"],  # Keras mixes types
         error="The gradient runs the function again",
+        random=True,
     ),
 ]

@@ -111,6 +111,21 @@ def test_second_order(case: Case, outcomes: dict[str, list[Outcome]]) -> None:
         _compare(case, outcome.task["labels"], found, expected)
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_calls_inlined(case: Case, outcomes: dict[str, list[Outcome]]) -> None:
+    for outcome in outcomes[case.id]:
+        _require([*outcome.problems, outcome.result.get("inlined_error")])
+        labels = outcome.task["labels"][: len(outcome.task["xs"])]
+        found, expected = outcome.result["inlined"], outcome.task["first"]
+        assert [g is None for g in found] == [g is None for g in expected]
+        if not case.model.random:
+            _compare(case, labels, found, expected)
+            continue
+        arrays = [gradient for gradient in found if gradient is not None]
+        assert all(np.isfinite(gradient).all() for gradient in arrays)
+        assert any(gradient.any() for gradient in arrays)
+
+
 def _require(problems: list[str | None]) -> None:
     for problem in problems:
         if problem is not None:

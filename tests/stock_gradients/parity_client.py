@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from c_client import Client, ClientError, Graph
+from graph_api import GraphApi
 
 
 def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +63,21 @@ def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
     except ClientError as error:
         result["second_error"] = str(error)
     return result
+
+
+def inlined_results(
+    client: Client, api: GraphApi, task: dict[str, Any]
+) -> dict[str, Any]:
+    """The same of a SavedModel whose calls are inlined: "inlined", the gradients of
+    first order, or else "inlined_error".
+    """
+    try:
+        graph = _graph(client, task)
+        ys = api.inline_calls(graph, task["ys"])
+        names = _gradients(graph, ys, task["xs"], task["upstream"])
+        return {"inlined": _run_some(graph, names, task["feeds"])}
+    except ClientError as error:
+        return {"inlined_error": str(error)}
 
 
 def _graph(client: Client, task: dict[str, Any]) -> Graph:
@@ -149,6 +165,8 @@ def main() -> None:
     with open(settings["results"], "wb") as file:
         for task in tasks:
             result = client_results(client, task)
+            if "saved_model" in task:
+                result |= inlined_results(client, GraphApi(settings["library"]), task)
             pickle.dump(result, file)
             file.flush()
     if "tensorflow" in sys.modules:

@@ -31,7 +31,7 @@ COLUMNS = {
     "function": "function registry",
     "stock": "C/C++ stock",
     "extended": "C/C++ with tensorflow_ext",
-    "stands_in": "of these stands in for stock",
+    "stands_in": "stands in for stock",
     "second": "second order",
 }
 
@@ -165,7 +165,7 @@ PAGE = string.Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <title>Gradients of TensorFlow's ops, client by client</title>
 <style>
-  body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
+  body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem;
          color: #222; padding: 0 1rem; }
   table { border-collapse: collapse; width: 100%; }
   th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: center; }

@@ -20,7 +20,7 @@ TYPED = ["python", "tools", "tests/models", "tests/stock_gradients"]
 
 def _sources() -> list[Path]:
     """The files of the tree, without what tools put into it."""
-    skipped = {".git", ".venv", "__pycache__"}
+    skipped = {".git", ".venv", "__pycache__", "out"}
     found = []
     pending = [ROOT]
     while pending:

@@ -86,37 +86,6 @@ void ReverseGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Reverse", ReverseGrad);
 
-// ---- Slices.
-
-Attributes SliceMasks(Gradient& g) {
-  return g.AttrsOfOp({"begin_mask", "end_mask", "ellipsis_mask",
-                      "new_axis_mask", "shrink_axis_mask"});
-}
-
-// The op scatters a slice into zeros: its gradient is the slice.
-void StridedSliceGradGrad(Gradient& g) {
-  const Value slice =
-      Call("StridedSlice", {g.Upstream(), g.Input(1), g.Input(2), g.Input(3)},
-           SliceMasks(g));
-  g.Return({Value(), Value(), Value(), Value(), slice});
-}
-REGISTER_GRADIENT("StridedSliceGrad", StridedSliceGradGrad);
-
-// input gets the gradient with zeros in the slice; value, which may have been
-// broadcast, gets the slice (as Python's _TensorStridedSliceUpdateGrad).
-void TensorStridedSliceUpdateGrad(Gradient& g) {
-  const Value begin = g.Input(1), end = g.Input(2), strides = g.Input(3);
-  const Value value = g.Input(4), dy = g.Upstream();
-  const Value slice =
-      Call("StridedSlice", {dy, begin, end, strides}, SliceMasks(g));
-  const Value d_input =
-      Call("TensorStridedSliceUpdate",
-           {dy, begin, end, strides, ZerosLike(slice)}, SliceMasks(g));
-  const Value d_value = SumTo(value, slice, Shape(slice));
-  g.Return({d_input, Value(), Value(), Value(), d_value});
-}
-REGISTER_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGrad);
-
 // ---- Gathered rows: each row of params gets the sum of the gradients of the
 // places that it went to.
 

@@ -17,6 +17,11 @@ Value AtLeastInt32(Value x) {
 
 // ---- Slices: the gradient with zeros around it, and the other way round.
 
+Attributes SliceMasks(Gradient& g) {
+  return g.AttrsOfOp({"begin_mask", "end_mask", "ellipsis_mask",
+                      "new_axis_mask", "shrink_axis_mask"});
+}
+
 void SliceGrad(Gradient& g) {
   const Value x = g.Input(0), before = g.Input(1), dy = g.Upstream();
   const DataType type = before.type();
@@ -31,10 +36,33 @@ void StridedSliceGrad(Gradient& g) {
       Call("StridedSliceGrad",
            {Shape(g.Input(0), begin.type()), begin, AtLeastInt32(g.Input(2)),
             AtLeastInt32(g.Input(3)), g.Upstream()},
-           g.AttrsOfOp({"begin_mask", "end_mask", "ellipsis_mask",
-                        "new_axis_mask", "shrink_axis_mask"})));
+           SliceMasks(g)));
 }
 REGISTER_STAND_IN("StridedSlice", StridedSliceGrad);
+
+// The op scatters a slice into zeros: its gradient is the slice.
+void StridedSliceGradGrad(Gradient& g) {
+  const Value slice =
+      Call("StridedSlice", {g.Upstream(), g.Input(1), g.Input(2), g.Input(3)},
+           SliceMasks(g));
+  g.Return({Value(), Value(), Value(), Value(), slice});
+}
+REGISTER_GRADIENT("StridedSliceGrad", StridedSliceGradGrad);
+
+// input gets the gradient with zeros in the slice; value, which may have been
+// broadcast, gets the slice (as Python's _TensorStridedSliceUpdateGrad).
+void TensorStridedSliceUpdateGrad(Gradient& g) {
+  const Value begin = g.Input(1), end = g.Input(2), strides = g.Input(3);
+  const Value value = g.Input(4), dy = g.Upstream();
+  const Value slice =
+      Call("StridedSlice", {dy, begin, end, strides}, SliceMasks(g));
+  const Value d_input =
+      Call("TensorStridedSliceUpdate",
+           {dy, begin, end, strides, ZerosLike(slice)}, SliceMasks(g));
+  const Value d_value = SumTo(value, slice, Shape(slice));
+  g.Return({d_input, Value(), Value(), Value(), d_value});
+}
+REGISTER_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGrad);
 
 // As in Python, the value that PadV2 pads with has no gradient.
 void PadGrad(Gradient& g) {

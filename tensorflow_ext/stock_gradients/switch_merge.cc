@@ -48,12 +48,10 @@ absl::Status AddMergeGradient(Graph* graph, const Operation& op,
                               Outputs* gradients) {
   TF_RETURN_IF_ERROR(CheckNoLoops(*graph, {op.node()}));
   for (int i = 0; i < op.num_inputs(); ++i) {
-    NodeBuilder number = nodes->New("number", "Const");
-    tensorflow::Tensor value(i);
-    number.Attr("dtype", value.dtype()).Attr("value", value);
-    TF_ASSIGN_OR_RETURN(Node * constant, nodes->Add(number));
+    TF_ASSIGN_OR_RETURN(const Output number,
+                        nodes->Constant("number", tensorflow::Tensor(i)));
     NodeBuilder equal = nodes->New("was_it", "Equal");
-    equal.Input(op.node(), 1).Input(constant);
+    equal.Input(op.node(), 1).Input(In(number));
     TF_ASSIGN_OR_RETURN(Node * was_it, nodes->Add(equal));
     NodeBuilder builder = nodes->New("switch", "Switch");
     builder.Input(In(upstream[0])).Input(was_it);

@@ -140,13 +140,6 @@ class WhileGradient {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Output> Const(const char* name, const Tensor& value) {
-    NodeBuilder builder = nodes_.New(name, "Const");
-    builder.Attr("dtype", value.dtype()).Attr("value", value);
-    TF_ASSIGN_OR_RETURN(Node * node, nodes_.Add(builder));
-    return Output(node, 0);
-  }
-
   // How many iterations there are at most, or -1 where nothing says so. XLA
   // wants to know it of a list.
   absl::StatusOr<Output> MostIterations() {
@@ -155,7 +148,7 @@ class WhileGradient {
         FindLoopBound(*op_.node(), library.FindRecord(cond_.name())->fdef(),
                       library.FindRecord(body_.name())->fdef());
     if (bound && bound->input >= 0) return op_.input(bound->input);
-    return Const("most", ScalarInt(bound ? bound->constant : -1));
+    return nodes_.Constant("most", ScalarInt(bound ? bound->constant : -1));
   }
 
   // Adds a loop that runs as the differentiated one does.
@@ -213,8 +206,10 @@ class WhileGradient {
     Outputs variables;
     for (int i = 0; i < op_.num_inputs(); ++i)
       variables.push_back(op_.input(i));
-    TF_ASSIGN_OR_RETURN(const Output zero, Const("count", ScalarInt(0)));
-    TF_ASSIGN_OR_RETURN(const Output any, Const("any", ScalarInt(-1)));
+    TF_ASSIGN_OR_RETURN(const Output zero,
+                        nodes_.Constant("count", ScalarInt(0)));
+    TF_ASSIGN_OR_RETURN(const Output any,
+                        nodes_.Constant("any", ScalarInt(-1)));
     TF_ASSIGN_OR_RETURN(const Output most, MostIterations());
     variables.push_back(zero);
     for (int i : kept_) {

@@ -6,16 +6,16 @@
 #include "tensorflow_ext/gradient/add_gradients.h"
 
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/c/c_api_internal.h"
+#include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/graph/while_context.h"
-#include "tensorflow_ext/gradient/c_api_internal.h"
+#include "tensorflow_ext/gradient/functions/leading_to.h"
 #include "tensorflow_ext/gradient/functions/loops.h"
 
 namespace tensorflow_ext {
@@ -30,23 +30,11 @@ using tensorflow::OutputTensor;
 namespace {
 
 using Tensors = std::vector<OutputTensor>;
-using NodeSet = std::unordered_set<const Node*>;
 
 std::vector<const Node*> Nodes(const Tensors& tensors) {
   std::vector<const Node*> nodes;
   for (const OutputTensor& tensor : tensors) nodes.push_back(tensor.node);
   return nodes;
-}
-
-bool IsData(const Edge& edge) { return !edge.IsControlEdge(); }
-
-// What leads to `ends`, which count too.
-NodeSet LeadingTo(const Graph& graph, const std::vector<const Node*>& ends) {
-  NodeSet found;
-  tensorflow::ReverseDFSFrom(
-      graph, ends, [&](const Node* node) { found.insert(node); }, nullptr, {},
-      IsData);
-  return found;
 }
 
 // The type of the variable behind a handle, or DT_INVALID.
@@ -120,7 +108,7 @@ absl::Status CheckWholeLoops(const Graph& graph, const NodeSet& leading,
       graph, starts, [&](const Node* node) { between.insert(node); }, nullptr,
       {},
       [&](const Edge& edge) {
-        return IsData(edge) && leading.count(edge.dst()) > 0;
+        return !edge.IsControlEdge() && leading.count(edge.dst()) > 0;
       });
   for (const Node* node : between) {
     if (!node->IsExit() || node->while_ctx() == nullptr) continue;
@@ -141,23 +129,24 @@ absl::Status CheckWholeLoops(const Graph& graph, const NodeSet& leading,
 
 }  // namespace
 
+TF_Output ToTfOutput(const OutputTensor& tensor) {
+  // A TF_Operation is its node: c_api_internal.h.
+  return {reinterpret_cast<TF_Operation*>(tensor.node), tensor.index};
+}
+
 absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
                                      const Tensors& ys, const Tensors& xs,
                                      const Tensors& upstream, bool zeros) {
   Tensors results(xs.size(), OutputTensor(nullptr, 0));
   std::vector<TF_Output> y, x, dx;
   std::vector<size_t> connected;  // indices of `xs`
-  const auto to_c = [](const OutputTensor& tensor) {
-    return TF_Output{reinterpret_cast<TF_Operation*>(tensor.node),
-                     tensor.index};
-  };
   {
     tensorflow::mutex_lock lock(graph->mu);
-    const NodeSet leading = LeadingTo(graph->graph, Nodes(ys));
+    const NodeSet leading = LeadingTo(Nodes(ys), /*follow_controls=*/false);
     for (size_t i = 0; i < xs.size(); ++i) {
       if (leading.count(xs[i].node) == 0) continue;
       connected.push_back(i);
-      x.push_back(to_c(xs[i]));
+      x.push_back(ToTfOutput(xs[i]));
     }
     if (!connected.empty()) {
       TF_RETURN_IF_ERROR(CheckNoLoops(graph->graph, Nodes(ys)));
@@ -171,9 +160,10 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
               Adder(graph).Add(absl::StrCat(tensor.node->name(), "_gradient/y"),
                                "Identity", tensor));
         }
-        y.push_back(to_c(end));
+        y.push_back(ToTfOutput(end));
       }
-      for (const OutputTensor& tensor : upstream) dx.push_back(to_c(tensor));
+      for (const OutputTensor& tensor : upstream)
+        dx.push_back(ToTfOutput(tensor));
     }
   }
   if (!connected.empty()) {
@@ -182,7 +172,7 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
     TF_AddGradientsWithPrefix(graph, prefix, y.data(), y.size(), x.data(),
                               x.size(), dx.empty() ? nullptr : dx.data(),
                               status, found.data());
-    const absl::Status added = ToStatus(status);
+    const absl::Status added = tensorflow::StatusFromTF_Status(status);
     TF_DeleteStatus(status);
     TF_RETURN_IF_ERROR(added);
     for (size_t k = 0; k < found.size(); ++k) {

@@ -11,6 +11,9 @@
 
 namespace tensorflow_ext {
 
+// The tensor as the C API has it.
+TF_Output ToTfOutput(const tensorflow::OutputTensor& tensor);
+
 // TfExt_AddGradients of c_api.h, whose tensors are outputs of nodes of `graph`.
 // `upstream`: none, or one for each of `ys`. `zeros`: whether an x that is not
 // connected has them for a gradient. Returns a gradient for each of `xs`, whose

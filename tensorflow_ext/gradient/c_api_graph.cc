@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tensorflow/c/c_api_internal.h"
+#include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/add_gradients.h"
@@ -64,11 +65,6 @@ absl::StatusOr<std::vector<OutputTensor>> OutputTensors(
   return result;
 }
 
-TF_Output ToTfOutput(const OutputTensor& tensor) {
-  // A TF_Operation is its node: c_api_internal.h.
-  return {reinterpret_cast<TF_Operation*>(tensor.node), tensor.index};
-}
-
 // The node of that name, or an error.
 absl::StatusOr<Node*> FindNode(const TF_Graph& graph, absl::string_view name) {
   const auto found = graph.name_map.find(std::string(name));
@@ -106,7 +102,7 @@ absl::Status Import(TF_Graph* graph, const GraphDef& nodes) {
       TF_NewBufferFromString(bytes.data(), bytes.size()));
   const Owned<TF_Status, TF_DeleteStatus> status(TF_NewStatus());
   TF_GraphImportGraphDef(graph, buffer.get(), options.get(), status.get());
-  return ToStatus(status.get());
+  return tensorflow::StatusFromTF_Status(status.get());
 }
 
 absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs,

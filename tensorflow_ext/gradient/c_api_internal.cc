@@ -15,11 +15,6 @@ void SetStatus(TF_Status* status, const absl::Status& from) {
                std::string(from.message()).c_str());
 }
 
-absl::Status ToStatus(const TF_Status* status) {
-  return absl::Status(static_cast<absl::StatusCode>(TF_GetCode(status)),
-                      TF_Message(status));
-}
-
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {
   if (buffer->data != nullptr) {
     return absl::InvalidArgumentError(

@@ -16,8 +16,6 @@ namespace tensorflow_ext {
 
 void SetStatus(TF_Status* status, const absl::Status& from);
 
-absl::Status ToStatus(const TF_Status* status);
-
 // Gives `bytes` to `buffer`, which is to be empty.
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer);
 

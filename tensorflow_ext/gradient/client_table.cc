@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Goes behind TensorFlow's interface, as static_shapes.cc does. Register() ends
-// the process where an op has a gradient already, and some of TensorFlow's own
-// are wrong; a gradient can stand in for one of these only through the table,
-// which is a private member. An explicit instantiation of a template may name
-// it: access is not checked there (C++17, [temp.spec] paragraph 6).
+// Register() ends the process where an op has a gradient already, and some of
+// TensorFlow's own are wrong; a gradient can stand in for one of these only
+// through the table, which is a private member.
 //
 // If this file does not compile, TensorFlow's GradOpRegistry has changed:
 // ClientTable() is then to be written for what it is now.
@@ -15,23 +13,22 @@
 
 #include <cstring>
 
+#include "tensorflow_ext/gradient/private_member.h"
+
 namespace tensorflow_ext {
 
 using tensorflow::ops::GradFunc;
 using tensorflow::ops::GradOpRegistry;
 
-namespace {
-
 using Table = std::unordered_map<std::string, GradFunc>;
-using TableMember = Table GradOpRegistry::*;
 
-TableMember FindTable();
-
-template <TableMember member>
-struct PrivateMember {
-  friend TableMember FindTable() { return member; }
+struct TableTag {
+  using Member = Table GradOpRegistry::*;
+  friend Member Find(TableTag);
 };
-template struct PrivateMember<&GradOpRegistry::registry_>;
+template struct PrivateMember<TableTag, &GradOpRegistry::registry_>;
+
+namespace {
 
 // The file that holds the code at `address`, or null.
 const char* FileOf(const void* address) {
@@ -41,7 +38,7 @@ const char* FileOf(const void* address) {
 
 }  // namespace
 
-Table& ClientTable() { return GradOpRegistry::Global()->*FindTable(); }
+Table& ClientTable() { return GradOpRegistry::Global()->*Find(TableTag()); }
 
 bool IsTensorFlows(GradFunc gradient) {
   const char* file = FileOf(reinterpret_cast<const void*>(gradient));

@@ -5,39 +5,35 @@
 // library registers none, the first one has done so. It tells TensorFlow of
 // these all the same, so that both give one list.
 //
-// TensorFlow sets a watcher of registrations for as long as it loads a library.
-// It is a private member, which an explicit instantiation of a template may
-// name (C++17, [temp.spec] paragraph 6). If this file does not compile,
-// TensorFlow's OpRegistry has changed.
+// TensorFlow sets a watcher of registrations, a private member, for as long as
+// it loads a library. If this file does not compile, TensorFlow's OpRegistry
+// has changed.
 
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/gradient/first_copy.h"
+#include "tensorflow_ext/gradient/private_member.h"
 
 namespace tensorflow_ext {
 
 using tensorflow::OpDef;
 using tensorflow::OpRegistry;
 
-namespace {
-
-using WatcherMember = OpRegistry::Watcher OpRegistry::*;
-
-WatcherMember FindWatcher();
-
-template <WatcherMember member>
-struct PrivateMember {
-  friend WatcherMember FindWatcher() { return member; }
+struct WatcherTag {
+  using Member = OpRegistry::Watcher OpRegistry::*;
+  friend Member Find(WatcherTag);
 };
-template struct PrivateMember<&OpRegistry::watcher_>;
+template struct PrivateMember<WatcherTag, &OpRegistry::watcher_>;
+
+namespace {
 
 bool ReportOps() {
   OpRegistry* registry = OpRegistry::Global();
   std::vector<OpDef> op_defs;
   registry->GetRegisteredOps(&op_defs);
-  const OpRegistry::Watcher& watcher = registry->*FindWatcher();
+  const OpRegistry::Watcher& watcher = registry->*Find(WatcherTag());
   if (!watcher) return false;  // linked, or opened by dlopen
   for (const OpDef& op_def : op_defs) {
     if (!absl::StartsWith(op_def.name(), "TfExt>")) continue;

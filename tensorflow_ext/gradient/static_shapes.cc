@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A gradient function is given a scope, and a scope shows its shape inference
-// to nobody: like client_table.cc this goes behind TensorFlow's interface, by
-// an explicit instantiation of a template, which may name a private member
-// (C++17, [temp.spec] paragraph 6).
+// to nobody: it is a private member.
 //
 // If this file does not compile, TensorFlow's Scope::Impl has changed:
 // RefinerOf() is then to be written for what it is now. It may return null.
@@ -16,6 +14,7 @@
 #include "tensorflow/core/common_runtime/shape_refiner.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/graph/graph.h"
+#include "tensorflow_ext/gradient/private_member.h"
 
 namespace tensorflow_ext {
 
@@ -27,20 +26,16 @@ using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
+struct RefinerTag {
+  using Member = std::shared_ptr<ShapeRefiner> Scope::Impl::*;
+  friend Member Find(RefinerTag);
+};
+template struct PrivateMember<RefinerTag, &Scope::Impl::refiner_>;
+
 namespace {
 
-using RefinerMember = std::shared_ptr<ShapeRefiner> Scope::Impl::*;
-
-RefinerMember FindRefiner();
-
-template <RefinerMember member>
-struct PrivateMember {
-  friend RefinerMember FindRefiner() { return member; }
-};
-template struct PrivateMember<&Scope::Impl::refiner_>;
-
 ShapeRefiner* RefinerOf(const Scope& scope) {
-  return (scope.impl()->*FindRefiner()).get();
+  return (scope.impl()->*Find(RefinerTag())).get();
 }
 
 // Null where nothing is known of the outputs of the tensor's node.

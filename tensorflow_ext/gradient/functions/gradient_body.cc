@@ -2,14 +2,12 @@
 
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 
-#include <deque>
-#include <unordered_set>
-
 #include "absl/strings/str_cat.h"
 #include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow_ext/gradient/functions/leading_to.h"
 #include "tensorflow_ext/gradient/functions/loops.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
 #include "tensorflow_ext/gradient/plan.h"
@@ -30,27 +28,6 @@ using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::Output;
 using tensorflow::Scope;
-
-namespace {
-
-using NodeSet = std::unordered_set<const Node*>;
-
-// All nodes with a path to one of `ends`, which count too.
-NodeSet LeadingTo(const std::vector<Node*>& ends, bool follow_controls) {
-  NodeSet found(ends.begin(), ends.end());
-  std::deque<const Node*> open(ends.begin(), ends.end());
-  while (!open.empty()) {
-    const Node* node = open.front();
-    open.pop_front();
-    for (const Edge* edge : node->in_edges()) {
-      if (edge->IsControlEdge() && !follow_controls) continue;
-      if (found.insert(edge->src()).second) open.push_back(edge->src());
-    }
-  }
-  return found;
-}
-
-}  // namespace
 
 GradientBody::GradientBody(const FunctionLibraryDefinition& library,
                            const NameAttrList& function,
@@ -180,9 +157,9 @@ absl::Status GradientBody::Call(const std::string& gradient) {
 }
 
 absl::Status GradientBody::Differentiate() {
-  std::vector<Node*> ends;
+  std::vector<const Node*> ends;
   for (const Output& y : ys_) ends.push_back(y.node());
-  TF_RETURN_IF_ERROR(CheckNoLoops(graph_, {ends.begin(), ends.end()}));
+  TF_RETURN_IF_ERROR(CheckNoLoops(graph_, ends));
   const NodeSet reached = LeadingTo(ends, /*follow_controls=*/false);
   std::vector<Output> xs;
   std::vector<int> indices;
@@ -236,7 +213,8 @@ absl::Status GradientBody::AddResults() {
 }
 
 absl::Status GradientBody::Prune() {
-  const NodeSet needed = LeadingTo(ends_, /*follow_controls=*/true);
+  const NodeSet needed =
+      LeadingTo({ends_.begin(), ends_.end()}, /*follow_controls=*/true);
   NodeSet again;
   for (const Node* node : forward_) {
     if (needed.count(node) > 0) again.insert(node);

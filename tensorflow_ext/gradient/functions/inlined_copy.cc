@@ -13,6 +13,7 @@
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
+#include "tensorflow_ext/gradient/functions/leading_to.h"
 
 namespace tensorflow_ext {
 
@@ -62,15 +63,11 @@ class Copier {
   void FindCopied(const std::vector<OutputTensor>& tensors) {
     std::vector<const Node*> ends;
     for (const OutputTensor& tensor : tensors) ends.push_back(tensor.node);
-    std::unordered_set<const Node*> leading;
+    const NodeSet leading = LeadingTo(ends, /*follow_controls=*/true);
     std::vector<const Node*> calls;
-    tensorflow::ReverseDFSFrom(
-        source_, ends,
-        [&](const Node* node) {
-          leading.insert(node);
-          if (IsInlinedCall(library_, *node)) calls.push_back(node);
-        },
-        nullptr);
+    for (const Node* node : leading) {
+      if (IsInlinedCall(library_, *node)) calls.push_back(node);
+    }
     tensorflow::DFSFrom(
         source_, calls,
         [&](const Node* node) {
@@ -151,14 +148,12 @@ class Copier {
     NodeBuilder builder(absl::StrCat(prefix_, "/output_", results_.size()),
                         "Identity");
     builder.Input(found->second, tensor.index);
-    tensorflow::ReverseDFSFrom(
-        copy_, {const_cast<const Node*>(found->second)},
-        [&](const Node* node) {
-          if (IsInlinedCall(library_, *node) && HasSideEffects(*node)) {
-            builder.ControlInput(copy_.FindNodeId(node->id()));
-          }
-        },
-        nullptr);
+    for (const Node* node :
+         LeadingTo({found->second}, /*follow_controls=*/true)) {
+      if (IsInlinedCall(library_, *node) && HasSideEffects(*node)) {
+        builder.ControlInput(copy_.FindNodeId(node->id()));
+      }
+    }
     Node* result = nullptr;
     TF_RETURN_IF_ERROR(builder.Finalize(&copy_, &result));
     results_.push_back(result);

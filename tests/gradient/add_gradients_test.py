@@ -7,35 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import Client, ClientError, Graph, tensorflow_dir
+from c_client import ClientError, Graph
 from graph_api import GraphApi
+from graphs import graph_def_of, graph_of, value
 
 from tensorflow_ext import _library
 
 v1 = tf.compat.v1
 INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
 ZEROS = 1
-CLIENT = Client(tensorflow_dir(), None)
 API = GraphApi(str(_library.PATH))
-
-
-def graph_def_of(build: Callable[[], Any]) -> bytes:
-    graph = v1.Graph()
-    with graph.as_default():
-        build()
-    return graph.as_graph_def().SerializeToString()
-
-
-def graph_of(build: Callable[[], Any]) -> Graph:
-    return CLIENT.import_graph(graph_def_of(build))
 
 
 def placeholder(name: str = "x", shape: Any = ()) -> tf.Tensor:
     return v1.placeholder(tf.float64, shape, name=name)
-
-
-def value(graph: Graph, tensor: str) -> Callable[[np.ndarray], Any]:
-    return lambda x: graph.run([tensor], {"x:0": x})[0]
 
 
 def one_leads_to_another() -> None:
@@ -112,6 +97,9 @@ def is_negative() -> None:
     tf.less(x0, tf.constant(0.0, tf.float64), name="y0")
 
 
+LOOP = [graph_def_of(build).SerializeToString() for build in (is_negative, negated)]
+
+
 def two_variables() -> Graph:
     def build() -> None:
         tf.identity(placeholder(), name="a")
@@ -122,9 +110,7 @@ def two_variables() -> Graph:
 
 def test_some_outputs_of_a_loop() -> None:
     graph = two_variables()
-    _, y = graph.while_loop(
-        ["zero:0", "a:0"], graph_def_of(is_negative), graph_def_of(negated)
-    )
+    _, y = graph.while_loop(["zero:0", "a:0"], *LOOP)
     with pytest.raises(
         ClientError, match=r"loop of TF_NewWhile.*all its outputs"
     ) as error:
@@ -138,9 +124,7 @@ def test_some_outputs_of_a_loop() -> None:
 
 def test_all_outputs_of_a_loop() -> None:
     graph = two_variables()
-    outputs = graph.while_loop(
-        ["a:0", "a:0"], graph_def_of(is_negative), graph_def_of(negated)
-    )
+    outputs = graph.while_loop(["a:0", "a:0"], *LOOP)
     (gradient,) = API.add_gradients(graph, outputs, ["x:0"])
     assert gradient is not None
     # One iteration negates both, or none does.

@@ -11,21 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import Client, ClientError, Graph, tensorflow_dir
+from c_client import ClientError, Graph
+from graphs import CLIENT, central_differences, graph_def_of, imported
 from tensorflow.core.framework import graph_pb2
 
-from tensorflow_ext import _library
-
 v1 = tf.compat.v1
-CLIENT = Client(tensorflow_dir(), str(_library.PATH))
 X = np.array([0.3, -1.2, 0.8, 2.0])
 V = np.array([1.5, 0.2, -0.7, 1.0])
 
 
-def graph_of(build: Callable[..., Any]) -> graph_pb2.GraphDef:
+def calling(build: Callable[..., Any]) -> graph_pb2.GraphDef:
     """The graph of y = build(x, handle); x is fed, the handle that of a variable v."""
-    graph = v1.Graph()
-    with graph.as_default():
+
+    def graph() -> None:
         x = v1.placeholder(tf.float64, X.shape, name="x")
         v = tf.raw_ops.VarHandleOp(
             dtype=tf.float64, shape=V.shape, shared_name="v", name="v"
@@ -33,16 +31,8 @@ def graph_of(build: Callable[..., Any]) -> graph_pb2.GraphDef:
         tf.identity(build(x, v), name="y")
         value = v1.placeholder(tf.float64, V.shape, name="value")
         tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
-    return graph.as_graph_def()
 
-
-def imported(graph_def: graph_pb2.GraphDef) -> Graph:
-    return CLIENT.import_graph(graph_def.SerializeToString())
-
-
-def slopes(f: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
-    step = 1e-5
-    return np.array([(f(x + d) - f(x - d)) / (2 * step) for d in np.eye(x.size) * step])
+    return graph_def_of(graph)
 
 
 def check(graph: Graph) -> None:
@@ -66,8 +56,12 @@ def check_order(graph: Graph, ys: list[str]) -> list[str]:
     by_x, by_v = graph.run(gradients, {"x:0": X})
     assert by_x.dtype == by_v.dtype == np.float64
     close = {"rtol": 1e-7, "atol": 1e-7}
-    np.testing.assert_allclose(by_x, slopes(lambda x: loss(x, V), X), **close)
-    np.testing.assert_allclose(by_v, slopes(lambda v: loss(X, v), V), **close)
+    np.testing.assert_allclose(
+        by_x, central_differences(lambda x: loss(x, V), X), **close
+    )
+    np.testing.assert_allclose(
+        by_v, central_differences(lambda v: loss(X, v), V), **close
+    )
     return gradients
 
 
@@ -137,7 +131,7 @@ BUILDS = [
     "build", BUILDS, ids=lambda b: getattr(b, "__name__", "function")
 )
 def test_by_input_and_variable(build: Callable[..., Any]) -> None:
-    graph_def = graph_of(build)
+    graph_def = calling(build)
     for k in (1, 2):
         dy = graph_def.node.add(name=f"dy_{k}", op="Const")
         dy.attr["dtype"].type = tf.float64.as_datatype_enum
@@ -164,7 +158,7 @@ def test_the_gradient_that_the_graph_names_for_a_function() -> None:
         gradient.add_to_graph()
         return square(x)
 
-    graph_def = graph_of(build)
+    graph_def = calling(build)
     call = next(node for node in graph_def.node if node.op == "PartitionedCall")
     named = graph_def.library.gradient.add()
     named.function_name = call.attr["f"].func.name
@@ -177,7 +171,7 @@ def test_the_gradient_that_the_graph_names_for_a_function() -> None:
 
 def test_a_function_that_is_not_there() -> None:
     # TF_GraphImportGraphDef asks for none.
-    graph_def = graph_of(formula)
+    graph_def = calling(formula)
     for node in graph_def.node:
         if "PartitionedCall" in node.op:
             node.attr["f"].func.name = "nowhere"
@@ -187,7 +181,7 @@ def test_a_function_that_is_not_there() -> None:
 
 
 def test_many_threads() -> None:
-    serialized = graph_of(nested).SerializeToString()
+    serialized = calling(nested).SerializeToString()
     results: list[np.ndarray] = []
 
     def differentiate() -> None:

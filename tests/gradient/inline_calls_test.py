@@ -5,48 +5,26 @@ Gradients are compared with central differences of what the session computes.
 """
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import Client, ClientError, Graph, tensorflow_dir
+from c_client import ClientError
 from graph_api import GraphApi
+from graphs import central_differences, graph_def_of, graph_of, imported, value
 from tensorflow.core.framework import graph_pb2
 
 from tensorflow_ext import _library, gradients
 
 v1 = tf.compat.v1
 INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
-CLIENT = Client(tensorflow_dir(), None)
 API = GraphApi(str(_library.PATH))
 X = np.array([0.3, -1.2, 0.8, 2.0])
 
 
-def graph_def_of(build: Callable[[], Any]) -> graph_pb2.GraphDef:
-    graph = v1.Graph()
-    with graph.as_default():
-        build()
-    return graph.as_graph_def()
-
-
-def graph_of(build: Callable[[], Any]) -> Graph:
-    return CLIENT.import_graph(graph_def_of(build).SerializeToString())
-
-
 def placeholder(name: str = "x", shape: Any = (4,)) -> tf.Tensor:
     return v1.placeholder(tf.float64, shape, name=name)
-
-
-def central_differences(f: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
-    step = 1e-5
-    columns = np.eye(x.size).reshape(x.size, *x.shape) * step
-    return np.reshape([(f(x + d) - f(x - d)) / (2 * step) for d in columns], x.shape)
-
-
-def value(graph: Graph, tensor: str) -> Callable[[np.ndarray], Any]:
-    return lambda x: graph.run([tensor], {"x:0": x})[0]
 
 
 @tf.function
@@ -208,7 +186,7 @@ def test_functions_named_as_ops() -> None:
     # As TF_GraphCopyFunction lets one write.
     graph_def, _ = with_function("Waves")
     graph_def.node.add(name="y", op="Waves", input=["x"])
-    graph = CLIENT.import_graph(graph_def.SerializeToString())
+    graph = imported(graph_def)
     (y,) = API.inline_calls(graph, ["y:0"])
     (gradient,) = graph.gradients([y], ["x:0"], [])
     assert gradient is not None

@@ -2,28 +2,20 @@
 """What TF_AddGradients adds to a graph whose shapes are known, wholly or in part."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import Client, Graph, tensorflow_dir
-
-from tensorflow_ext import _library
+from c_client import Graph
+from graphs import graph_of
 
 v1 = tf.compat.v1
-CLIENT = Client(tensorflow_dir(), _library.PATH)
 
 
 def placeholder(name: str, *shape: int | None, dtype: Any = tf.float64) -> tf.Tensor:
     return v1.placeholder(dtype, shape, name=name)
-
-
-def graph_of(build: Callable[[], Any]) -> Graph:
-    with v1.Graph().as_default() as graph:
-        build()
-    return CLIENT.import_graph(graph.as_graph_def().SerializeToString())
 
 
 def node_types(graph: Graph) -> Counter[str]:

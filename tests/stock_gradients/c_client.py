@@ -5,10 +5,11 @@ Nothing of TensorFlow's Python package is imported: what this module computes is
 what a client in any language gets from TF_AddGradients.
 """
 
+import contextlib
 import ctypes
 import importlib.util
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import c_tensors
@@ -92,18 +93,23 @@ class Client:
         """Loads one more op library."""
         self._checked("TF_LoadLibrary", str(library).encode())
 
-    def _checked(self, function: str, *arguments: object) -> int:
-        """Calls a function whose last argument is the status."""
+    @contextlib.contextmanager
+    def status(self) -> Iterator[ctypes.c_void_p]:
+        """A TF_Status for a call; raises what the call has written into it."""
         status = ctypes.c_void_p(self._c.TF_NewStatus())
         try:
-            result = getattr(self._c, function)(*arguments, status)
+            yield status
             code = self._c.TF_GetCode(status)
             if code != 0:
                 message = self._c.TF_Message(status).decode(errors="replace")
                 raise ClientError(code, message)
-            return result
         finally:
             self._c.TF_DeleteStatus(status)
+
+    def _checked(self, function: str, *arguments: object) -> int:
+        """Calls a function whose last argument is the status."""
+        with self.status() as status:
+            return getattr(self._c, function)(*arguments, status)
 
     def import_graph(self, graph_def: bytes) -> "Graph":
         """A new graph with the nodes of a serialized GraphDef."""
@@ -171,6 +177,18 @@ class Graph:
             output.operation, output.index = operation, int(index or 0)
         return outputs
 
+    def _names(self, outputs: ctypes.Array) -> list[str | None]:
+        """The names of tensors; None for one whose operation is NULL."""
+        self._c.TF_OperationName.restype = ctypes.c_char_p
+        names: list[str | None] = []
+        for output in outputs:
+            if not output.operation:
+                names.append(None)
+                continue
+            node = self._c.TF_OperationName(ctypes.c_void_p(output.operation))
+            names.append(f"{node.decode()}:{output.index}")
+        return names
+
     def gradients(
         self, ys: Sequence[str], xs: Sequence[str], grad_ys: Sequence[str]
     ) -> list[str | None]:
@@ -180,27 +198,7 @@ class Graph:
         gradient.
         """
         result = (_Output * len(xs))()
-        self._add_gradients(ys, xs, grad_ys, result)
-        self._c.TF_OperationName.restype = ctypes.c_char_p
-        names: list[str | None] = []
-        for output in result:
-            if not output.operation:
-                names.append(None)
-                continue
-            node = self._c.TF_OperationName(ctypes.c_void_p(output.operation))
-            names.append(f"{node.decode()}:{output.index}")
-        return names
-
-    def _add_gradients(
-        self,
-        ys: Sequence[str],
-        xs: Sequence[str],
-        grad_ys: Sequence[str],
-        result: ctypes.Array,
-    ) -> None:
-        # The status is not the last argument here.
-        status = ctypes.c_void_p(self._c.TF_NewStatus())
-        try:
+        with self._client.status() as status:
             self._c.TF_AddGradients(
                 self._graph,
                 self._outputs(ys),
@@ -211,12 +209,7 @@ class Graph:
                 status,
                 result,
             )
-            code = self._c.TF_GetCode(status)
-            if code != 0:
-                message = self._c.TF_Message(status).decode(errors="replace")
-                raise ClientError(code, message)
-        finally:
-            self._c.TF_DeleteStatus(status)
+        return self._names(result)
 
     def while_loop(self, inputs: Sequence[str], cond: bytes, body: bytes) -> list[str]:
         """Adds a loop of TensorFlow 1 with TF_NewWhile.
@@ -229,7 +222,6 @@ class Graph:
         Returns the loop variables after the loop.
         """
         self._c.TF_NewWhile.restype = _WhileParams
-        self._c.TF_OperationName.restype = ctypes.c_char_p
         count = len(inputs)
         checked = self._client._checked
         starts = self._outputs(inputs)  # which TF_FinishWhile reads again
@@ -242,15 +234,9 @@ class Graph:
         for i, result in enumerate(results):
             params.body_outputs[i] = result
         outputs = (_Output * count)()
-        # The status is not the last argument here.
-        status = ctypes.c_void_p(self._c.TF_NewStatus())
-        self._c.TF_FinishWhile(ctypes.byref(params), status, outputs)
-        self._c.TF_DeleteStatus(status)
-        names = []
-        for output in outputs:
-            node = self._c.TF_OperationName(ctypes.c_void_p(output.operation))
-            names.append(f"{node.decode()}:{output.index}")
-        return names
+        with self._client.status() as status:
+            self._c.TF_FinishWhile(ctypes.byref(params), status, outputs)
+        return [str(name) for name in self._names(outputs)]
 
     def _import_into(
         self, graph: int, graph_def: bytes, inputs: Any, count: int, results: int

@@ -3,9 +3,8 @@
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any
 
-from c_client import ClientError, Graph, _Output
+from c_client import Graph, _Output
 
 
 class GraphApi:
@@ -24,8 +23,7 @@ class GraphApi:
     ) -> list[str | None]:
         """TfExt_AddGradients. None where there is no gradient."""
         found = (_Output * len(xs))()
-
-        def call(status: ctypes.c_void_p) -> None:
+        with graph._client.status() as status:
             self._library.TfExt_AddGradients(
                 graph._graph,
                 None,
@@ -38,38 +36,13 @@ class GraphApi:
                 found,
                 unconnected,
             )
-
-        _checked(graph, call)
-        return [_name(graph, output) for output in found]
+        return graph._names(found)
 
     def inline_calls(self, graph: Graph, outputs: Sequence[str]) -> list[str]:
         """TfExt_InlineCalls."""
         found = (_Output * len(outputs))()
-
-        def call(status: ctypes.c_void_p) -> None:
+        with graph._client.status() as status:
             self._library.TfExt_InlineCalls(
                 graph._graph, graph._outputs(outputs), len(outputs), found, status
             )
-
-        _checked(graph, call)
-        return [str(_name(graph, output)) for output in found]
-
-
-def _checked(graph: Graph, call: Any) -> None:
-    c = graph._c
-    status = ctypes.c_void_p(c.TF_NewStatus())
-    try:
-        call(status)
-        code = c.TF_GetCode(status)
-        if code != 0:
-            raise ClientError(code, c.TF_Message(status).decode(errors="replace"))
-    finally:
-        c.TF_DeleteStatus(status)
-
-
-def _name(graph: Graph, output: _Output) -> str | None:
-    if not output.operation:
-        return None
-    graph._c.TF_OperationName.restype = ctypes.c_char_p
-    node = graph._c.TF_OperationName(ctypes.c_void_p(output.operation))
-    return f"{node.decode()}:{output.index}"
+        return [str(name) for name in graph._names(found)]

@@ -42,8 +42,7 @@ _LIMITS = """\
   it AddSymbolicGradients is wrong where they are differentiated once more. TensorFlow
   keeps the Identities of what is fetched, here of all gradients.
 - **LSTM with CTC, a step.** What runs differs in 39 SplitV where Python has 39 Slice:
-  the gradient of ConcatV2 makes both parts, of which nobody asks for one here. Slices
-  of their own would be 78 nodes more, 1.08 of tf.gradients'.
+  the gradient of ConcatV2 makes both parts, of which nobody asks for one here.
 - **GeluGrad, exact.** Bound by arithmetic, 0.74 ns an element and core: results that
   agree to the last bit between instruction sets allow no fused multiply-add.
 - **ClipByGlobalNorm, clipped, 9.4 MB.** Both sides read each value twice and write it

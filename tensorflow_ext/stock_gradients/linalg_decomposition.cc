@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix decompositions. Factors that are not unique (the phase of an
-// eigenvector, the basis of a null space) have gradients for functions that do
-// not depend on the choice.
+// Matrix decompositions; linalg_triangular.cc has those into triangular
+// factors. Factors that are not unique (the phase of an eigenvector, the basis
+// of a null space) have gradients for functions that do not depend on the
+// choice.
 
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {
 namespace {
-
-// A = L L^H: dA = (S + S^H) / 2, S = L^-H Phi(L^H dL) L^-1, where Phi takes the
-// lower triangle and halves its diagonal (I. Murray, "Differentiation of the
-// Cholesky decomposition", 2016, (8) to (10)).
-void CholeskyGrad(Gradient& g) {
-  const Value l = g.Output();
-  const Value product = MatMul(l, g.Upstream(), true, false);
-  const Value phi = MatrixSetDiag(MatrixBandPart(product, -1, 0),
-                                  0.5 * MatrixDiagPart(product));
-  const Value left = TriangularSolve(l, phi, true, true);
-  const Value s = TriangularSolve(l, Adjoint(left), true, true);  // S^H
-  g.Return({0.5 * (s + Adjoint(s))});
-}
-REGISTER_GRADIENT("Cholesky", CholeskyGrad);
 
 // `gradient`, unless a decomposition's surplus columns q2, which complete the
 // others to a basis, have a gradient that depends on which completion was
@@ -97,24 +84,47 @@ Value ReciprocalDifferences(Value x) {
   return MatrixSetDiag(SafeReciprocal(differences), ZerosLike(x));
 }
 
-// A = V diag(e) V^H: dA = V (diag(de) + F * (V^H dV)) V^H (Giles 2008, 3.1).
-// The op reads the lower triangle of A, which gets the gradient of both.
+// A = V diag(e) V^H: dA = V (diag(de) + F * (V^H dV)) V^H (Giles 2008, 3.1). An
+// op reads one triangle of A, which gets the gradient of both. `dv` may be
+// missing.
+Value SelfAdjointGrad(Value e, Value v, Value de, Value dv, bool lower) {
+  Value middle = MatrixDiag(de);
+  if (dv.exists()) {
+    middle = middle + ReciprocalDifferences(e) * MatMul(v, dv, true, false);
+  }
+  const Value da = MatMul(v, MatMul(middle, v, false, true));
+  const Value triangle =
+      MatrixBandPart(da + Adjoint(da), lower ? -1 : 0, lower ? 0 : -1);
+  return MatrixSetDiag(triangle, 0.5 * MatrixDiagPart(triangle));
+}
+
 void SelfAdjointEigV2Grad(Gradient& g) {
   const bool compute_v = g.Attr<bool>("compute_v");
   const Values ev = compute_v ? Values{g.Output(0), g.Output(1)}
                               : CallAll("SelfAdjointEigV2", {g.Input(0)},
                                         {{"compute_v", true}});
-  const Value e = ev[0], v = ev[1];
-  Value middle = MatrixDiag(g.Upstream(0));
-  if (compute_v) {
-    middle = middle +
-             ReciprocalDifferences(e) * MatMul(v, g.Upstream(1), true, false);
-  }
-  const Value da = MatMul(v, MatMul(middle, v, false, true));
-  const Value lower = MatrixBandPart(da + Adjoint(da), -1, 0);
-  g.Return({MatrixSetDiag(lower, 0.5 * MatrixDiagPart(lower))});
+  g.Return({SelfAdjointGrad(ev[0], ev[1], g.Upstream(0),
+                            compute_v ? g.Upstream(1) : Value(), true)});
 }
 REGISTER_GRADIENT("SelfAdjointEigV2", SelfAdjointEigV2Grad);
+REGISTER_GRADIENT("BatchSelfAdjointEigV2", SelfAdjointEigV2Grad);
+
+// [e; V] in one output, the eigenvalues in its first row.
+void SelfAdjointEigGrad(Gradient& g) {
+  const Value one = g.Int(1);
+  const auto eigenvalues = [&](Value packed) {
+    return Call("Squeeze", {Rows(packed, Value(), one)},
+                {{"squeeze_dims", std::vector<int64_t>{-2}}});
+  };
+  const auto eigenvectors = [&](Value packed) {
+    return Rows(packed, one, Value());
+  };
+  const Value y = g.Output(), dy = g.Upstream();
+  g.Return({SelfAdjointGrad(eigenvalues(y), eigenvectors(y), eigenvalues(dy),
+                            eigenvectors(dy), true)});
+}
+REGISTER_GRADIENT("SelfAdjointEig", SelfAdjointEigGrad);
+REGISTER_GRADIENT("BatchSelfAdjointEig", SelfAdjointEigGrad);
 
 // A V = V diag(e), the columns of V of length 1:
 //   dA = V^-H (diag(de) + conj(F) * (V^H dV - V^H V diag(Re(V^H dV)))) V^H
@@ -151,23 +161,11 @@ REGISTER_GRADIENT("Eig", EigGrad);
 // (Z.-Q. Wan and S.-X. Zhang, "Automatic differentiation for complex valued
 // SVD", 2019, arXiv:1909.02659), the same for functions that do not depend on
 // it, the first for tall matrices as in Python.
-void SvdGrad(Gradient& g) {
-  const Value a = g.Input(0);
-  const bool compute_uv = g.Attr<bool>("compute_uv");
-  const bool full = compute_uv && g.Attr<bool>("full_matrices");
-  const Values suv =
-      compute_uv ? Values{g.Output(0), g.Output(1), g.Output(2)}
-                 : CallAll("Svd", {a},
-                           {{"compute_uv", true}, {"full_matrices", false}});
+Value SingularGrad(Value a, Values suv, Value ds, Value du, Value dv,
+                   bool full) {
+  Gradient* g = a.gradient();
   const Value s = suv[0];
-  // Singular values are real, whatever their type.
-  const Value ds = RealPart(g.Upstream(0));
-  if (!compute_uv) {
-    return g.Return(
-        {MatMul(suv[1], MatMul(MatrixDiag(ds), suv[2], false, true))});
-  }
-
-  Value u = suv[1], v = suv[2], du = g.Upstream(1), dv = g.Upstream(2);
+  Value u = suv[1], v = suv[2];
   Value u2, v2, du2, dv2;
   const Value rows = NumRows(a), columns = NumColumns(a);
   if (full) {
@@ -182,7 +180,7 @@ void SvdGrad(Gradient& g) {
   const Value v_dv = MatMul(v, dv, true, false);
   const Value f = ReciprocalDifferences(Square(s));
   const Value fu = f * u_du, fv = f * v_dv;
-  const Value s_row = ExpandDims(s, g.Int(-2)), s_column = NewAxis(s);
+  const Value s_row = ExpandDims(s, g->Int(-2)), s_column = NewAxis(s);
   Value diagonal = ds;
   if (IsComplex(a)) {
     const Value phase =
@@ -201,9 +199,27 @@ void SvdGrad(Gradient& g) {
     da = IfIndependentOfChoice(da, u2, du2);
     da = IfIndependentOfChoice(da, v2, dv2);
   }
-  g.Return({da});
+  return da;
+}
+
+void SvdGrad(Gradient& g) {
+  const Value a = g.Input(0);
+  const bool compute_uv = g.Attr<bool>("compute_uv");
+  const Values suv =
+      compute_uv ? Values{g.Output(0), g.Output(1), g.Output(2)}
+                 : CallAll("Svd", {a},
+                           {{"compute_uv", true}, {"full_matrices", false}});
+  // Singular values are real, whatever their type.
+  const Value ds = RealPart(g.Upstream(0));
+  if (!compute_uv) {
+    return g.Return(
+        {MatMul(suv[1], MatMul(MatrixDiag(ds), suv[2], false, true))});
+  }
+  g.Return({SingularGrad(a, suv, ds, g.Upstream(1), g.Upstream(2),
+                         g.Attr<bool>("full_matrices"))});
 }
 REGISTER_GRADIENT("Svd", SvdGrad);
+REGISTER_GRADIENT("BatchSvd", SvdGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

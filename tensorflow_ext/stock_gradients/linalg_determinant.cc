@@ -63,6 +63,7 @@ void MatrixDeterminantGrad(Gradient& g) {
   g.Return({Reshape(Reshape(g.Upstream(), scalars_shape) * adjugate_h, shape)});
 }
 REGISTER_GRADIENT("MatrixDeterminant", MatrixDeterminantGrad);
+REGISTER_GRADIENT("BatchMatrixDeterminant", MatrixDeterminantGrad);
 
 // log det A = log |det A| + log sign, d log det A = tr(A^-1 dA): the real part
 // is the change of log |det A|, the imaginary part that of the angle of sign,

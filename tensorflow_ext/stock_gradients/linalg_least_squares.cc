@@ -12,12 +12,7 @@ namespace {
 // (Giles 2008 applied to the normal equations of first and second kind; as
 // Python's _MatrixSolveLsGrad). Which one it is shows only when the graph runs:
 // `tall` turns wide matrices round so that C^-1 stands on the right.
-void MatrixSolveLsGrad(Gradient& g) {
-  if (!g.Attr<bool>("fast")) {
-    return g.Unimplemented(
-        "fast=False is not supported: the complete orthogonal decomposition "
-        "has no gradient; fast=True has one");
-  }
+void FastGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), x = g.Output(), dx = g.Upstream();
   const Value is_tall = GreaterEqual(NumRows(a), NumColumns(a));
   const Value rank = Rank(a), last = rank - 1, before_last = rank - 2;
@@ -50,7 +45,33 @@ void MatrixSolveLsGrad(Gradient& g) {
                    MatMul(db, x, false, true);
   g.Return({da, db, Value()});
 }
+
+// X = P B, where P is the pseudoinverse of A, of whatever rank, and does not
+// depend on the regularizer. While the rank stays,
+//   dB = P^H dX,
+//   dA = (B - A X) dX^H P P^H + P^H X (dX - A^H dB)^H - dB X^H
+// (G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and
+// nonlinear least squares problems whose variables separate", 1973, (4.12)).
+void PseudoinverseGrad(Gradient& g) {
+  const Value a = g.Input(0), b = g.Input(1), x = g.Output(), dx = g.Upstream();
+  const Value eye = MatrixDiag(OnesLike(Sum(a, g.Int(-1))));
+  const Value p =
+      Call("MatrixSolveLs", {a, eye, g.Input(2)}, {{"fast", false}});
+  const Value db = MatMul(p, dx, true, false);
+  const Value residual = b - MatMul(a, x);
+  const Value by_residual =
+      MatMul(MatMul(residual, db, false, true), p, false, true);
+  const Value by_null_space = MatMul(
+      MatMul(p, x, true, false), dx - MatMul(a, db, true, false), false, true);
+  g.Return(
+      {by_residual + by_null_space - MatMul(db, x, false, true), db, Value()});
+}
+
+void MatrixSolveLsGrad(Gradient& g) {
+  g.Attr<bool>("fast") ? FastGrad(g) : PseudoinverseGrad(g);
+}
 REGISTER_GRADIENT("MatrixSolveLs", MatrixSolveLsGrad);
+REGISTER_GRADIENT("BatchMatrixSolveLs", MatrixSolveLsGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

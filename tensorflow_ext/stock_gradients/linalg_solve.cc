@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inverses, linear systems and the matrix square root. For Y = A^-1 B,
+// Inverses and linear systems. For Y = A^-1 B,
 //   dB = A^-H dY,  dA = -dB Y^H     (M. Giles, "Collected matrix derivative
 // results for forward and reverse mode algorithmic differentiation", 2008,
 // 2.2.3), and the same with A^H for A in the adjoint variants.
@@ -23,6 +23,7 @@ void MatrixInverseGrad(Gradient& g) {
   g.Return({-MatMul(y, right, !adjoint, false)});
 }
 REGISTER_GRADIENT("MatrixInverse", MatrixInverseGrad);
+REGISTER_GRADIENT("BatchMatrixInverse", MatrixInverseGrad);
 
 void MatrixSolveGrad(Gradient& g) {
   const bool adjoint = g.Attr<bool>("adjoint");
@@ -31,6 +32,7 @@ void MatrixSolveGrad(Gradient& g) {
   g.Return({SystemGrad(db, g.Output(), adjoint), db});
 }
 REGISTER_GRADIENT("MatrixSolve", MatrixSolveGrad);
+REGISTER_GRADIENT("BatchMatrixSolve", MatrixSolveGrad);
 
 // Only the triangle that the op reads gets a gradient.
 void MatrixTriangularSolveGrad(Gradient& g) {
@@ -43,6 +45,7 @@ void MatrixTriangularSolveGrad(Gradient& g) {
   g.Return({da_sum, db_sum});
 }
 REGISTER_GRADIENT("MatrixTriangularSolve", MatrixTriangularSolveGrad);
+REGISTER_GRADIENT("BatchMatrixTriangularSolve", MatrixTriangularSolveGrad);
 
 // As above for a matrix given by its K diagonals from the main one outwards:
 // row k of the input is the k-th diagonal, superdiagonals aligned left,
@@ -68,24 +71,6 @@ void BandedTriangularSolveGrad(Gradient& g) {
   g.Return({d_bands_sum, db_sum});
 }
 REGISTER_GRADIENT("BandedTriangularSolve", BandedTriangularSolveGrad);
-
-// dA = L(A^H, dY), where L(A, E) is the Frechet derivative of the square root
-// at A in direction E, and
-//   sqrt [A E; 0 A] = [sqrt A, L(A, E); 0, sqrt A]
-// (N. Higham, "Functions of Matrices", 2008, (3.16) and section 3.2). L is
-// linear in E, which is brought to the size of A: the blocks share rounding.
-void MatrixSquareRootGrad(Gradient& g) {
-  const Value a = Adjoint(g.Input(0)), dy = g.Upstream();
-  const Value norm = MatrixNorm(a), dy_norm = MatrixNorm(dy);
-  const Value ratio =
-      StopGradient(norm / Where(NotEqual(dy_norm, 0), dy_norm, norm));
-  const Value root =
-      Call("MatrixSquareRoot",
-           {Stacked(SideBySide(a, dy * ratio), SideBySide(ZerosLike(a), a))});
-  const Value n = NumRows(a);
-  g.Return({Columns(Rows(root, Value(), n), n, Value()) / ratio});
-}
-REGISTER_GRADIENT("MatrixSquareRoot", MatrixSquareRootGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -67,6 +67,15 @@ void SetDiagGrad(Gradient& g, Version version) {
   g.Return(gradients);
 }
 
+// Before MatrixDiag and MatrixBandPart took the names.
+void BatchDiagGrad(Gradient& g) { g.Return({MatrixDiagPart(g.Upstream())}); }
+REGISTER_GRADIENT("BatchMatrixDiag", BatchDiagGrad);
+
+void BatchBandPartGrad(Gradient& g) {
+  g.ReturnFirst(Call("MatrixBandPart", {g.Upstream(), g.Input(1), g.Input(2)}));
+}
+REGISTER_GRADIENT("BatchMatrixBandPart", BatchBandPartGrad);
+
 constexpr Version kV1 = {"", false, false};
 constexpr Version kV2 = {"V2", true, false};
 constexpr Version kV3 = {"V3", true, true};
@@ -80,11 +89,13 @@ void SetDiagV1Grad(Gradient& g) { SetDiagGrad(g, kV1); }
 void SetDiagV2Grad(Gradient& g) { SetDiagGrad(g, kV2); }
 void SetDiagV3Grad(Gradient& g) { SetDiagGrad(g, kV3); }
 REGISTER_GRADIENT("MatrixDiagPart", PartV1Grad);
+REGISTER_GRADIENT("BatchMatrixDiagPart", PartV1Grad);
 REGISTER_GRADIENT("MatrixDiagPartV2", PartV2Grad);
 REGISTER_GRADIENT("MatrixDiagPartV3", PartV3Grad);
 REGISTER_GRADIENT("MatrixDiagV2", DiagV2Grad);
 REGISTER_GRADIENT("MatrixDiagV3", DiagV3Grad);
 REGISTER_GRADIENT("MatrixSetDiag", SetDiagV1Grad);
+REGISTER_GRADIENT("BatchMatrixSetDiag", SetDiagV1Grad);
 REGISTER_GRADIENT("MatrixSetDiagV2", SetDiagV2Grad);
 REGISTER_GRADIENT("MatrixSetDiagV3", SetDiagV3Grad);
 

@@ -238,12 +238,25 @@ def _least_squares_cases() -> Iterator[Case]:
         [values(4, 3, dtype="float32"), values(4, 1, dtype="float32")],
         known_shapes=True,
     )
+    for name, shape, dtype in (
+        ("tall", (4, 2), "float64"),
+        ("wide_batch", (2, 2, 4), "float64"),
+        ("complex", (3, 2), "complex128"),
+    ):
+        yield Case(
+            "MatrixSolveLs",
+            f"not_fast_{name}",
+            _least_squares(0.3, fast=False),
+            [values(*shape, dtype=dtype), values(*shape[:-1], 2, dtype=dtype)],
+            **NUMERIC,
+        )
+    # x y^T has rank 1, wherever x and y move.
     yield Case(
         "MatrixSolveLs",
-        "not_fast",
-        _least_squares(fast=False),
-        [values(3, 2), values(3, 1)],
-        error="In the gradient of MatrixSolveLs: fast=False is not supported",
+        "not_fast_rank_one",
+        lambda x, y, b: _least_squares(fast=False)(x[:, None] * y, b),
+        [values(3), values(4), values(3, 2)],
+        **NUMERIC,
     )
 
 

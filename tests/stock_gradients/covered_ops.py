@@ -43,10 +43,17 @@ _OPS = {
     "linalg": (
         "Cholesky MatrixDeterminant LogMatrixDeterminant MatrixInverse MatrixSolve "
         "MatrixSolveLs MatrixTriangularSolve BandedTriangularSolve MatrixSquareRoot Qr "
-        "SelfAdjointEigV2 Eig Svd TridiagonalSolve TridiagonalMatMul"
+        "SelfAdjointEigV2 Eig Svd TridiagonalSolve TridiagonalMatMul MatrixExponential "
+        "MatrixLogarithm Lu CholeskyGrad SelfAdjointEig BatchCholesky "
+        "BatchCholeskyGrad BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag "
+        "BatchMatrixDiagPart BatchMatrixInverse BatchMatrixSetDiag BatchMatrixSolve "
+        "BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig "
+        "BatchSelfAdjointEigV2 BatchSvd"
     ),
     "spectral": (
-        "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D"
+        "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D "
+        "FFTND IFFTND RFFTND IRFFTND BatchFFT BatchFFT2D BatchFFT3D BatchIFFT "
+        "BatchIFFT2D BatchIFFT3D"
     ),
     "image": (
         "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3 "

@@ -13,9 +13,12 @@ namespace {
 
 // The op's first input is its output; what else it takes only steers it.
 void PassThroughGrad(Gradient& g) { g.ReturnFirst(g.Upstream()); }
+REGISTER_GRADIENT("DeepCopy", PassThroughGrad);
 REGISTER_GRADIENT("EnsureShape", PassThroughGrad);
+REGISTER_GRADIENT("GuaranteeConst", PassThroughGrad);
 REGISTER_GRADIENT("PlaceholderWithDefault", PassThroughGrad);
 REGISTER_GRADIENT("Print", PassThroughGrad);
+REGISTER_GRADIENT("Snapshot", PassThroughGrad);
 
 void IdentityNGrad(Gradient& g) {
   Values gradients;
@@ -75,6 +78,14 @@ void ConcatV2Grad(Gradient& g) {
 }
 REGISTER_STAND_IN("ConcatV2", ConcatV2Grad);
 
+// Each value is one row. (The client gradient of a Split in one fails.)
+void ParallelConcatGrad(Gradient& g) {
+  if (g.num_inputs() == 1) return g.Return({g.Upstream()});
+  g.Return(g.CallAll("Split", {g.Int(0), g.Upstream()},
+                     {{"num_split", static_cast<int64_t>(g.num_inputs())}}));
+}
+REGISTER_GRADIENT("ParallelConcat", ParallelConcatGrad);
+
 void ConjugateTransposeGrad(Gradient& g) {
   const Value inverse = InvertPermutation(g.Input(1));
   g.Return({Call("ConjugateTranspose", {g.Upstream(), inverse}), Value()});
@@ -85,6 +96,23 @@ void ReverseGrad(Gradient& g) {
   g.Return({Call("Reverse", {g.Upstream(), g.Input(1)}), Value()});
 }
 REGISTER_GRADIENT("Reverse", ReverseGrad);
+
+// The rows' own numbers, shuffled with the same key, tell where each came from.
+// A scalar counts as one row. (RandomShuffle draws another permutation in each
+// run, and does not say which.)
+void StatelessShuffleGrad(Gradient& g) {
+  const Value x = g.Input(0), axis = g.Int(0);
+  if (!IsInexact(x)) return ReturnNone(g);
+  const Value shape = Shape(x);
+  const Value rows = Prod(SliceVector(shape, 0, 1), axis);
+  const Value columns = Prod(SliceVector(shape, 1, kToTheEnd), axis);
+  const Value permutation = Call(
+      "StatelessShuffle",
+      {Range(g.Int(0), rows, g.Int(1)), g.Input(1), g.Input(2), g.Input(3)});
+  const Value dy = Reshape(g.Upstream(), Pack({rows, columns}));
+  g.ReturnFirst(Reshape(Gather(dy, InvertPermutation(permutation)), shape));
+}
+REGISTER_GRADIENT("StatelessShuffle", StatelessShuffleGrad);
 
 // ---- Gathered rows: each row of params gets the sum of the gradients of the
 // places that it went to.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of complex numbers. TensorFlow's client gradients leave out the
+// Complex numbers and their parts. TensorFlow's client gradients leave out the
 // type of the parts, so that those of complex128 fail. The types of a number
 // and of its parts are attributes of their own and may differ in precision.
 
@@ -44,6 +44,19 @@ void AngleGrad(Gradient& g) {
   g.Return({OfInput(g, Zero(dy), dy) / Conj(g.Input(0))});
 }
 REGISTER_STAND_IN("Angle", AngleGrad);
+
+// Pairs of numbers as the parts of complex ones, or the other way round, and
+// what keeps its type. Other views of the bits have no derivative.
+void BitcastGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  const bool are_parts = (IsComplex(x) && PartType(x) == dy.type()) ||
+                         (IsComplex(dy) && PartType(dy) == x.type());
+  if (!IsInexact(x) || !(are_parts || x.type() == dy.type())) {
+    return ReturnNone(g);
+  }
+  g.Return({Call("Bitcast", {dy}, {{"type", x.type()}})});
+}
+REGISTER_GRADIENT("Bitcast", BitcastGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -13,8 +13,12 @@ namespace tensorflow_ext {
 namespace {
 
 void WatchedIdentityGrad(Gradient& g) { g.Return({g.Upstream()}); }
+REGISTER_GRADIENT("Copy", WatchedIdentityGrad);
+REGISTER_GRADIENT("CopyHost", WatchedIdentityGrad);
 REGISTER_GRADIENT("DebugGradientIdentity", WatchedIdentityGrad);
+REGISTER_GRADIENT("DebugIdentity", WatchedIdentityGrad);
 REGISTER_GRADIENT("DebugIdentityV2", WatchedIdentityGrad);
+REGISTER_GRADIENT("DebugIdentityV3", WatchedIdentityGrad);
 
 // A function cannot take a reference, so there is no definition of this.
 absl::Status WatchedReferenceGrad(

@@ -40,6 +40,18 @@ Value ValuesAt(Value at, Value indices, Value values) {
   return Call("SparseAddGrad", {values, at, at, indices});
 }
 
+Value RowsIn(Value table, Value rows, Value count) {
+  // The distinct rows of both are numbered as they come, those of the table
+  // first.
+  Gradient* g = table.gradient();
+  const Value numbers =
+      CallAll("UniqueV2", {Concat({table, rows}, g->Int(0)), g->Ints({0})},
+              {{"out_idx", DT_INT64}})[1];
+  const Value begin = ExpandDims(Cast(count, DT_INT64), g->Int(0));
+  return Minimum(Call("Slice", {numbers, begin, g->Vector({-1}, DT_INT64)}),
+                 Cast(count, DT_INT64));
+}
+
 BroadcastDense::BroadcastDense(Value dense, Value indices, Value rank)
     : dense_(dense),
       shape_(WithLeadingAxes(Shape(dense, DT_INT64), rank)),

@@ -22,6 +22,11 @@ Value Ordinals(Value count);
 // Both matrices of indices are in row-major order.
 Value ValuesAt(Value at, Value indices, Value values);
 
+// The number of the row of `table` that equals each of `rows`; `count`, the
+// number of its rows, where none does. Both are matrices of int64, and the rows
+// of `table` differ from each other.
+Value RowsIn(Value table, Value rows, Value count);
+
 // A dense tensor that was broadcast to the shape of a sparse one and met its
 // values one by one.
 class BroadcastDense {

@@ -48,5 +48,20 @@ REGISTER_GRADIENT("SparseSegmentSumGrad", SparseSegmentReductionGradGrad);
 REGISTER_GRADIENT("SparseSegmentMeanGrad", SparseSegmentReductionGradGrad);
 REGISTER_GRADIENT("SparseSegmentSqrtNGrad", SparseSegmentReductionGradGrad);
 
+// The same with the rows that are not zeros alone, in the order of their
+// numbers, which are the second output.
+void SparseSegmentReductionGradV2Grad(Gradient& g) {
+  const Value dy = g.Input(0), indices = g.Input(1), ids = g.Input(2);
+  const Value row = g.Int(0), numbers = g.Output(1);
+  const Value places =
+      Call("LowerBound", {ExpandDims(numbers, row), ExpandDims(indices, row)});
+  g.ReturnFirst(Call(Reduction(g, "GradV2") + "WithNumSegments",
+                     {g.Upstream(0), ReshapeLike(places, indices), ids,
+                      Element(Shape(dy), 0)}));
+}
+REGISTER_GRADIENT("SparseSegmentSumGradV2", SparseSegmentReductionGradV2Grad);
+REGISTER_GRADIENT("SparseSegmentMeanGradV2", SparseSegmentReductionGradV2Grad);
+REGISTER_GRADIENT("SparseSegmentSqrtNGradV2", SparseSegmentReductionGradV2Grad);
+
 }  // namespace
 }  // namespace tensorflow_ext

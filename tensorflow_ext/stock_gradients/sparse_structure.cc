@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that move, select, fill in, reduce or multiply the values of one sparse
-// tensor.
+// Ops that move, select, fill in or multiply the values of sparse tensors.
+
+#include <algorithm>
 
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
@@ -19,6 +20,53 @@ void SparseReorderGrad(Gradient& g) {
             Value()});
 }
 REGISTER_GRADIENT("SparseReorder", SparseReorderGrad);
+
+// The values' own numbers, sent the same way, tell where each came from.
+void SparseConcatGrad(Gradient& g) {
+  const Values indices = g.Inputs("indices"), values = g.Inputs("values");
+  const Values shapes = g.Inputs("shapes");
+  if (!IsInexact(values[0])) return ReturnNone(g);
+  const int64_t n = values.size();
+  const Attributes num_split = {{"num_split", n}};
+  Values counts;
+  for (const Value& v : values) counts.push_back(Size(v, DT_INT64));
+  const Value sizes = Pack(counts), axis = g.Int(0);
+  const Value numbers =
+      Range(g.Scalar(0, DT_INT64), Sum(sizes, axis), g.Scalar(1, DT_INT64));
+  const Values parts = g.CallAll("SplitV", {numbers, sizes, axis}, num_split);
+  const Value permutation = g.CallAll("SparseConcat", {indices, parts, shapes},
+                                      g.AttrsOfOp({"concat_dim"}))[1];
+  const Value d_values = Gather(g.Upstream(1), InvertPermutation(permutation));
+  Values gradients(g.num_inputs());
+  const Values split = g.CallAll("SplitV", {d_values, sizes, axis}, num_split);
+  std::copy(split.begin(), split.end(), gradients.begin() + n);
+  g.Return(gradients);
+}
+REGISTER_GRADIENT("SparseConcat", SparseConcatGrad);
+
+void SparseSplitGrad(Gradient& g) {
+  const Value indices = g.Input(1), values = g.Input(2);
+  if (!IsInexact(values)) return ReturnNone(g);
+  const int64_t n = g.Attr<int64_t>("num_split");
+  const Value numbers = Range(g.Scalar(0, DT_INT64), Size(values, DT_INT64),
+                              g.Scalar(1, DT_INT64));
+  const Values outputs =
+      g.CallAll("SparseSplit", {g.Input(0), indices, numbers, g.Input(3)},
+                g.AttrsOfOp({"num_split"}));
+  const Values upstream = g.Upstreams();
+  // Those of the values, behind as many of the indices.
+  const auto values_of = [n](const Values& all) {
+    return Values(all.begin() + n, all.begin() + 2 * n);
+  };
+  Value d_values = values_of(upstream)[0], origins = values_of(outputs)[0];
+  if (n > 1) {
+    d_values = Concat(values_of(upstream), g.Int(0));
+    origins = Concat(values_of(outputs), g.Int(0));
+  }
+  g.Return({Value(), Value(), Gather(d_values, InvertPermutation(origins)),
+            Value()});
+}
+REGISTER_GRADIENT("SparseSplit", SparseSplitGrad);
 
 void SparseSliceGrad(Gradient& g) {
   const Value indices = g.Input(0), values = g.Input(1), start = g.Input(3);
@@ -67,19 +115,7 @@ void FillEmptyRowsGradGrad(Gradient& g) {
 REGISTER_GRADIENT("SparseFillEmptyRowsGrad", FillEmptyRowsGradGrad);
 REGISTER_GRADIENT("RaggedFillEmptyRowsGrad", FillEmptyRowsGradGrad);
 
-// ---- Reductions.
-
-// Each value gets the gradient of the sum that it went into: that at its
-// indices, with 0 along the reduced axes.
-void SparseReduceSumGrad(Gradient& g) {
-  const Value indices = g.Input(0), shape = g.Input(2), axes = g.Input(3);
-  if (!IsInexact(g.Input(1))) return ReturnNone(g);
-  const Value kept = ReducedShape(Cast(shape, DT_INT32), axes);
-  const Value places = Minimum(indices, Cast(kept, DT_INT64) - 1);
-  g.Return({Value(), GatherNd(Reshape(g.Upstream(), kept), places), Value(),
-            Value()});
-}
-REGISTER_GRADIENT("SparseReduceSum", SparseReduceSumGrad);
+// ---- Softmax.
 
 // As for the dense softmax, over the values there are: dx = y (dy - sum(y dy)).
 void SparseSoftmaxGrad(Gradient& g) {

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of the ops that hand on their input: guards, prints, debuggers' probes."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 from cases_array import ints
@@ -131,23 +134,41 @@ PASS_THROUGH = [
     ),
 ]
 
-# Identities with a side effect.
+
+def _identity(op: str, **names: str) -> Callable[[Any], Any]:
+    return lambda x: getattr(raw, op)(input=x, **names)
+
+
+# Python's gradient of DebugGradientIdentity serves a debugger only, and it has none
+# of the others.
+_ONLY_HERE = (
+    "Copy",
+    "CopyHost",
+    "DebugGradientIdentity",
+    "DebugIdentity",
+    "DebugIdentityV3",
+    "GuaranteeConst",
+    "Snapshot",
+)
+# Identities with a side effect, or with a meaning for the runtime.
 _WATCHED = {
-    "DebugGradientIdentity": lambda x: raw.DebugGradientIdentity(input=x),
-    "DebugIdentityV2": lambda x: raw.DebugIdentityV2(input=x),
+    **{op: _identity(op) for op in _ONLY_HERE},
+    "DebugIdentity": _identity("DebugIdentity", tensor_name="x:0"),
+    "DebugIdentityV3": _identity("DebugIdentityV3", tensor_name="x:0"),
+    "DebugIdentityV2": _identity("DebugIdentityV2"),
     "XlaSharding": lambda x: gen_xla_ops.xla_sharding(input=x, sharding=""),
 }
 
 
 def _watched(op: str, kind: str) -> Case:
     watch = _WATCHED[op]
-    # Python's gradient of DebugGradientIdentity serves a debugger only.
-    reference = "numeric" if op == "DebugGradientIdentity" else "python"
+    reference = "numeric" if op in _ONLY_HERE else "python"
     return Case(
         op,
         kind,
         lambda x: watch(x * x),
         [values(3, 2, dtype=kind)],
+        known_shapes=kind == "complex128",
         reference=reference,
         second_order=reference,
         step=1e-2 if kind == "float32" else 1e-5,

@@ -37,6 +37,9 @@ _OPS = {
         "Reverse StridedSliceGrad TensorStridedSliceUpdate TensorScatterAdd "
         "TensorScatterSub TensorScatterUpdate TensorScatterMax TensorScatterMin "
         "ResourceGather ResourceGatherNd DebugGradientIdentity DebugIdentityV2 "
+        "Copy CopyHost DebugIdentity DebugIdentityV3 DeepCopy GuaranteeConst Snapshot "
+        "InplaceAdd InplaceSub InplaceUpdate ParallelConcat StatelessShuffle Bitcast "
+        "Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 ListDiff Range LinSpace "
         "XlaSharding OptionalFromValue OptionalGetValue "
         "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents"
     ),
@@ -74,7 +77,11 @@ _OPS = {
         "SparseTensorToCSRSparseMatrix CSRSparseMatrixToDense "
         "CSRSparseMatrixToSparseTensor DenseToCSRSparseMatrix SparseMatrixAdd "
         "SparseMatrixMatMul SparseMatrixMul SparseMatrixSoftmax "
-        "SparseMatrixSparseMatMul SparseMatrixTranspose"
+        "SparseMatrixSparseMatMul SparseMatrixTranspose "
+        "SparseReduceMax SparseReduceMaxSparse SparseReduceSumSparse SparseConcat "
+        "SparseSplit SparseSegmentSumGradV2 SparseSegmentMeanGradV2 "
+        "SparseSegmentSqrtNGradV2 Bincount DenseBincount SparseBincount RaggedBincount "
+        "DenseCountSparseOutput SparseCountSparseOutput RaggedCountSparseOutput"
     ),
     "ragged": (
         "RaggedFillEmptyRows RaggedGather RaggedTensorFromVariant RaggedTensorToSparse "
@@ -86,6 +93,7 @@ _OPS = {
         "TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2 "
         "TensorListSetItem TensorListSplit TensorListStack"
     ),
+    "tensor_map": "TensorMapErase TensorMapInsert TensorMapLookup",
     "tensor_array": " ".join(
         f"TensorArray{access}{version}"
         for access in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
@@ -122,7 +130,7 @@ COMPARED_BY_STRUCTURE = tuple(_WITHOUT_KERNELS.split())
 ALL_OPS = (*(op for ops in OPS.values() for op in ops), *COMPARED_BY_STRUCTURE)
 
 _BY_STRUCTURE = "structure_test.py has its cases: it takes a reference"
-_NO_VALUES = "it has no gradient; the cases of other ops on lists hold it"
+_NO_VALUES = "it has no gradient; the cases of other ops on lists or maps hold it"
 # The other ops with a gradient of this library, and where that is tested: a gradient
 # op by the second order of the op named here, which goes through it.
 WITHOUT_CASES = {
@@ -140,6 +148,8 @@ WITHOUT_CASES = {
     ),
     **dict.fromkeys(("EmptyTensorList", "TensorListReserve"), _NO_VALUES),
     **dict.fromkeys(("TensorListElementShape", "TensorListLength"), _NO_VALUES),
+    **dict.fromkeys(("TensorMapHasKey", "TensorMapSize"), _NO_VALUES),
+    **dict.fromkeys(("TensorMapStackKeys", "EmptyTensorMap"), _NO_VALUES),
     "OnesLike": "it has no gradient: only the shape of its input counts",
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arithmetic sequences by their ends. The number of elements is a whole number
+// and has no gradient.
+
+#include "tensorflow_ext/gradient/formula/unary_grad.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// 0, 1, ... for each element of x.
+Value Numbers(Value x, DataType type) {
+  Gradient* g = x.gradient();
+  return Cast(Range(g->Int(0), Size(x), g->Int(1)), type);
+}
+
+// sum(x) in the type and the shape, of one element, of `like`.
+Value TotalLike(Value x, Value like) {
+  return ReshapeLike(Cast(SumAll(x), like.type()), like);
+}
+
+// y_i = start + i delta. The limit only tells how many there are.
+void RangeGrad(Gradient& g) {
+  const Value start = g.Input(0), delta = g.Input(2);
+  if (!IsInexact(start)) return ReturnNone(g);
+  const DataType type = ComputedIn(start);
+  const Value dy = Cast(g.Upstream(), type);
+  g.Return({TotalLike(dy, start), Value(),
+            TotalLike(dy * Numbers(dy, type), delta)});
+}
+REGISTER_GRADIENT("Range", RangeGrad);
+
+// y_i = (1 - t_i) start + t_i stop with t_i = i / (n - 1); t_0 = 0 if n = 1.
+void LinSpaceGrad(Gradient& g) {
+  const Value start = g.Input(0), stop = g.Input(1);
+  const DataType type = ComputedIn(start);
+  const Value dy = Cast(g.Upstream(), type);
+  const Value intervals = Cast(Maximum(Size(dy) - 1, 1), type);
+  const Value t = Numbers(dy, type) / intervals;
+  g.Return({TotalLike(dy * (1 - t), start), TotalLike(dy * t, stop), Value()});
+}
+REGISTER_GRADIENT("LinSpace", LinSpaceGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -168,5 +168,11 @@ void ResourceGatherNdGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ResourceGatherNd", ResourceGatherNdGrad);
 
+// The gradient of Tile in TensorFlow 1 sums the copies.
+void TileGradGrad(Gradient& g) {
+  g.ReturnFirst(Call("Tile", {g.Upstream(), g.Input(1)}));
+}
+REGISTER_GRADIENT("TileGrad", TileGradGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

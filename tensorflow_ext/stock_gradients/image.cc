@@ -6,56 +6,6 @@
 namespace tensorflow_ext {
 namespace {
 
-Value LastAxisReversed(Value x) {
-  return Call("ReverseV2", {x, x.gradient()->Ints({-1})});
-}
-
-// 1 at the first greatest of the three channels, 0 at the others.
-Value FirstGreatest(Value x) {
-  Gradient* g = x.gradient();
-  return g->Call("OneHot",
-                 {Call("ArgMax", {StopGradient(x), g->Int(-1)}), g->Int(3),
-                  g->Scalar(1, x.type()), g->Scalar(0, x.type())});
-}
-
-// RGBToHSV. With M and m the greatest and the least channel, R = M - m, and
-// the channels p before and n after the greatest one in the circle r, g, b, r:
-//
-//   value V = M,  saturation S = R / M,  hue H = constant + (n - p) / (6 R).
-//
-// So, with [p] for the vector that is 1 in channel p and 0 elsewhere:
-//
-//   dV = [M],  dS = m / M^2 [M] - 1 / M [m],
-//   dH = (([n] - [p]) + (n - p) / R ([m] - [M])) / (6 R).
-//
-// Among equal channels M is the first and m the last. As in Python's
-// _RGBToHSVGrad a channel at 0 has no gradient of S, a black pixel none of H,
-// and a gray one none of H.
-void RgbToHsvGrad(Gradient& g) {
-  const Value x = g.Input(0), last = g.Int(-1);
-  const Values d = CallAll("Split", {last, g.Upstream()}, {{"num_split", 3}});
-  const Value dh = d[0], ds = d[1], dv = d[2];
-  const auto pick = [&](Value one_hot) { return Sum(x * one_hot, last, true); };
-  const auto roll = [&](Value v, int shift) {
-    return Call("Roll", {v, g.Int(shift), last});
-  };
-
-  const Value is_max = FirstGreatest(x);
-  const Value is_min = LastAxisReversed(FirstGreatest(LastAxisReversed(-x)));
-  const Value max = pick(is_max), min = pick(is_min), range = max - min;
-  const Value circle = roll(is_max, 1) - roll(is_max, -1);
-
-  const Value by_s = DivNoNan(DivNoNan(min, max) * is_max - is_min, max);
-  const Value slope = DivNoNan(pick(circle), range);
-  const Value by_h = DivNoNan(circle + slope * (is_min - is_max), 6 * range);
-  const auto where_positive = [&](Value v, Value value) {
-    return Where(Greater(v, 0), value, 0);
-  };
-  g.Return({dv * is_max + where_positive(x, ds * by_s) +
-            where_positive(max, dh * by_h)});
-}
-REGISTER_GRADIENT("RGBToHSV", RgbToHsvGrad);
-
 // The matrices [a0 a1 a2; b0 b1 b2; c0 c1 1] of transforms [.., 8], inverted,
 // as transforms again.
 Value InverseTransforms(Value transforms) {
@@ -88,45 +38,52 @@ void ImageProjectiveTransformGrad(Gradient& g) {
 REGISTER_GRADIENT("ImageProjectiveTransformV2", ImageProjectiveTransformGrad);
 REGISTER_GRADIENT("ImageProjectiveTransformV3", ImageProjectiveTransformGrad);
 
-// ---- Second order. A resized image is linear in the image, and the op that is
-// its gradient is the transpose: the gradient of that one resizes once more.
-
-// Height and width of images [batch, height, width, channels].
-Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
-
-// ResizeXGrad(grads, original image, of which the shape counts, or its size).
-void ResizeGradGrad(Gradient& g) {
-  const std::string resize =
-      g.op().substr(0, g.op().size() - 4);  // less "Grad"
-  g.ReturnFirst(g.Call(resize, {g.Upstream(), ImageSize(g.Input(0))},
-                       g.AttrsOfOp({"align_corners", "half_pixel_centers"})));
+// Boxes drawn over images. A pixel without a box on it is a copy of that of the
+// image; one with a box is the colour of the last of the boxes there. Where
+// these are is seen by drawing on an image of one channel.
+Value WithBoxes(Value canvas, Value boxes, Value colors) {
+  return Call("DrawBoundingBoxesV2", {canvas, boxes, colors});
 }
-REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
-REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
-REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
 
-void ScaleAndTranslateGradGrad(Gradient& g) {
-  const Value grads = g.Input(0), scale = g.Input(2), translation = g.Input(3);
-  g.ReturnFirst(g.Call("ScaleAndTranslate",
-                       {g.Upstream(), ImageSize(grads), scale, translation},
-                       g.AttrsOfOp({"kernel_type", "antialias"})));
+// The shape of images, with one channel.
+Value OneChannel(Value images) {
+  Gradient* g = images.gradient();
+  return Concat({SliceVector(Shape(images), 0, 3), g->Ints({1})}, g->Int(0));
 }
-REGISTER_GRADIENT("ScaleAndTranslateGrad", ScaleAndTranslateGradGrad);
 
-// dy . d_image(grads, boxes) = grads . crops(dy, boxes), so that the gradients
-// are those of the crops of dy. By boxes they are bilinear for either method,
-// as those of CropAndResize.
-void CropAndResizeGradImageGrad(Gradient& g) {
-  const Value grads = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
-  const Value dy = g.Upstream();
-  const Value crops =
-      g.Call("CropAndResize", {dy, boxes, box_index, ImageSize(grads)},
-             g.AttrsOfOp({"method"}));
-  const Value d_boxes =
-      g.Call("CropAndResizeGradBoxes", {grads, dy, boxes, box_index});
-  g.Return({crops, d_boxes, Value(), Value()});
+Value WhereNotDrawn(Value dy, Value boxes) {
+  Gradient* g = dy.gradient();
+  const Value white = Fill(OneChannel(dy), g->Scalar(1, dy.type()));
+  const Value black = Zeros(g->Ints({1, 1}), DT_FLOAT);
+  return dy * WithBoxes(white, boxes, black);
 }
-REGISTER_GRADIENT("CropAndResizeGradImage", CropAndResizeGradImageGrad);
+
+void DrawBoundingBoxesGrad(Gradient& g) {
+  g.Return({WhereNotDrawn(g.Upstream(), g.Input(1)), Value()});
+}
+REGISTER_GRADIENT("DrawBoundingBoxes", DrawBoundingBoxesGrad);
+
+// The colours are numbered from 1, and 0 is no box, whose sum goes away again.
+// Without colours the kernel takes its own, which have no gradient.
+void DrawBoundingBoxesV2Grad(Gradient& g) {
+  const Value dy = g.Upstream(), boxes = g.Input(1), colors = g.Input(2);
+  const Value zero = g.Int(0), one = g.Int(1), shape = Shape(colors);
+  const Value count = Element(shape, 0), channels = Element(Shape(dy), 3);
+  const Value numbers = ExpandDims(Range(one, count + one, one), one);
+  const Value drawn = WithBoxes(Zeros(OneChannel(dy), DT_FLOAT), boxes,
+                                Cast(numbers, DT_FLOAT));
+  const Value ids = Reshape(Cast(drawn, DT_INT32), g.Ints({-1}));
+  const Value known = Where(LessEqual(ids, count), ids, 0);
+  const Value rows = Reshape(Cast(dy, DT_FLOAT), Pack({g.Int(-1), channels}));
+  const Value sums = Call("UnsortedSegmentSum", {rows, known, count + one});
+  const Value of_colors = Slice(sums, g.Ints({1, 0}), Pack({count, channels}));
+  const Value unused = Element(shape, 1) - channels;
+  const Value paddings =
+      Reshape(Pack({zero, zero, zero, unused}), g.Ints({2, 2}));
+  g.Return(
+      {WhereNotDrawn(dy, boxes), Value(), Call("Pad", {of_colors, paddings})});
+}
+REGISTER_GRADIENT("DrawBoundingBoxesV2", DrawBoundingBoxesV2Grad);
 
 }  // namespace
 }  // namespace tensorflow_ext

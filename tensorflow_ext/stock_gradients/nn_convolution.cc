@@ -5,6 +5,7 @@
 // the gradient of the other two, with the upstream gradient in the place of
 // what is differentiated by.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,9 @@ void ForwardGrad(Gradient& g, const Convolution& conv) {
             conv.FilterGradient(g, x, shapes[1], dy)});
 }
 
-// Upstream is a change dx of the image.
+// Upstream is a change dx of the image. Input 0 is the image's shape, or in
+// some forms of the op the image, whose shape counts; in the next input 1
+// alike.
 void BackpropInputGrad(Gradient& g, const Convolution& conv) {
   const Value f = g.Input(1), dy = g.Input(2), dx = g.Upstream();
   g.Return({Value(), conv.FilterGradient(g, dx, Shape(f), dy),
@@ -92,6 +95,32 @@ REGISTER_GRADIENT("Conv3D", Conv3DGrad);
 REGISTER_GRADIENT("Conv3DBackpropInputV2", Conv3DBackpropInputGrad);
 REGISTER_GRADIENT("Conv3DBackpropFilterV2", Conv3DBackpropFilterGrad);
 
+// The forms with images and filters in the place of their shapes.
+void Conv2DBackpropInputV2Grad(Gradient& g) {
+  if (!IsFloating(g.Upstream())) return ReturnNone(g);
+  BackpropInputGrad(g, Conv2D());
+}
+REGISTER_GRADIENT("Conv2DBackpropInputV2", Conv2DBackpropInputV2Grad);
+REGISTER_GRADIENT("Conv2DBackpropFilterV2", Conv2DBackpropFilterGrad);
+
+// These have no data_format: channels come last.
+const Convolution& OldConv3D() {
+  static const auto* const conv =
+      new Convolution{"Conv3D",
+                      "Conv3DBackpropInputV2",
+                      "Conv3DBackpropFilterV2",
+                      {"strides", "padding", "dilations"}};
+  return *conv;
+}
+void OldConv3DBackpropInputGrad(Gradient& g) {
+  BackpropInputGrad(g, OldConv3D());
+}
+void OldConv3DBackpropFilterGrad(Gradient& g) {
+  BackpropFilterGrad(g, OldConv3D());
+}
+REGISTER_GRADIENT("Conv3DBackpropInput", OldConv3DBackpropInputGrad);
+REGISTER_GRADIENT("Conv3DBackpropFilter", OldConv3DBackpropFilterGrad);
+
 void DepthwiseBackpropInputGrad(Gradient& g) {
   BackpropInputGrad(g, Depthwise());
 }
@@ -103,14 +132,59 @@ REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropInput",
 REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropFilter",
                   DepthwiseBackpropFilterGrad);
 
-// Grayscale dilation, max over the filter of x + f: to those that win.
-void Dilation2DGrad(Gradient& g) {
-  const std::vector<Argument> inputs = {g.Input(0), g.Input(1), g.Upstream()};
-  const Attributes window = g.AttrsOfOp({"strides", "rates", "padding"});
-  g.Return({g.Call("Dilation2DBackpropInput", inputs, window),
-            g.Call("Dilation2DBackpropFilter", inputs, window)});
+// Conv is Conv2D or Conv3D, as `strides` says, of images with any number of
+// batch axes. The two differ in explicit paddings, which Conv3D has not: here
+// the image is padded beforehand, and its gradient cut out.
+void ConvGrad(Gradient& g) {
+  const Value x = g.Input(0), f = g.Input(1), zero = g.Int(0);
+  if (!IsFloating(x)) return ReturnNone(g);
+  const auto strides = g.Attr<std::vector<int64_t>>("strides");
+  const int64_t rank = strides.size();
+  if (rank != 4 && rank != 5) {
+    return g.Unimplemented("strides = a list of " + std::to_string(rank) +
+                           "; only lists of 4 and 5 are supported: the op has "
+                           "kernels for 2 and 3 spatial axes");
+  }
+  const bool is_2d = rank == 4;
+  const bool is_last = g.Attr<std::string>("data_format") == "CHANNELS_LAST";
+  const bool is_padded = g.Attr<std::string>("padding") == "EXPLICIT";
+  auto dilations = g.Attr<std::vector<int64_t>>("dilations");
+  if (dilations.empty()) dilations.assign(rank, 1);
+  const std::string format =
+      is_2d ? (is_last ? "NHWC" : "NCHW") : (is_last ? "NDHWC" : "NCDHW");
+  const Attributes attributes = {
+      {"strides", strides},
+      {"dilations", dilations},
+      {"data_format", format},
+      {"padding", is_padded ? "VALID" : g.Attr<std::string>("padding")}};
+
+  const int64_t batch_dims = g.Attr<int64_t>("batch_dims");
+  const auto with_one_batch_axis = [&](Value v) {
+    if (batch_dims == 1) return v;
+    const Value rest = SliceVector(Shape(v), batch_dims, kToTheEnd);
+    return Reshape(v, Concat({g.Ints({-1}), rest}, zero));
+  };
+  const Value images = with_one_batch_axis(x);
+  const Value dy = with_one_batch_axis(g.Upstream());
+  Value paddings, padded = images;
+  if (is_padded) {
+    const auto pairs = g.Attr<std::vector<int64_t>>("explicit_paddings");
+    paddings = Reshape(g.Ints(pairs), g.Ints({-1, 2}));
+    padded = Call("Pad", {images, paddings});
+  }
+
+  const Convolution& conv = is_2d ? Conv2D() : Conv3D();
+  const Values shapes = CallAll("ShapeN", {Values{padded, f}});
+  Value dx = g.Call(conv.backprop_input, {shapes[0], f, dy}, attributes);
+  const Value df =
+      g.Call(conv.backprop_filter, {padded, shapes[1], dy}, attributes);
+  if (is_padded) {
+    const Value before = Slice(paddings, g.Ints({0, 0}), g.Ints({-1, 1}));
+    dx = Slice(dx, Reshape(before, g.Ints({-1})), Shape(images));
+  }
+  g.Return({batch_dims == 1 ? dx : ReshapeLike(dx, x), df});
 }
-REGISTER_GRADIENT("Dilation2D", Dilation2DGrad);
+REGISTER_GRADIENT("Conv", ConvGrad);
 
 // The bias gradient is a sum over all but the channels: its gradient repeats
 // the upstream gradient over them.

@@ -179,5 +179,37 @@ void BatchNormWithGlobalNormalizationGrad(Gradient& g) {
 REGISTER_GRADIENT("BatchNormWithGlobalNormalization",
                   BatchNormWithGlobalNormalizationGrad);
 
+// The gradients above of a sum with upstream gradients A by dx, and a, b, c, d
+// for each channel by dm, dv, dbeta and dgamma. With S for sums over all axes
+// but the channels', P = S dy (x - m), Q = S A dy - a S dy and gamma = 1 where
+// it does not count, the sum is
+//
+//   r gamma Q - b P gamma r^3 / 2 + c S dy + d P r,
+//
+// where dr / dv = -r^3 / 2.
+void BatchNormWithGlobalNormalizationGradGrad(Gradient& g) {
+  const Value x = g.Input(0), m = g.Input(1), v = g.Input(2);
+  const Value gamma = g.Input(3), dy = g.Input(4);
+  const Value A = g.Upstream(0), a = g.Upstream(1), b = g.Upstream(2);
+  const Value c = g.Upstream(3);
+  const bool scaled = g.Attr<bool>("scale_after_normalization");
+  const Value d = scaled ? g.Upstream(4) : ZerosLike(v);
+  const Value scale = scaled ? gamma : OnesLike(v);
+  const Value axes = g.Ints({0, 1, 2});
+  const Value r = Rsqrt(v + g.Attr<float>("variance_epsilon"));
+  const Value r2 = Square(r), slope = r * scale;
+  const Value centered = x - m;
+  const Value P = Sum(dy * centered, axes), sum = Sum(dy, axes);
+  const Value Q = Sum(A * dy, axes) - a * sum;
+  const Value by_P = d * r - 0.5 * b * slope * r2;
+  const Value by_r = scale * Q - 1.5 * b * P * scale * r2 + d * P;
+  const Value by_gamma = r * (Q - 0.5 * b * P * r2);
+  g.Return({dy * by_P, -sum * by_P, -0.5 * r2 * r * by_r,
+            scaled ? by_gamma : Value(),
+            (A - a) * slope + c + centered * by_P});
+}
+REGISTER_GRADIENT("BatchNormWithGlobalNormalizationGrad",
+                  BatchNormWithGlobalNormalizationGradGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

@@ -131,5 +131,17 @@ void MaxPoolGradWithArgmaxGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("MaxPoolGradWithArgmax", MaxPoolGradWithArgmaxGrad);
 
+// The gradient of that: the elements of `grad`, of the image's shape, at
+// argmax.
+void MaxPoolGradGradWithArgmaxGrad(Gradient& g) {
+  g.Return({Value(),
+            Call("MaxPoolGradWithArgmax",
+                 {g.Input(0), g.Upstream(), Cast(g.Input(2), DT_INT64)},
+                 g.AttrsOfOp({"ksize", "strides", "padding",
+                              "include_batch_in_index"})),
+            Value()});
+}
+REGISTER_GRADIENT("MaxPoolGradGradWithArgmax", MaxPoolGradGradWithArgmaxGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

@@ -52,14 +52,16 @@ void ApproxTopKGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ApproxTopK", ApproxTopKGrad);
 
-// Equal elements share the gradient, as Python's _NthElementGrad.
-void NthElementGrad(Gradient& g) {
+// One element y of each row: equal ones share the gradient, as in Python's
+// _NthElementGrad.
+void SelectedElementGrad(Gradient& g) {
   const Value x = g.Input(0), last = g.Int(-1);
   const Value is_it = Cast(Equal(ExpandDims(g.Output(), last), x), x.type());
   const Value share = ExpandDims(g.Upstream(), last) / Sum(is_it, last, true);
-  g.Return({is_it * share, Value()});
+  g.ReturnFirst(is_it * share);
 }
-REGISTER_GRADIENT("NthElement", NthElementGrad);
+REGISTER_GRADIENT("NthElement", SelectedElementGrad);
+REGISTER_GRADIENT("KthOrderStatistic", SelectedElementGrad);
 
 // Isotonic regression replaces each segment of a row by its mean, which is an
 // orthogonal projection and so its own adjoint. Segment i of row j becomes

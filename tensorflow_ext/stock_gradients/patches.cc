@@ -5,6 +5,9 @@
 // its copies. Which input element went where is found by cutting patches out of
 // an image of element numbers, from 1; padding reads as number 0.
 
+#include <cstdint>
+#include <vector>
+
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -44,6 +47,43 @@ void ExtractVolumePatchesGrad(Gradient& g) {
   PatchesGrad(g, g.AttrsOfOp({"ksizes", "strides", "padding"}));
 }
 REGISTER_GRADIENT("ExtractVolumePatches", ExtractVolumePatchesGrad);
+
+// A glimpse is a window of its image, wherever the offsets put it, and around
+// the image noise, which counts as constant. Each pixel is known by its row and
+// column, from 1: numbers of all pixels would be too large for float, which is
+// the op's only type.
+void ExtractGlimpseGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  const Value shape = Shape(x), one = g.Int(1), all = g.Ints({-1});
+  const Value batch = Element(shape, 0), height = Element(shape, 1);
+  const Value width = Element(shape, 2), channels = Element(shape, 3);
+  const auto along = [&](Value size, const std::vector<int64_t>& axis) {
+    const Value numbers = Reshape(Range(one, size + one, one), g.Ints(axis));
+    return Cast(BroadcastTo(numbers, Pack({batch, height, width, one})),
+                DT_FLOAT);
+  };
+  const Value positions = Concat(
+      {along(height, {1, -1, 1, 1}), along(width, {1, 1, -1, 1})}, g.Int(3));
+  Attributes attributes = g.AttrsOfOp({"centered", "normalized"});
+  attributes.push_back({"uniform_noise", false});
+  attributes.push_back({"noise", "zero"});
+  const Value cut =
+      Cast(g.Call(g.op(), {positions, g.Input(1), g.Input(2)}, attributes),
+           DT_INT32);
+  const Values places = CallAll("Split", {g.Int(3), cut}, {{"num_split", 2}});
+  const Value row = places[0], column = places[1];
+  const Value image =
+      Reshape(Range(g.Int(0), batch, one), g.Ints({-1, 1, 1, 1}));
+  const Value pixel = (image * height + (row - one)) * width + (column - one);
+  // Negative ids are left out.
+  const Value ids = Reshape(Where(Greater(row, 0), pixel, -1), all);
+  const Value rows = Reshape(dy, Pack({g.Int(-1), channels}));
+  const Value sums =
+      Call("UnsortedSegmentSum", {rows, ids, batch * height * width});
+  g.ReturnFirst(Reshape(sums, shape));
+}
+REGISTER_GRADIENT("ExtractGlimpse", ExtractGlimpseGrad);
+REGISTER_GRADIENT("ExtractGlimpseV2", ExtractGlimpseGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from fed_kernels import outputs_are_fed
 from parity import Case
 from random_values import sequence
 
@@ -250,7 +251,46 @@ GATHER = [
     ),
 ]
 
+
+@tf.RegisterGradient("TileOfTileGrad")
+def _tile_of_tile_grad(op: tf.Operation, upstream: tf.Tensor) -> Any:
+    return tf.tile(upstream, op.inputs[1]), None
+
+
+def _tile_grad(
+    name: str,
+    shape: tuple[int, ...],
+    multiples: list[int],
+    dtype: str = "float64",
+    **more: Any,
+) -> Case:
+    """An op of graphs older than version 3. Its kernel asks for an attribute that it
+    has not: outputs are fed."""
+    x = values(*shape, dtype=dtype)
+    parts = [(n, length // n) for n, length in zip(multiples, shape, strict=True)]
+    apart = x.reshape([length for part in parts for length in part])
+    result = apart.sum(tuple(range(0, 2 * len(parts), 2)))
+
+    def build(x: Any, multiples: Any) -> Any:
+        tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": 2}))
+        graph = tf.compat.v1.get_default_graph()
+        override = graph.gradient_override_map({"TileGrad": "TileOfTileGrad"})
+        with override, outputs_are_fed("TileGrad"):
+            return raw.TileGrad(input=x, multiples=multiples, name="fed")
+
+    inputs = [x, np.array(multiples, np.int32)]
+    return Case("TileGrad", name, build, inputs, also_fed={"fed:0": result}, **more)
+
+
+TILES = [
+    _tile_grad("matrix", (4, 6), [2, 3]),
+    _tile_grad("volume_float", (2, 3, 4), [2, 1, 4], "float32", known_shapes=True),
+    _tile_grad("complex", (4, 6), [1, 2], "complex128", known_shapes="rank"),
+    _tile_grad("empty", (0, 6), [1, 2]),
+]
+
 CASES = [
+    *TILES,
     *CONCAT,
     *CONJUGATE_TRANSPOSE,
     *REVERSE,

@@ -15,7 +15,7 @@ from random_values import normal
 
 raw = tf.raw_ops
 
-BOXES = np.array([[0.1, 0.2, 0.8, 0.9], [0.05, 0.9, 0.95, 0.15]], np.float32)
+BOXES = np.array([[0.1, 0.2, 0.8, 0.9], [0.07, 0.9, 0.93, 0.13]], np.float32)
 BOX_INDEX = np.array([1, 0], np.int32)
 SCALE = np.array([1.5, 0.8], np.float32)
 MOVE = np.array([0.3, -0.2], np.float32)
@@ -119,20 +119,53 @@ def cropped() -> list[Case]:
         one("bilinear", "bilinear", tf.float32),
         one("nearest", "nearest", tf.float32),
         one("double", "bilinear", tf.float64),
-        # The gradient by the boxes has none.
         one(
             "by_boxes",
             "bilinear",
             tf.float64,
             wrt=[0, 1],
-            step=1e-3,
-            tolerance=1e-2,
-            second_order=None,
+            step=4e-3,
+            tolerance=5e-3,
         ),
     ]
 
 
+def averaged() -> list[Case]:
+    """ResizeArea, of which Python has no gradient either."""
+
+    def one(
+        name: str,
+        size: tuple[int, int],
+        image: np.ndarray,
+        align_corners: bool = False,
+        **more: Any,
+    ) -> Case:
+        return linear(
+            "ResizeArea",
+            name,
+            lambda x: raw.ResizeArea(
+                images=x, size=list(size), align_corners=align_corners
+            ),
+            image,
+            **more,
+        )
+
+    image = normal(2, 5, 6, 3, dtype=np.float32)
+    return [
+        one("smaller", (2, 4), image),
+        one("larger", (7, 9), image),
+        one("align_corners", (3, 4), image, True),
+        one("larger_align_corners", (9, 7), image, True),
+        one("one_pixel", (1, 1), image, known_shapes=True),
+        one("two_channels", (2, 4), image[..., :2], known_shapes="rank"),
+        one("double", (2, 4), image.astype(np.float64)),
+        one("half", (2, 4), image.astype(np.float16), tolerance=2e-2),
+        one("no_images", (2, 4), image[:0]),
+    ]
+
+
 CASES = [
+    *averaged(),
     *resized("Bicubic"),
     *resized("Bilinear"),
     *resized("NearestNeighbor"),

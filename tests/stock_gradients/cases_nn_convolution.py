@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of convolutions, of their gradients, of dilation and of biases."""
+"""Gradients of convolutions, of their gradients and of biases."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import distinct, normal
+from random_values import normal
 
 raw = tf.raw_ops
 
@@ -169,28 +169,6 @@ def _backprop_filter(op: str, kind: str, dtype: Any) -> list[Case]:
     return cases
 
 
-def _dilation(name: str, dtype: Any = np.float64, **attributes: Any) -> Case:
-    # Python has no second order, and the kernels' argmax none either.
-    def build(x: Any, f: Any) -> Any:
-        return raw.Dilation2D(input=x, filter=f, **attributes)
-
-    return Case(
-        "Dilation2D",
-        name,
-        build,
-        [distinct(2, 6, 5, 2, dtype=dtype), normal(3, 2, 2, dtype=dtype)],
-        second_order=None,
-    )
-
-
-def _dilation_numeric() -> Case:
-    case = _dilation(
-        "numeric", strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID"
-    )
-    case.reference = "numeric"
-    return case
-
-
 def _bias_grad(
     name: str, *shape: int, layout: str = "NHWC", dtype: Any = np.float64
 ) -> Case:
@@ -239,16 +217,6 @@ CASES = [
         [normal(0, 3, 3, 3, 2), normal(2, 2, 2, 2, 3)],
         second_order=None,
     ),
-    _dilation("valid", strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="VALID"),
-    _dilation("same_strided", strides=[1, 2, 1, 1], rates=[1, 1, 1, 1], padding="SAME"),
-    _dilation(
-        "dilated_float",
-        np.float32,
-        strides=[1, 1, 1, 1],
-        rates=[1, 2, 1, 1],
-        padding="VALID",
-    ),
-    _dilation_numeric(),
     _bias_grad("images", 2, 3, 4, 5),
     _bias_grad("matrix_float", 3, 4, dtype=np.float32),
     _bias_grad("channels_first", 2, 3, 4, 5, layout="NCHW"),

@@ -170,6 +170,41 @@ def _global(name: str, scaled: bool, **more: Any) -> Case:
     )
 
 
+def _global_grad(
+    name: str,
+    scaled: bool,
+    dtype: Any = np.float64,
+    outputs: tuple[int, ...] = (0, 1, 2, 3, 4),
+    **more: Any,
+) -> Case:
+    op = "BatchNormWithGlobalNormalizationGrad"
+
+    def build(x: Any, mean: Any, variance: Any, gamma: Any, dy: Any) -> Any:
+        tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": 8}))
+        results = getattr(raw, op)(
+            t=x,
+            m=mean,
+            v=variance,
+            gamma=gamma,
+            backprop=dy,
+            variance_epsilon=1e-3,
+            scale_after_normalization=scaled,
+        )
+        return [results[i] for i in outputs]
+
+    images = normal(2, 3, 2, 4)
+    inputs = [images, *_statistics(4), normal(4, seed=1), normal(2, 3, 2, 4, seed=2)]
+    return Case(
+        op,
+        name,
+        build,
+        [value.astype(dtype) for value in inputs],
+        reference="numeric",
+        second_order="numeric",
+        **more,
+    )
+
+
 CASES = [
     _fused("FusedBatchNorm", "training"),
     _fused("FusedBatchNorm", "training_epsilon", epsilon=0.1),
@@ -216,4 +251,10 @@ CASES = [
     _global(
         "unscaled_numeric", False, second_order="numeric", step=1e-2, tolerance=2e-3
     ),
+    _global_grad("scaled", True),
+    _global_grad("unscaled", False),
+    _global_grad("known_shapes", True, known_shapes=True),
+    _global_grad("unknown_rank", False, known_shapes="rank"),
+    _global_grad("by_one", True, outputs=(2,)),
+    _global_grad("float", True, np.float32, step=1e-2, tolerance=5e-3),
 ]

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
+from fed_kernels import outputs_are_fed
 from parity import Case
 from random_values import distinct, normal
 
@@ -247,6 +248,37 @@ def _grad_with_argmax(name: str, batch: bool) -> Case:
     )
 
 
+@tf.RegisterGradient("ScatterToArgmax")
+def _scatter_to_argmax(op: tf.Operation, upstream: tf.Tensor) -> Any:
+    image, grad, argmax = op.inputs
+    dgrad = tf.scatter_nd(
+        tf.reshape(argmax, [-1, 1]),
+        tf.reshape(upstream, [-1]),
+        tf.reshape(tf.size(grad, argmax.dtype), [1]),
+    )
+    return tf.zeros_like(image), tf.reshape(dgrad, tf.shape(grad)), None
+
+
+def _grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
+    """It has kernels for GPUs only: outputs are fed."""
+    op, attributes = "MaxPoolGradGradWithArgmax", {"include_batch_in_index": True}
+    attributes |= WINDOWS_2D[name]
+    x = distinct(*IMAGES, dtype=dtype)
+    argmax = _evaluate(lambda x: raw.MaxPoolWithArgmax(input=x, **attributes).argmax, x)
+    grad = normal(*IMAGES, dtype=dtype)
+
+    def build(x: Any, grad: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        override = graph.gradient_override_map({op: "ScatterToArgmax"})
+        with override, outputs_are_fed(op):
+            return getattr(raw, op)(
+                input=x, grad=grad, argmax=argmax, name="fed", **attributes
+            )
+
+    fed = {"fed:0": grad.ravel()[argmax]}
+    return Case(op, name, build, [x, grad], also_fed=fed, **more)
+
+
 CASES = [
     *_avg_pool_grad("AvgPoolGrad"),
     *_avg_pool_grad("AvgPool3DGrad"),
@@ -262,4 +294,7 @@ CASES = [
     _grad_with_argmax("valid", batch=False),
     _grad_with_argmax("same_overlapping", batch=True),
     _grad_with_argmax("uneven", batch=False),
+    _grad_grad_with_argmax("valid", np.float64),
+    _grad_grad_with_argmax("same_overlapping", np.float32, known_shapes=True),
+    _grad_grad_with_argmax("uneven", np.float64, known_shapes="rank"),
 ]

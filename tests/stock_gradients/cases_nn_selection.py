@@ -10,6 +10,7 @@ import tensorflow as tf
 from fed_kernels import outputs_are_fed
 from parity import Case
 from random_values import distinct, normal
+from tensorflow.python.framework import op_def_library
 from tensorflow.python.framework.ops import gradient_registry
 
 raw = tf.raw_ops
@@ -111,6 +112,26 @@ def _approximate(
     )
 
 
+@tf.RegisterGradient("NthElementWithoutN")
+def _nth_element_without_n(op: tf.Operation, upstream: tf.Tensor) -> tf.Tensor:
+    return gradient_registry.lookup("NthElement")(op, upstream)[0]
+
+
+def _order_statistic(name: str, x: np.ndarray, k: int, **more: Any) -> Case:
+    """It has kernels for TPUs only: outputs are fed. Python's gradient is that of
+    NthElement."""
+    op = "KthOrderStatistic"
+
+    def build(x: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        override = graph.gradient_override_map({op: "NthElementWithoutN"})
+        with override, outputs_are_fed(op):
+            return op_def_library.apply_op(op, input=x, k=k, name="fed")
+
+    fed = {"fed:0": np.sort(x)[..., -k]}
+    return Case(op, name, build, [x.astype(np.float32)], also_fed=fed, **more)
+
+
 def single(*shape: int) -> np.ndarray:
     return distinct(*shape, dtype=np.float32)
 
@@ -172,4 +193,7 @@ CASES = [
         second_order="numeric",
     ),
     _isotonic("half", distinct(2, 5, dtype=np.float16)),
+    _order_statistic("matrix", single(3, 5), 2),
+    _order_statistic("ties", TIES.astype(np.float32), 2, known_shapes=True),
+    _order_statistic("unknown_rank", single(3, 5), 4, known_shapes="rank"),
 ]

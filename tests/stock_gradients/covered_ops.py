@@ -27,7 +27,12 @@ _OPS = {
         "FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVarsGradient "
         "FakeQuantWithMinMaxVarsPerChannelGradient QuantizeAndDequantizeV2 "
-        "QuantizeAndDequantizeV4Grad BlockLSTM BlockLSTMV2"
+        "QuantizeAndDequantizeV4Grad BlockLSTM BlockLSTMV2 "
+        "BatchNormWithGlobalNormalizationGrad Conv Conv2DBackpropFilterV2 "
+        "Conv2DBackpropInputV2 Conv3DBackpropFilter Conv3DBackpropInput Dequantize "
+        "Dilation2DBackpropFilter Dilation2DBackpropInput FractionalAvgPoolGrad "
+        "FractionalMaxPoolGrad KthOrderStatistic MaxPoolGradGradWithArgmax "
+        "UniformDequantize"
     ),
     "array": (
         "Concat ConjugateTranspose EnsureShape ExtractImagePatches "
@@ -41,7 +46,8 @@ _OPS = {
         "InplaceAdd InplaceSub InplaceUpdate ParallelConcat StatelessShuffle Bitcast "
         "Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 ListDiff Range LinSpace "
         "XlaSharding OptionalFromValue OptionalGetValue "
-        "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents"
+        "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents "
+        "TileGrad"
     ),
     "linalg": (
         "Cholesky MatrixDeterminant LogMatrixDeterminant MatrixInverse MatrixSolve "
@@ -61,7 +67,10 @@ _OPS = {
     "image": (
         "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3 "
         "CropAndResizeGradImage ResizeBicubicGrad ResizeBilinearGrad "
-        "ResizeNearestNeighborGrad ScaleAndTranslateGrad"
+        "ResizeNearestNeighborGrad ScaleAndTranslateGrad ResizeArea "
+        "CropAndResizeGradBoxes HSVToRGB AdjustHue AdjustSaturation AdjustContrast "
+        "AdjustContrastv2 DrawBoundingBoxes DrawBoundingBoxesV2 ExtractGlimpse "
+        "ExtractGlimpseV2"
     ),
     "random": (
         "RandomGamma StatelessRandomGammaV2 StatelessRandomGammaV3 "
@@ -167,7 +176,6 @@ NO_SECOND_ORDER = {
     "TruncateDiv": _ZERO,
     "BlockLSTM": _NO_DERIVATIVE,
     "BlockLSTMV2": _NO_DERIVATIVE,
-    "Dilation2D": _NO_DERIVATIVE,
     "RandomGamma": _NO_DERIVATIVE,
     "StatelessRandomGammaV2": _NO_DERIVATIVE,
     "StatelessRandomGammaV3": _NO_DERIVATIVE,

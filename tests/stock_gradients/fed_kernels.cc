@@ -21,6 +21,11 @@ class FedOp : public tensorflow::OpKernel {
       Name(op).Device(tensorflow::DEVICE_CPU).Label("fed"), FedOp)
 REGISTER("ApproxTopK");
 REGISTER("CTCLossV2");
+REGISTER("Conv2DBackpropFilterV2");
+REGISTER("Conv2DBackpropInputV2");
+REGISTER("KthOrderStatistic");
+REGISTER("MaxPoolGradGradWithArgmax");
+REGISTER("TileGrad");
 REGISTER("TopK");
 #undef REGISTER
 

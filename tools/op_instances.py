@@ -91,6 +91,8 @@ _GIVEN_FOR["StatelessWhile"] = _GIVEN_FOR["While"] = {
 _GIVEN_FOR["RaggedTensorToTensor"] = {
     "row_partition_types": [[b"FIRST_DIM_SIZE", b"ROW_SPLITS"]],
 }
+for _values in ("Dense", "Ragged", "Sparse"):
+    _GIVEN_FOR[f"{_values}CountSparseOutput"] = {"binary_output": [False]}
 _GIVEN_FOR["ExtractVolumePatches"] = {
     "ksizes": [[1, 2, 2, 2, 1]],
     "strides": [[1, 1, 1, 1, 1]],

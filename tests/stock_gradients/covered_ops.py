@@ -109,7 +109,8 @@ _OPS = {
         for version in ("", "V2", "V3")
     ),
     "control_flow": (
-        "Case If RemoteCall StatelessCase StatelessIf StatelessWhile While Merge Switch"
+        "Case If MapDefun RemoteCall StatelessCase StatelessIf StatelessWhile While "
+        "Merge Switch"
     ),
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of
     # TensorFlow's that stay, too.

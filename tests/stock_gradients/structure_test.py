@@ -268,8 +268,16 @@ TO_FULL = {**SHARDING, "full_shape": [8, 6]}
 OTHER: dict[str, Any] = {"dim": 0, "unspecified_dims": [1]}
 UNSPECIFIED: dict[str, Any] = {"layout": "sharding_specs:unsharded, mesh:|x=1|"}
 SHARDINGS = [
-    *of_types("XlaSpmdFullToShardShape", attributes=SHARDING, types=TYPES[:2]),
-    Case("XlaSpmdFullToShardShape", "axis", [(REAL, [4, 6])], {**SHARDING, **OTHER}),
+    *of_types(
+        "XlaSpmdFullToShardShape", attributes=SHARDING, types=TYPES[:2], twice=True
+    ),
+    Case(
+        "XlaSpmdFullToShardShape",
+        "axis",
+        [(REAL, [4, 6])],
+        {**SHARDING, **OTHER},
+        twice=True,
+    ),
     Case(
         "XlaSpmdFullToShardShape",
         "unknown_shape",

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from tensorflow.compiler.xla import xla_data_pb2
 from tensorflow.core.framework import (
     attr_value_pb2,
     function_pb2,
@@ -93,6 +94,14 @@ _GIVEN_FOR["RaggedTensorToTensor"] = {
 }
 for _values in ("Dense", "Ragged", "Sparse"):
     _GIVEN_FOR[f"{_values}CountSparseOutput"] = {"binary_output": [False]}
+# Products of matrices.
+_GIVEN_FOR["XlaDot"] = _GIVEN_FOR["XlaDotV2"] = {
+    "dimension_numbers": [
+        xla_data_pb2.DotDimensionNumbers(
+            lhs_contracting_dimensions=[1], rhs_contracting_dimensions=[0]
+        ).SerializeToString()
+    ],
+}
 _GIVEN_FOR["ExtractVolumePatches"] = {
     "ksizes": [[1, 2, 2, 2, 1]],
     "strides": [[1, 1, 1, 1, 1]],

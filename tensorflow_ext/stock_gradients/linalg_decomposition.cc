@@ -126,6 +126,13 @@ void SelfAdjointEigGrad(Gradient& g) {
 REGISTER_GRADIENT("SelfAdjointEig", SelfAdjointEigGrad);
 REGISTER_GRADIENT("BatchSelfAdjointEig", SelfAdjointEigGrad);
 
+void XlaSelfAdjointEigGrad(Gradient& g) {
+  if (!IsInexact(g.Input(0))) return ReturnNone(g);
+  g.Return({SelfAdjointGrad(g.Output(0), g.Output(1), g.Upstream(0),
+                            g.Upstream(1), g.Attr<bool>("lower"))});
+}
+REGISTER_GRADIENT("XlaSelfAdjointEig", XlaSelfAdjointEigGrad);
+
 // A V = V diag(e), the columns of V of length 1:
 //   dA = V^-H (diag(de) + conj(F) * (V^H dV - V^H V diag(Re(V^H dV)))) V^H
 // (C. Boeddeker et al., "On the computation of complex-valued gradients",
@@ -220,6 +227,15 @@ void SvdGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Svd", SvdGrad);
 REGISTER_GRADIENT("BatchSvd", SvdGrad);
+
+void XlaSvdGrad(Gradient& g) {
+  const Value a = g.Input(0);
+  if (!IsInexact(a)) return ReturnNone(g);
+  const Value ds = RealPart(g.Upstream(0));
+  g.Return({SingularGrad(a, {g.Output(0), g.Output(1), g.Output(2)}, ds,
+                         g.Upstream(1), g.Upstream(2), true)});
+}
+REGISTER_GRADIENT("XlaSvd", XlaSvdGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -64,6 +64,11 @@ _OPS = {
         "FFTND IFFTND RFFTND IRFFTND BatchFFT BatchFFT2D BatchFFT3D BatchIFFT "
         "BatchIFFT2D BatchIFFT3D"
     ),
+    "xla": (
+        "XlaBroadcastHelper XlaConcatND XlaDot XlaDotV2 XlaDynamicSlice "
+        "XlaDynamicUpdateSlice XlaGather XlaKeyValueSort XlaOptimizationBarrier XlaPad "
+        "XlaReducePrecision XlaSelfAdjointEig XlaSort XlaSplitND XlaSvd"
+    ),
     "image": (
         "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3 "
         "CropAndResizeGradImage ResizeBicubicGrad ResizeBilinearGrad "

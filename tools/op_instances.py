@@ -102,6 +102,9 @@ _GIVEN_FOR["XlaDot"] = _GIVEN_FOR["XlaDotV2"] = {
         ).SerializeToString()
     ],
 }
+_GIVEN_FOR["FractionalAvgPool"] = _GIVEN_FOR["FractionalMaxPool"] = {
+    "pooling_ratio": [[1.0, 1.5, 1.5, 1.0]],
+}
 _GIVEN_FOR["ExtractVolumePatches"] = {
     "ksizes": [[1, 2, 2, 2, 1]],
     "strides": [[1, 1, 1, 1, 1]],

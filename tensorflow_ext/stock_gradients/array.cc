@@ -30,12 +30,13 @@ void IdentityNGrad(Gradient& g) {
 REGISTER_GRADIENT("IdentityN", IdentityNGrad);
 
 // The gradient is guarded as the value is (as Python's _CheckNumericsV2Grad).
-void CheckNumericsV2Grad(Gradient& g) {
+void CheckNumericsGrad(Gradient& g) {
   const std::string message = absl::StrCat("The gradient is not finite. ",
                                            g.Attr<std::string>("message"));
-  g.Return({Call("CheckNumericsV2", {g.Upstream()}, {{"message", message}})});
+  g.Return({g.Call(g.op(), {g.Upstream()}, {{"message", message}})});
 }
-REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsV2Grad);
+REGISTER_GRADIENT("CheckNumerics", CheckNumericsGrad);
+REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsGrad);
 
 // The op is there to make this an error.
 void PreventGradientGrad(Gradient& g) {

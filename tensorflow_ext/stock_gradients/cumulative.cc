@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of cumulative products and log-sum-exps.
+// Gradients of cumulative sums, products and log-sum-exps.
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -14,6 +14,13 @@ Value Cumulative(Gradient& g, const char* op, Value x, bool exclusive,
   return g.Call(op, {x, g.Input(1)},
                 {{"exclusive", exclusive}, {"reverse", reverse}});
 }
+
+// dx_k = sum over i >= k of dy_i.
+void CumsumGrad(Gradient& g) {
+  g.ReturnFirst(Cumulative(g, "Cumsum", g.Upstream(), g.Attr<bool>("exclusive"),
+                           !g.Attr<bool>("reverse")));
+}
+REGISTER_GRADIENT("Cumsum", CumsumGrad);
 
 // dx_k = sum over i >= k of dy_i prod_{j <= i, j != k} x_j. Without zeros that
 // is S_k / x_k, where S is the sum of dy y taken backwards. From the first zero

@@ -20,6 +20,24 @@ namespace {
 // Height and width of images [batch, height, width, channels].
 Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
 
+// CropAndResize(image, boxes, box_index, crop_size). By the boxes the gradient
+// is that of bilinear interpolation for either method, and it is there for
+// images of whole numbers, too, of which TensorFlow's client gradient fails.
+void CropAndResizeForwardGrad(Gradient& g) {
+  const Value image = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
+  const Value dy = g.Upstream();
+  Value d_image;
+  if (IsFloating(image)) {
+    d_image =
+        Call("CropAndResizeGradImage", {dy, boxes, box_index, Shape(image)},
+             {{"T", image.type()}, {"method", OfOp{"method"}}});
+  }
+  g.Return({d_image,
+            Call("CropAndResizeGradBoxes", {dy, image, boxes, box_index}),
+            Value(), Value()});
+}
+REGISTER_STAND_IN("CropAndResize", CropAndResizeForwardGrad);
+
 // dy . d_image(grads, boxes) = grads . crops(dy, boxes), so that the gradients
 // are those of the crops of dy. By boxes they are bilinear for either method,
 // as those of CropAndResize.

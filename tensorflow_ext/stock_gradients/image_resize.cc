@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A resized image is linear in the image, and the op that is its gradient is
-// the transpose: the gradient of that one resizes once more.
+// Images resized or moved with interpolation: linear in the image, and
+// TensorFlow has an op for the transpose of each. Images of whole numbers have
+// kernels, but no gradient. TensorFlow's client gradients fail for images of
+// types that the transpose has no kernels of.
 
 #include <string>
 
@@ -13,6 +15,49 @@ namespace {
 
 // Height and width of images [batch, height, width, channels].
 Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
+
+// `gradient_op` takes an image as well, of which only the shape counts. It has
+// kernels for `type`, or else for the image's own.
+void ResizeLike(Gradient& g, const char* gradient_op, DataType type) {
+  const Value image = g.Input(0);
+  if (!IsFloating(image)) return ReturnNone(g);
+  const Value dx = Call(gradient_op, {g.Upstream(), Cast(image, type)},
+                        g.AttrsOfOp({"align_corners", "half_pixel_centers"}));
+  g.ReturnFirst(Cast(dx, image.type()));
+}
+void ResizeBilinearForwardGrad(Gradient& g) {
+  ResizeLike(g, "ResizeBilinearGrad", g.Input(0).type());
+}
+REGISTER_GRADIENT("ResizeBilinear", ResizeBilinearForwardGrad);
+void ResizeBicubicForwardGrad(Gradient& g) {
+  const DataType type = g.Input(0).type();
+  ResizeLike(g, "ResizeBicubicGrad", type == DT_DOUBLE ? type : DT_FLOAT);
+}
+REGISTER_STAND_IN("ResizeBicubic", ResizeBicubicForwardGrad);
+
+void ResizeNearestNeighborForwardGrad(Gradient& g) {
+  const Value image = g.Input(0);
+  if (!IsFloating(image)) return ReturnNone(g);
+  g.ReturnFirst(Call("ResizeNearestNeighborGrad",
+                     {g.Upstream(), ImageSize(image)},
+                     g.AttrsOfOp({"align_corners", "half_pixel_centers"})));
+}
+REGISTER_GRADIENT("ResizeNearestNeighbor", ResizeNearestNeighborForwardGrad);
+
+// ScaleAndTranslate(image, size, scale, translation). As in Python there is no
+// gradient by the latter two.
+void ScaleAndTranslateForwardGrad(Gradient& g) {
+  const Value image = g.Input(0);
+  if (!IsFloating(image)) return ReturnNone(g);
+  const Value dx =
+      Call("ScaleAndTranslateGrad",
+           {g.Upstream(), Cast(image, DT_FLOAT), g.Input(2), g.Input(3)},
+           g.AttrsOfOp({"kernel_type", "antialias"}));
+  g.ReturnFirst(Cast(dx, image.type()));
+}
+REGISTER_STAND_IN("ScaleAndTranslate", ScaleAndTranslateForwardGrad);
+
+// ---- Second order: the gradient of the transpose resizes once more.
 
 // ResizeXGrad(grads, original image, of which the shape counts, or its size).
 void ResizeGradGrad(Gradient& g) {

@@ -3,8 +3,6 @@
 // Gradients of arithmetic: rounding, division, complex numbers, products and
 // norms, and of the ops that are themselves gradients of elementwise functions.
 
-#include <string>
-
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
 namespace tensorflow_ext {
@@ -122,10 +120,15 @@ REGISTER_GRADIENT("TanhGrad", TanhGradGrad);
 
 // ---- Sums, norms and products.
 
-void AccumulateNV2Grad(Gradient& g) {
+void SumOfListGrad(Gradient& g) {
   g.Return(Values(g.num_inputs(), g.Upstream()));
 }
-REGISTER_GRADIENT("AccumulateNV2", AccumulateNV2Grad);
+REGISTER_GRADIENT("AccumulateNV2", SumOfListGrad);
+REGISTER_GRADIENT("AddN", SumOfListGrad);
+
+// y = sum(x^2) / 2
+void L2LossGrad(Gradient& g) { g.Return({g.Upstream() * g.Input(0)}); }
+REGISTER_GRADIENT("L2Loss", L2LossGrad);
 
 // The gradient of |x| is x / |x|; 0 where the norm is, its smallest
 // subgradient. The norm is real, so only the real part of dy counts.
@@ -178,56 +181,26 @@ void SparseMatMulGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatMul", SparseMatMulGrad);
 
-// The labels of an operand's axes in "ab,bc->ac", and of the result's.
-struct EinsumLabels {
-  std::string left, right, result;
-};
-EinsumLabels ParseEinsum(const std::string& equation) {
-  const size_t comma = equation.find(','), arrow = equation.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos) return {};
-  return {equation.substr(0, comma),
-          equation.substr(comma + 1, arrow - comma - 1),
-          equation.substr(arrow + 2)};
-}
-
-// Whether the gradient of an operand with axes `labels` is again a product:
-// each axis is one of the result or of the other operand, and there once.
-bool IsPlain(const std::string& labels, const EinsumLabels& all,
-             const std::string& other) {
-  for (size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] == '.' || labels[i] == ' ') continue;
-    if (labels.find(labels[i], i + 1) != std::string::npos) return false;
-    if ((all.result + other).find(labels[i]) == std::string::npos) return false;
-  }
-  return true;
-}
-
-// C = einsum("a,b->c", A, B) is linear in each operand: dA = einsum("c,b->a",
-// dC, conj B), and so for B. Axes under "..." broadcast: they are summed.
-void XlaEinsumGrad(Gradient& g) {
-  const std::string equation = g.Attr<std::string>("equation");
-  const EinsumLabels labels = ParseEinsum(equation);
-  if (!IsPlain(labels.left, labels, labels.right) ||
-      !IsPlain(labels.right, labels, labels.left)) {
-    return g.Unimplemented(
-        "equation='" + equation +
-        "' is not supported: in \"a,b->c\" each "
-        "label of an operand must stand there once, and in the result or the "
-        "other operand");
-  }
-  const auto product = [&](Value x, const std::string& x_labels, Value other,
-                           const std::string& other_labels) {
-    const Value dx = Call(
-        "XlaEinsum", {g.Upstream(), Conj(other)},
-        {{"equation", labels.result + "," + other_labels + "->" + x_labels}});
-    const bool broadcasts = x_labels.find("...") != std::string::npos;
-    return broadcasts ? SumTo(x, dx, Shape(dx)) : dx;
+// C = X' Y', where X' is X or its adjoint and Y' alike: dX' = dC Y'^H and
+// dY' = X'^H dC. Each operand has a type of its own, and so has the product.
+void BatchMatMulV3Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dc = g.Upstream();
+  const bool adjoint_x = g.Attr<bool>("adj_x"),
+             adjoint_y = g.Attr<bool>("adj_y");
+  const auto gradient = [&](Value operand, Value a, bool adjoint_a, Value b,
+                            bool adjoint_b) {
+    if (!IsInexact(operand) || !IsInexact(dc)) return Value();
+    const DataType type = dc.type();
+    const Value product =
+        MatMul(Cast(a, type), Cast(b, type), adjoint_a, adjoint_b);
+    return SumTo(operand, Cast(product, operand.type()), Shape(product));
   };
-  const Value a = g.Input(0), b = g.Input(1);
-  g.Return({product(a, labels.left, b, labels.right),
-            product(b, labels.right, a, labels.left)});
+  g.Return({adjoint_x ? gradient(x, y, adjoint_y, dc, true)
+                      : gradient(x, dc, false, y, !adjoint_y),
+            adjoint_y ? gradient(y, dc, true, x, adjoint_x)
+                      : gradient(y, x, !adjoint_x, dc, false)});
 }
-REGISTER_GRADIENT("XlaEinsum", XlaEinsumGrad);
+REGISTER_GRADIENT("BatchMatMulV3", BatchMatMulV3Grad);
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic of two operands that broadcast. TensorFlow's client gradients are
+// Arithmetic of operands that broadcast. TensorFlow's client gradients are
 // right, but sum and reshape even where shape inference knows that the operands
 // have the same shape. Like those these take integers too.
 
@@ -61,6 +61,41 @@ void MinimumGrad(Gradient& g) {
   ReturnChosen(g, Call("LessEqual", {g.Input(0), g.Input(1)}));
 }
 REGISTER_STAND_IN("Minimum", MinimumGrad);
+
+// ---- Three operands.
+
+// The sum of `dx` that has the shape of input `i`.
+Value SumToInput(Gradient& g, int i, Value dx) {
+  return SumTo(g.Input(i), dx, Shape(dx));
+}
+
+// SelectV2(condition, x, y)
+void SelectV2Grad(Gradient& g) {
+  const Value condition = g.Input(0), dz = g.Upstream();
+  if (!IsInexact(dz)) {
+    if (!IsDifferentiable(dz)) return ReturnNone(g);
+    return g.Unimplemented("resources and variants are not supported");
+  }
+  g.Return({Value(), SumToInput(g, 1, Where(condition, dz, 0.0)),
+            SumToInput(g, 2, Where(condition, 0.0, dz))});
+}
+REGISTER_GRADIENT("SelectV2", SelectV2Grad);
+
+// To the bound that clips x, or else to x (as Python's _ClipByValueGrad).
+void ClipByValueGrad(Gradient& g) {
+  const Value x = g.Input(0), low = g.Input(1), high = g.Input(2);
+  const Value dz = g.Upstream();
+  if (IsComplex(x)) {
+    return g.Unimplemented("complex T is not supported: it has no order");
+  }
+  if (!IsFloating(x)) return ReturnNone(g);
+  const Value is_low = Call("Less", {x, low});
+  const Value is_high = Call("Greater", {x, high});
+  g.Return({SumToInput(g, 0, Where(LogicalOr(is_low, is_high), 0.0, dz)),
+            SumToInput(g, 1, Where(is_low, dz, 0.0)),
+            SumToInput(g, 2, Where(is_high, dz, 0.0))});
+}
+REGISTER_GRADIENT("ClipByValue", ClipByValueGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

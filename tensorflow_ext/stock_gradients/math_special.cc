@@ -35,6 +35,25 @@ void ErfcGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Erfc", ErfcGrad);
 
+// d/dx erf(x) = 2/sqrt(pi) exp(-x^2)    (DLMF 7.2.1)
+void ErfGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * (2 / kSqrtPi) * Exp(-Square(x))});
+}
+REGISTER_GRADIENT("Erf", ErfGrad);
+
+// The inverses of erf and of the normal distribution's function: by y, the
+// derivatives of these are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi) exp(-y^2/2).
+void ErfinvGrad(Gradient& g) {
+  g.Return({g.Upstream() * (kSqrtPi / 2) * Exp(Square(g.Output()))});
+}
+REGISTER_GRADIENT("Erfinv", ErfinvGrad);
+void NdtriGrad(Gradient& g) {
+  g.Return(
+      {g.Upstream() * (kSqrtPi * M_SQRT2) * Exp(Square(g.Output()) * 0.5)});
+}
+REGISTER_GRADIENT("Ndtri", NdtriGrad);
+
 // F'(x) = 1 - 2 x F(x)    (DLMF 7.10.4, Dawson's integral)
 void DawsnGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
@@ -139,6 +158,10 @@ void BesselK1eGrad(Gradient& g) {
 REGISTER_GRADIENT("BesselK1e", BesselK1eGrad);
 
 // ---- The gamma function's family.
+
+// (log |Gamma(x)|)' = psi(x)    (DLMF 5.2.2)
+void LgammaGrad(Gradient& g) { g.Return({g.Upstream() * Digamma(g.Input(0))}); }
+REGISTER_GRADIENT("Lgamma", LgammaGrad);
 
 // psi'(x) = psi^(1)(x)    (DLMF 5.15)
 void DigammaGrad(Gradient& g) {

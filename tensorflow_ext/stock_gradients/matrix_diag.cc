@@ -54,7 +54,8 @@ void PartGrad(Gradient& g, Version version) {
 
 // MatrixDiag(diagonal, k, num_rows, num_cols, padding_value)
 void DiagGrad(Gradient& g, Version version) {
-  g.ReturnFirst(Part(g, version, g.Upstream(), g.Input(1)));
+  const Value k = version.has_bands ? g.Input(1) : Value();
+  g.ReturnFirst(Part(g, version, g.Upstream(), k));
 }
 
 // MatrixSetDiag(input, diagonal, k)
@@ -67,14 +68,24 @@ void SetDiagGrad(Gradient& g, Version version) {
   g.Return(gradients);
 }
 
-// Before MatrixDiag and MatrixBandPart took the names.
-void BatchDiagGrad(Gradient& g) { g.Return({MatrixDiagPart(g.Upstream())}); }
-REGISTER_GRADIENT("BatchMatrixDiag", BatchDiagGrad);
-
-void BatchBandPartGrad(Gradient& g) {
+// All elements but those of the band are set to 0. (The forms with Batch are
+// from before the others took the names.)
+void BandPartGrad(Gradient& g) {
   g.ReturnFirst(Call("MatrixBandPart", {g.Upstream(), g.Input(1), g.Input(2)}));
 }
-REGISTER_GRADIENT("BatchMatrixBandPart", BatchBandPartGrad);
+REGISTER_GRADIENT("MatrixBandPart", BandPartGrad);
+REGISTER_GRADIENT("BatchMatrixBandPart", BandPartGrad);
+
+// Diag sets the main diagonal of a tensor whose axes are those of its input
+// twice, and DiagPart is its transpose.
+void TensorDiagGrad(Gradient& g) {
+  g.Return({Call("DiagPart", {g.Upstream()})});
+}
+REGISTER_GRADIENT("Diag", TensorDiagGrad);
+void TensorDiagPartGrad(Gradient& g) {
+  g.Return({Call("Diag", {g.Upstream()})});
+}
+REGISTER_GRADIENT("DiagPart", TensorDiagPartGrad);
 
 constexpr Version kV1 = {"", false, false};
 constexpr Version kV2 = {"V2", true, false};
@@ -83,11 +94,14 @@ constexpr Version kV3 = {"V3", true, true};
 void PartV1Grad(Gradient& g) { PartGrad(g, kV1); }
 void PartV2Grad(Gradient& g) { PartGrad(g, kV2); }
 void PartV3Grad(Gradient& g) { PartGrad(g, kV3); }
+void DiagV1Grad(Gradient& g) { DiagGrad(g, kV1); }
 void DiagV2Grad(Gradient& g) { DiagGrad(g, kV2); }
 void DiagV3Grad(Gradient& g) { DiagGrad(g, kV3); }
 void SetDiagV1Grad(Gradient& g) { SetDiagGrad(g, kV1); }
 void SetDiagV2Grad(Gradient& g) { SetDiagGrad(g, kV2); }
 void SetDiagV3Grad(Gradient& g) { SetDiagGrad(g, kV3); }
+REGISTER_GRADIENT("MatrixDiag", DiagV1Grad);
+REGISTER_GRADIENT("BatchMatrixDiag", DiagV1Grad);
 REGISTER_GRADIENT("MatrixDiagPart", PartV1Grad);
 REGISTER_GRADIENT("BatchMatrixDiagPart", PartV1Grad);
 REGISTER_GRADIENT("MatrixDiagPartV2", PartV2Grad);

@@ -4,6 +4,9 @@
 // own gradient by dy is themselves; by the features it is f''(x) dy dd, where
 // dd is the upstream gradient.
 
+#include <string>
+#include <vector>
+
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -18,12 +21,33 @@ void ReluGradient(Gradient& g) {
 }
 REGISTER_STAND_IN("Relu", ReluGradient);
 
+// XGrad(dy, x) and XGrad(dy, y) of an activation X.
+void ActivationByInput(Gradient& g, const std::vector<std::string>& names) {
+  g.Return({g.Call(g.op() + "Grad", {g.Upstream(), g.Input(0)},
+                   g.AttrsOfOp(names))});
+}
+void ActivationGrad(Gradient& g) { ActivationByInput(g, {}); }
+REGISTER_GRADIENT("Softplus", ActivationGrad);
+REGISTER_GRADIENT("Softsign", ActivationGrad);
+void LeakyReluForwardGrad(Gradient& g) { ActivationByInput(g, {"alpha"}); }
+REGISTER_GRADIENT("LeakyRelu", LeakyReluForwardGrad);
+void ActivationByOutputGrad(Gradient& g) {
+  g.Return({g.Call(g.op() + "Grad", {g.Upstream(), g.Output()})});
+}
+REGISTER_GRADIENT("Elu", ActivationByOutputGrad);
+REGISTER_GRADIENT("Selu", ActivationByOutputGrad);
+
 // ReluGrad and Relu6Grad: f'' is zero wherever it exists.
 void PiecewiseLinearGradGrad(Gradient& g) {
   g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)}), Value()});
 }
 REGISTER_GRADIENT("ReluGrad", PiecewiseLinearGradGrad);
 REGISTER_GRADIENT("Relu6Grad", PiecewiseLinearGradGrad);
+void LeakyReluGradGrad(Gradient& g) {
+  g.ReturnFirst(
+      g.Call(g.op(), {g.Upstream(), g.Input(1)}, g.AttrsOfOp({"alpha"})));
+}
+REGISTER_GRADIENT("LeakyReluGrad", LeakyReluGradGrad);
 
 // EluGrad and SeluGrad read f' off the output y: it is y plus a constant where
 // y < 0 and a constant elsewhere. By y, then, dy dd where y < 0.

@@ -85,6 +85,8 @@ void BackpropFilterGrad(Gradient& g, const Convolution& conv) {
 // TensorFlow's client gradient drops explicit_paddings and dilations.
 void Conv2DGrad(Gradient& g) { ForwardGrad(g, Conv2D()); }
 REGISTER_STAND_IN("Conv2D", Conv2DGrad);
+void Conv2DBackpropInputGrad(Gradient& g) { BackpropInputGrad(g, Conv2D()); }
+REGISTER_GRADIENT("Conv2DBackpropInput", Conv2DBackpropInputGrad);
 void Conv2DBackpropFilterGrad(Gradient& g) { BackpropFilterGrad(g, Conv2D()); }
 REGISTER_GRADIENT("Conv2DBackpropFilter", Conv2DBackpropFilterGrad);
 
@@ -121,6 +123,8 @@ void OldConv3DBackpropFilterGrad(Gradient& g) {
 REGISTER_GRADIENT("Conv3DBackpropInput", OldConv3DBackpropInputGrad);
 REGISTER_GRADIENT("Conv3DBackpropFilter", OldConv3DBackpropFilterGrad);
 
+void DepthwiseGrad(Gradient& g) { ForwardGrad(g, Depthwise()); }
+REGISTER_GRADIENT("DepthwiseConv2dNative", DepthwiseGrad);
 void DepthwiseBackpropInputGrad(Gradient& g) {
   BackpropInputGrad(g, Depthwise());
 }

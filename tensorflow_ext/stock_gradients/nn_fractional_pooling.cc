@@ -13,6 +13,24 @@
 namespace tensorflow_ext {
 namespace {
 
+// The sequences are outputs. Whole numbers have kernels, but no gradient.
+void FractionalAvgPoolForwardGrad(Gradient& g) {
+  const Value x = g.Input(0);
+  if (!IsFloating(x)) return ReturnNone(g);
+  g.Return({Call("FractionalAvgPoolGrad",
+                 {Shape(x, DT_INT64), g.Upstream(), g.Output(1), g.Output(2)},
+                 g.AttrsOfOp({"overlapping"}))});
+}
+REGISTER_GRADIENT("FractionalAvgPool", FractionalAvgPoolForwardGrad);
+void FractionalMaxPoolForwardGrad(Gradient& g) {
+  const Value x = g.Input(0);
+  if (!IsFloating(x)) return ReturnNone(g);
+  g.Return({Call("FractionalMaxPoolGrad",
+                 {x, g.Output(), g.Upstream(), g.Output(1), g.Output(2)},
+                 g.AttrsOfOp({"overlapping"}))});
+}
+REGISTER_GRADIENT("FractionalMaxPool", FractionalMaxPoolForwardGrad);
+
 // FractionalMaxPoolGrad(x, y, dy, rows, columns) adds each dy to the element
 // that won its cell. Which one that was is seen by the op itself, of numbers
 // of the cells in the place of dy: of every second row and column only, where

@@ -24,6 +24,12 @@ void AvgPoolGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("AvgPoolGrad", AvgPoolGradGrad);
 
+void AvgPool3DForwardGrad(Gradient& g) {
+  g.Return(
+      {Call("AvgPool3DGrad", {Shape(g.Input(0)), g.Upstream()}, WindowOf(g))});
+}
+REGISTER_GRADIENT("AvgPool3D", AvgPool3DForwardGrad);
+
 void AvgPool3DGradGrad(Gradient& g) {
   g.Return({Value(), Call("AvgPool3D", {g.Upstream()}, WindowOf(g))});
 }
@@ -45,6 +51,12 @@ void MaxPoolForwardGrad(Gradient& g) {
       {Call("MaxPoolGrad", {g.Input(0), g.Output(), g.Upstream()}, window)});
 }
 REGISTER_STAND_IN("MaxPool", MaxPoolForwardGrad);
+
+void MaxPool3DForwardGrad(Gradient& g) {
+  g.Return({Call("MaxPool3DGrad", {g.Input(0), g.Output(), g.Upstream()},
+                 WindowOf(g))});
+}
+REGISTER_GRADIENT("MaxPool3D", MaxPool3DForwardGrad);
 
 // The inputs are the image x, its maxima y and a gradient dy by y.
 void MaxPoolGradGrad(Gradient& g) {
@@ -70,6 +82,15 @@ void MaxPoolGradGradGrad(Gradient& g) {
                  WindowOf(g))});
 }
 REGISTER_GRADIENT("MaxPoolGradGrad", MaxPoolGradGradGrad);
+
+// MaxPoolV2(x, ksize, strides)
+void MaxPoolV2ForwardGrad(Gradient& g) {
+  g.ReturnFirst(
+      Call("MaxPoolGradV2",
+           {g.Input(0), g.Output(), g.Upstream(), g.Input(1), g.Input(2)},
+           g.AttrsOfOp({"padding", "data_format"})));
+}
+REGISTER_GRADIENT("MaxPoolV2", MaxPoolV2ForwardGrad);
 
 // The V2 forms take ksize and strides as inputs 3 and 4.
 void MaxPoolV2Grad(Gradient& g, const char* adjoint) {

@@ -64,11 +64,11 @@ REGISTER_GRADIENT("FakeQuantWithMinMaxVarsGradient",
 REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannelGradient",
                   FakeQuantWithMinMaxGradientGrad);
 
-// V2 passes the gradient everywhere, as Python's _QuantizeAndDequantizeV2Grad.
-void QuantizeAndDequantizeV2Grad(Gradient& g) {
-  g.Return({g.Upstream(), Value(), Value()});
-}
-REGISTER_GRADIENT("QuantizeAndDequantizeV2", QuantizeAndDequantizeV2Grad);
+// These pass the gradient everywhere, as in Python.
+void QuantizeAndDequantizeGrad(Gradient& g) { g.ReturnFirst(g.Upstream()); }
+REGISTER_GRADIENT("QuantizeAndDequantize", QuantizeAndDequantizeGrad);
+REGISTER_GRADIENT("QuantizeAndDequantizeV2", QuantizeAndDequantizeGrad);
+REGISTER_GRADIENT("QuantizeAndDequantizeV3", QuantizeAndDequantizeGrad);
 
 // TensorFlow's client gradient gives the shape where x belongs.
 void QuantizeAndDequantizeV4Grad(Gradient& g) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients of reductions over segments: row i of the data belongs to segment
-// ids[i], and its gradient comes from row ids[i] of the result.
+// ids[i], and its gradient comes from row ids[i] of the result. And of rows
+// that are sorted into several tensors, and put into one.
 
 #include <string>
 
@@ -21,6 +22,11 @@ Value WithTrailingAxes(Value x, Value like) {
 Value SegmentSum(Value data, Value ids) {
   return Call("SegmentSum", {data, ids});
 }
+
+void SegmentSumGrad(Gradient& g) {
+  g.ReturnFirst(Gather(g.Upstream(), g.Input(1)));
+}
+REGISTER_GRADIENT("SegmentSum", SegmentSumGrad);
 
 // A row's gradient is that of its segment over the segment's size.
 void SegmentMeanGrad(Gradient& g) {
@@ -72,20 +78,62 @@ void SegmentProdGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SegmentProd", SegmentProdGrad);
 
-// Rows with a negative id belong to no segment: their gradient is 0.
+// ---- Unsorted: rows with a negative id belong to no segment.
+
+// Each row's value of its segment; 0 for rows that have none.
+class UnsortedRows {
+ public:
+  explicit UnsortedRows(Gradient& g)
+      : ids_(g.Input(1)),
+        is_used_(WithTrailingAxes(GreaterEqual(ids_, 0), g.Input(0))),
+        rows_(Maximum(ids_, 0)) {}
+
+  Value Spread(Value by_segment) const {
+    return Where(is_used_, Gather(by_segment, rows_), 0);
+  }
+  Value is_used() const { return is_used_; }
+
+ private:
+  const Value ids_, is_used_, rows_;
+};
+
+// TensorFlow's client gradient fails for ids of int16.
+void UnsortedSegmentSumGrad(Gradient& g) {
+  if (!IsInexact(g.Input(0))) return ReturnNone(g);
+  g.ReturnFirst(UnsortedRows(g).Spread(g.Upstream()));
+}
+REGISTER_STAND_IN("UnsortedSegmentSum", UnsortedSegmentSumGrad);
+
+// The elements that attain the extremum share its gradient evenly. TensorFlow's
+// client gradient divides by 0 where a segment has no rows, which the second
+// order shows.
+void UnsortedSegmentExtremumGrad(Gradient& g) {
+  const Value data = g.Input(0);
+  if (!IsFloating(data)) return ReturnNone(g);
+  const UnsortedRows rows(g);
+  const Value is_selected =
+      LogicalAnd(rows.is_used(), Equal(data, rows.Spread(g.Output())));
+  const Value count =
+      Call("UnsortedSegmentSum",
+           {Cast(is_selected, data.type()), g.Input(1), g.Input(2)});
+  // Where it is selected the count is 1 at least.
+  const Value share =
+      rows.Spread(g.Upstream()) / Maximum(rows.Spread(count), 1);
+  g.ReturnFirst(Where(is_selected, share, 0));
+}
+REGISTER_STAND_IN("UnsortedSegmentMax", UnsortedSegmentExtremumGrad);
+REGISTER_STAND_IN("UnsortedSegmentMin", UnsortedSegmentExtremumGrad);
+
 void UnsortedSegmentProdGrad(Gradient& g) {
-  const Value data = g.Input(0), ids = g.Input(1), num_segments = g.Input(2);
-  const Value is_used = WithTrailingAxes(GreaterEqual(ids, 0), data);
-  const Value rows = Maximum(ids, 0);
+  const Value ids = g.Input(1), num_segments = g.Input(2);
+  const UnsortedRows rows(g);
   const Value dx = SegmentProductGrad(
       g,
       [&](const char* op, Value values) {
         return Call(std::string("UnsortedSegment") + op,
                     {values, ids, num_segments});
       },
-      [&](Value by_segment) {
-        return Where(is_used, Gather(by_segment, rows), 0);
-      });
+      [&](Value by_segment) { return rows.Spread(by_segment); });
   g.Return({dx, Value(), Value()});
 }
 REGISTER_GRADIENT("UnsortedSegmentProd", UnsortedSegmentProdGrad);
@@ -144,6 +192,61 @@ void SegmentProdV2Grad(Gradient& g) {
       [&](Value by_segment) { return Spread(segments, by_segment); }));
 }
 REGISTER_GRADIENT("SegmentProdV2", SegmentProdV2Grad);
+
+// ---- Rows that change places.
+
+// The gradients of the parts are put where their rows came from.
+void DynamicPartitionGrad(Gradient& g) {
+  const Value data = g.Input(0), partitions = g.Input(1);
+  if (!IsInexact(data)) return ReturnNone(g);
+  const Value shape = Shape(partitions);
+  const Value rows =
+      Reshape(Range(g.Int(0), Size(partitions), g.Int(1)), shape);
+  const Values origins = CallAll("DynamicPartition", {rows, partitions},
+                                 g.AttrsOfOp({"num_partitions"}));
+  const Value stitched =
+      Call("ParallelDynamicStitch", {origins, g.Upstreams()});
+  g.Return({ReshapeLike(stitched, data), Value()});
+}
+REGISTER_GRADIENT("DynamicPartition", DynamicPartitionGrad);
+
+// Of rows with the same index the last one is in the result: the number of each
+// row, sent the same way, says which. TensorFlow's client gradient gives all of
+// them the gradient.
+void DynamicStitchGrad(Gradient& g) {
+  const Values indices = g.Inputs("indices"), data = g.Inputs("data");
+  Values gradients(g.num_inputs());
+  if (!IsInexact(data[0])) return g.Return(gradients);
+  Values numbers;
+  Value count = g.Int(0);
+  for (const Value& index : indices) {
+    const Value end = count + Size(index);
+    numbers.push_back(ReshapeLike(Range(count, end, g.Int(1)), index));
+    count = end;
+  }
+  const Value last = Call("DynamicStitch", {indices, numbers});
+  for (size_t i = 0; i < data.size(); ++i) {
+    const Value is_last = Equal(Gather(last, indices[i]), numbers[i]);
+    gradients[indices.size() + i] = Where(WithTrailingAxes(is_last, data[i]),
+                                          Gather(g.Upstream(), indices[i]), 0);
+  }
+  g.Return(gradients);
+}
+REGISTER_STAND_IN("DynamicStitch", DynamicStitchGrad);
+
+// Of rows with the same index any one is in the result, and none is known to
+// be.
+void ParallelDynamicStitchGrad(Gradient& g) {
+  const Values indices = g.Inputs("indices");
+  Values gradients(g.num_inputs());
+  if (IsInexact(g.Upstream())) {
+    for (size_t i = 0; i < indices.size(); ++i) {
+      gradients[indices.size() + i] = Gather(g.Upstream(), indices[i]);
+    }
+  }
+  g.Return(gradients);
+}
+REGISTER_GRADIENT("ParallelDynamicStitch", ParallelDynamicStitchGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

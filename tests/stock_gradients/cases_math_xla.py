@@ -125,8 +125,21 @@ CASES = [
     Case(
         OP,
         "summed_label",
-        _product("ij,jk->k"),
+        _product("ij,jk->k", override=True),
         [_float(2, 3), _float(3, 4)],
-        error="equation='ij,jk->k' is not supported",
+    ),
+    Case(
+        OP,
+        "ellipsis_behind",
+        _product("i...,...->i...", override=True),
+        [_float(2, 3), _float(2, 3)],
+        second_order=None,
+    ),
+    Case(
+        OP,
+        "diagonal",
+        _product("ii,ij->j"),
+        [_float(2, 2), _float(2, 4)],
+        error="equation='ii,ij->j' is not supported",
     ),
 ]

@@ -273,16 +273,33 @@ def reductions() -> list[Case]:
         case("SegmentSum", "double", normal(4, 2), ids),
         case("SegmentSum", "complex", complex_normal(4), ids),
     ]
-    ids, count = np.array([1, 0, -1, 1], np.int32), np.array(3, np.int32)
-    for op in ("Sum", "Max", "Min"):
-        op = f"UnsortedSegment{op}"
-        matrix_ids = np.array([[1, 0], [0, 1]])
-        cases += [
-            case(op, "double", normal(4, 2), ids, count),
-            case(op, "ties", np.ones([4]), np.array([1, 0, 0, 1], np.int32), count),
-            case(op, "matrix_int64", normal(2, 2, 3), matrix_ids, count),
-        ]
     return cases
 
 
-CASES = with_static_shapes([*elementwise(), *binary(), *products(), *reductions()])
+def unsorted_segments() -> list[Case]:
+    ids, count = np.array([1, 0, -1, 1], np.int32), np.array(3, np.int32)
+    matrix_ids = np.array([[1, 0], [0, 1]])
+    cases = []
+    for op in ("UnsortedSegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin"):
+        one = [
+            case(op, "double", normal(4, 2), ids, count),
+            case(op, "matrix_int64", normal(2, 2, 3), matrix_ids, count),
+            case(op, "long_ids", distinct(4, 2), ids.astype(np.int64), count),
+        ]
+        # Python's second order says NaN of segments without rows.
+        is_sum = op.endswith("Sum")
+        cases += one if is_sum else [numeric_second(c) for c in one]
+        ties = np.ones([5]), np.array([1, 0, 0, 1, 2], np.int32), count
+        cases.append(case(op, "ties", *ties))
+    return cases
+
+
+CASES = with_static_shapes(
+    [
+        *elementwise(),
+        *binary(),
+        *products(),
+        *reductions(),
+        *unsorted_segments(),
+    ]
+)

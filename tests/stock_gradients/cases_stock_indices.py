@@ -93,7 +93,7 @@ def moves() -> list[Case]:
         case("SplitV", "int64", normal(2, 4), longs(3, 1), ints(1)[0], num_split=2),
         case("SegmentSum", "int64", normal(4, 2), longs(0, 0, 2, 2)),
         *(
-            case(op, "int64", distinct(4, 2), longs(1, 0, -1, 1), longs(3)[0])
+            case(op, "int64", distinct(4, 2), longs(1, 0, -1, 1), longs(2)[0])
             for op in ("UnsortedSegmentSum", "UnsortedSegmentMax", "UnsortedSegmentMin")
         ),
         case("SpaceToDepth", "complex", complex_normal(1, 4, 2, 3), block_size=2),

@@ -31,9 +31,14 @@ def stitch(op: str) -> list[Case]:
         return call(op, [[i, j], [x, y]], {})
 
     first, second = normal(2, 2), normal(3, 2)
+    cubes = complex_normal(2, 1, 2), complex_normal(2, seed=1)
+    repeated = Case(op, "repeated", build, [ints(3, 0), ints(1, 0, 2), first, second])
     return [
         Case(op, "distinct", build, [ints(3, 0), ints(1, 4, 2), first, second]),
-        Case(op, "repeated", build, [ints(3, 0), ints(1, 0, 2), first, second]),
+        Case(op, "of_ranks", build, [ints([2], [0]), ints(1)[0], *cubes]),
+        # Python gives the gradient to all rows with the same index, of which the
+        # last one is in the result.
+        numeric(repeated) if op == "DynamicStitch" else repeated,
     ]
 
 

@@ -60,6 +60,23 @@ void CSRSparseMatrixToSparseTensorGrad(Gradient& g) {
 REGISTER_GRADIENT("CSRSparseMatrixToSparseTensor",
                   CSRSparseMatrixToSparseTensorGrad);
 
+// Of a batch the values of one matrix, which stand one behind the other. The
+// gradient has zeros at the places of the other matrices' values.
+void CSRSparseMatrixComponentsGrad(Gradient& g) {
+  const Value dy = g.Upstream(2);
+  const Coordinates all = ToCoordinates(g.Input(0), dy.type());
+  const Value is_batch = Cast(Greater(Size(all.shape), 2), DT_INT32);
+  const Value matrix_of_each = Gather(all.indices, g.Int(0), 1);
+  const Value is_before =
+      Less(matrix_of_each, Cast(g.Input(1), matrix_of_each.type()));
+  const Value before = SumAll(Cast(is_before, DT_INT32)) * is_batch;
+  const Value behind = Size(all.values) - Size(dy) - before;
+  const Value values =
+      Call("Pad", {dy, ExpandDims(Pack({before, behind}), g.Int(0))});
+  g.Return({ToMatrix(all.indices, values, all.shape), Value()});
+}
+REGISTER_GRADIENT("CSRSparseMatrixComponents", CSRSparseMatrixComponentsGrad);
+
 void DenseToCSRSparseMatrixGrad(Gradient& g) {
   g.Return({Call("CSRSparseMatrixToDense", {g.Upstream()},
                  {{"type", g.Input(0).type()}}),

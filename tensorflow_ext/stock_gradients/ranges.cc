@@ -41,5 +41,22 @@ void LinSpaceGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("LinSpace", LinSpaceGrad);
 
+// A range for each row, whose ends are vectors, or numbers that all rows share.
+void RaggedRangeGrad(Gradient& g) {
+  const Value starts = g.Input(0), deltas = g.Input(2), splits = g.Output(0);
+  if (!IsInexact(starts)) return ReturnNone(g);
+  const Value dy = g.Upstream(1);
+  const Value places = Call("RaggedTensorToSparse", {Values{splits}, dy});
+  const Value rows = Gather(places, g.Int(0), 1);
+  const Value numbers = Cast(Gather(places, g.Int(1), 1), dy.type());
+  const Value count = Size(splits) - 1;
+  const auto sum_to = [&](Value end, Value by_value) {
+    const Value sums = Call("UnsortedSegmentSum", {by_value, rows, count});
+    return SumTo(end, sums, Shape(sums));
+  };
+  g.Return({sum_to(starts, dy), Value(), sum_to(deltas, dy * numbers)});
+}
+REGISTER_GRADIENT("RaggedRange", RaggedRangeGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

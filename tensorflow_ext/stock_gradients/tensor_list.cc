@@ -58,6 +58,22 @@ REGISTER_GRADIENT("TensorListElementShape", ReturnNone);
 REGISTER_GRADIENT("TensorListLength", ReturnNone);
 REGISTER_GRADIENT("TensorListReserve", ReturnNone);
 
+// ---- Two lists, one behind the other; not batches of lists.
+
+// The elements of the second are gathered, so they are to be of one shape; if
+// there are none, the list's element shape says which.
+void ConcatListsGrad(Gradient& g) {
+  const Value a = g.Input(0), b = g.Input(1), dy = g.Upstream();
+  const DataType type = g.Attr<DataType>("element_dtype");
+  const Value begin = Length(a);
+  const Value places = Range(begin, begin + Length(b), g.Int(1));
+  const Value rows = Call("TensorListGather", {dy, places, ElementShape(b)},
+                          {{"element_dtype", type}});
+  if (!HasGradient(rows)) return ReturnNone(g);
+  g.Return({Resize(dy, begin), FromTensor(rows, ElementShape(b))});
+}
+REGISTER_GRADIENT("TensorListConcatLists", ConcatListsGrad);
+
 // ---- One element.
 
 void GetItemGrad(Gradient& g) {

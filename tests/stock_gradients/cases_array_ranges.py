@@ -70,4 +70,51 @@ LIN_SPACE = [
     numeric("LinSpace", "float", lin_space(4), ends(1, -2, dtype=np.float32)),
 ]
 
-CASES: list[Case] = [*RANGE, *LIN_SPACE]
+
+def ragged(splits: Any = np.int64) -> Any:
+    def build(starts: Any, limits: Any, deltas: Any) -> Any:
+        made = raw.RaggedRange(
+            starts=starts * starts,
+            limits=limits,
+            deltas=deltas * deltas,
+            Tsplits=splits,
+        )
+        return tf.square(made.rt_dense_values)
+
+    return build
+
+
+def rows(*numbers: float) -> np.ndarray:
+    return np.array(numbers, np.float64)
+
+
+# The second row is empty: it has to stay so while its ends move.
+STARTS, LIMITS, DELTAS = rows(1, 2, -1), rows(4.5, 4, 3.25), rows(0.8, 1, 1.2)
+SINGLE = {"step": 2**-6, "tolerance": 1e-2}
+RAGGED_RANGE = [
+    numeric("RaggedRange", "rows", ragged(), [rows(1, 2), LIMITS[::2], rows(0.8, 1)]),
+    numeric(
+        "RaggedRange",
+        "empty_row",
+        ragged(),
+        [STARTS, LIMITS, DELTAS],
+        wrt=[2],
+        known_shapes=True,
+    ),
+    numeric(
+        "RaggedRange", "one_start", ragged(np.int32), [rows(1.25)[0], LIMITS, DELTAS]
+    ),
+    numeric(
+        "RaggedRange",
+        "one_row",
+        ragged(),
+        ends(1, 4.5, 0.8),
+        known_shapes="rank",
+    ),
+    numeric("RaggedRange", "no_rows", ragged(), [STARTS[:0], LIMITS[:0], DELTAS[:0]]),
+    numeric(
+        "RaggedRange", "float", ragged(), ends(1, 4.5, 0.8, dtype=np.float32), **SINGLE
+    ),
+]
+
+CASES: list[Case] = [*RANGE, *LIN_SPACE, *RAGGED_RANGE]

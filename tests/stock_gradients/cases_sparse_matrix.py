@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import differences
 import numpy as np
 import tensorflow as tf
 from cases_sparse import CUBE, CUBE_SHAPE, NONE, SHAPE, A, first, numeric
@@ -76,6 +77,32 @@ CONVERSIONS = [
     *conversions("CSRSparseMatrixToSparseTensor", matrix_to_values),
     *conversions("CSRSparseMatrixToDense", matrix_to_dense),
     *conversions("DenseToCSRSparseMatrix", dense_to_values, from_dense=True),
+]
+
+
+def components(index: int) -> Any:
+    def build(indices: Any, values: Any, shape: Any) -> Any:
+        matrix = to_matrix(indices, values, shape)
+        return tf.square(
+            raw.CSRSparseMatrixComponents(
+                csr_sparse_matrix=matrix, index=index, type=values.dtype
+            ).values
+        )
+
+    return build
+
+
+COMPONENTS = [
+    differences.numeric(
+        "CSRSparseMatrixComponents", name, components(index), inputs, known_shapes=True
+    )
+    for name, index, inputs in (
+        ("matrix", 0, [A, normal(5), SHAPE]),
+        ("first_of_batch", 0, [CUBE, normal(5), CUBE_SHAPE]),
+        ("last_of_batch_complex", 1, [CUBE, complex_normal(5), CUBE_SHAPE]),
+        ("float", 1, [CUBE, normal(5, dtype=np.float32), CUBE_SHAPE]),
+        ("no_values", 1, [CUBE[:2], normal(2), CUBE_SHAPE]),
+    )
 ]
 
 # ---- SparseMatrixTranspose
@@ -260,4 +287,4 @@ def sparse_cases() -> list[Case]:
     ]
 
 
-CASES = [*CONVERSIONS, *TRANSPOSES, *dense_cases(), *sparse_cases()]
+CASES = [*CONVERSIONS, *COMPONENTS, *TRANSPOSES, *dense_cases(), *sparse_cases()]

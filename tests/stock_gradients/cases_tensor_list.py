@@ -8,11 +8,13 @@ other lengths or shapes than it makes.
 from collections.abc import Callable
 from typing import Any
 
+import differences
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import normal
+from random_values import complex_normal, normal
 from tensor_lists import (
+    UNKNOWN,
     VARIANT,
     empty,
     from_tensor,
@@ -279,4 +281,39 @@ CHAINS = [
     ),
 ]
 
-CASES = [*STACK, *ITEMS, *ENDS, *RESIZE, *CHAINS]
+# ---- ConcatLists
+
+
+def concat(x: Any, y: Any, shape: Any = UNKNOWN) -> Any:
+    return raw.TensorListConcatLists(
+        input_a=from_tensor(x * x, shape),
+        input_b=from_tensor(y * x[0], shape),
+        element_dtype=x.dtype,
+    )
+
+
+CONCAT_LISTS = [
+    differences.numeric(
+        "TensorListConcatLists",
+        name,
+        lambda x, y: tf.square(stack(concat(x, y), x)),
+        inputs,
+        **more,
+    )
+    for name, inputs, more in (
+        ("rows", [normal(2, 3), normal(4, 3)], {}),
+        ("scalars_known_shapes", [normal(3), normal(2)], {"known_shapes": True}),
+        ("complex", [complex_normal(2, 2), complex_normal(1, 2)], {}),
+    )
+]
+CONCAT_LISTS += [
+    differences.numeric(
+        "TensorListConcatLists",
+        name,
+        lambda x, y: get(concat(x, y, [3]), 1, x, [3]) ** 2,
+        [normal(2, 3), normal(count, 3, seed=1)],
+    )
+    for name, count in (("element_shape", 2), ("second_empty", 0))
+]
+
+CASES = [*STACK, *ITEMS, *ENDS, *RESIZE, *CHAINS, *CONCAT_LISTS]

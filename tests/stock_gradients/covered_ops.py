@@ -32,7 +32,8 @@ _OPS = {
         "Conv2DBackpropInputV2 Conv3DBackpropFilter Conv3DBackpropInput Dequantize "
         "Dilation2DBackpropFilter Dilation2DBackpropInput FractionalAvgPoolGrad "
         "FractionalMaxPoolGrad KthOrderStatistic MaxPoolGradGradWithArgmax "
-        "UniformDequantize"
+        "UniformDequantize "
+        "CTCGreedyDecoder NearestNeighbors"
     ),
     "array": (
         "Concat ConjugateTranspose EnsureShape ExtractImagePatches "
@@ -45,6 +46,7 @@ _OPS = {
         "Copy CopyHost DebugIdentity DebugIdentityV3 DeepCopy GuaranteeConst Snapshot "
         "InplaceAdd InplaceSub InplaceUpdate ParallelConcat StatelessShuffle Bitcast "
         "Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 ListDiff Range LinSpace "
+        "RaggedRange "
         "XlaSharding OptionalFromValue OptionalGetValue "
         "CompositeTensorVariantFromComponents CompositeTensorVariantToComponents "
         "TileGrad"
@@ -95,14 +97,16 @@ _OPS = {
         "SparseReduceMax SparseReduceMaxSparse SparseReduceSumSparse SparseConcat "
         "SparseSplit SparseSegmentSumGradV2 SparseSegmentMeanGradV2 "
         "SparseSegmentSqrtNGradV2 Bincount DenseBincount SparseBincount RaggedBincount "
-        "DenseCountSparseOutput SparseCountSparseOutput RaggedCountSparseOutput"
+        "DenseCountSparseOutput SparseCountSparseOutput RaggedCountSparseOutput "
+        "CSRSparseMatrixComponents"
     ),
     "ragged": (
         "RaggedFillEmptyRows RaggedGather RaggedTensorFromVariant RaggedTensorToSparse "
         "RaggedTensorToTensor RaggedTensorToVariant"
     ),
     "tensor_list": (
-        "TensorListConcat TensorListConcatV2 TensorListFromTensor TensorListGather "
+        "TensorListConcat TensorListConcatLists TensorListConcatV2 "
+        "TensorListFromTensor TensorListGather "
         "TensorListGetItem TensorListPopBack TensorListPushBack TensorListResize "
         "TensorListScatter TensorListScatterIntoExistingList TensorListScatterV2 "
         "TensorListSetItem TensorListSplit TensorListStack"

@@ -2,6 +2,7 @@
 """The table of cases is complete: the registries say which ops it must name."""
 
 import collections
+import fnmatch
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework.ops import gradient_registry
+from without_gradient import PATTERNS, reason
 
 from tensorflow_ext import _library
 
@@ -132,6 +134,17 @@ def test_what_only_python_has_is_known() -> None:
         and not _library.registries(op) & either
     ]
     assert sorted(found) == sorted(ONLY_IN_PYTHON)
+
+
+def test_reasons_are_those_of_ops_without_gradient() -> None:
+    with_gradient = [
+        op
+        for op in _registered_ops()
+        if _library.Registries.CLIENT_GRADIENT in _library.registries(op)
+    ]
+    assert {op: why for op in with_gradient if (why := reason(op))} == {}
+    needless = [p for p in PATTERNS if not fnmatch.filter(_registered_ops(), p)]
+    assert needless == []
 
 
 def test_second_order() -> None:

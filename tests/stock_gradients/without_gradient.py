@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow's ops without a gradient that return, or may return, numbers or a
+variant or resource that holds some; and why they have none.
+
+Ops that return integers, texts and truth values alone are not listed: nothing of
+theirs can be differentiated.
+"""
+
+import fnmatch
+
+_REASONS = {
+    # ---- The result does not depend on a number continuously, or on none.
+    "a random draw that no parameter moves continuously": (
+        "KmeansPlusPlusInitialization NonDeterministicInts RandomPoisson "
+        "RandomPoissonV2 SampleDistortedBoundingBox* StatefulRandomBinomial "
+        "StatefulStandardNormal* StatefulTruncatedNormal StatefulUniform* "
+        "StatelessSampleDistortedBoundingBox"
+    ),
+    "which elements it draws is not a result, and another run draws others": (
+        "RandomCrop RandomShuffle"
+    ),
+    "which boxes or labels it selects is not a result": (
+        "CombinedNonMaxSuppression CTCBeamSearchDecoder GenerateBoundingBoxProposals"
+    ),
+    "a sequence of numbers of its own": "*CandidateSampler SobolSample",
+    "a count, a statistic or a search": (
+        "BoostedTrees* ComputeAccidentalHits DebugNumericSummary*"
+    ),
+    "the numbers of a constant, a file or a text": (
+        "AudioMicrofrontend DTensorRestoreV2 Decode[CIPW]* Empty HostConst "
+        "ImmutableConst LoadAndRemapMatrix ParseExample ParseExampleV2 "
+        "ParseSequenceExample* "
+        "ParseSingle*Example Placeholder PlaceholderV2 Restore RestoreSlice RestoreV2"
+    ),
+    "the numbers are packed in texts or variants": (
+        "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse "
+        "TakeManySparseFromTensorsMap"
+    ),
+    "quantized integers": (
+        "Quantized* QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange* "
+        "Requantize* UniformQuantized*Hybrid XlaDequantize"
+    ),
+    # ---- The derivative takes what TensorFlow does not have.
+    "no op takes apart a batch of lists": "TensorListPushBackBatch",
+    "TensorFlow's ops can say its gradient for dense matrices only": (
+        "SparseMatrixSparseCholesky"
+    ),
+    "the derivative takes a kernel that cuDNN does not have": "CudnnRNNBackprop*",
+    "its gradient would need an instance key of its own, which nothing gives": (
+        "CollectiveAllToAll* CollectiveBcastSend* CollectiveGather* CollectiveReduce*"
+    ),
+    # ---- The numbers take a way that no gradient can follow.
+    "reads, writes or makes a data set": (
+        "*Dataset *DatasetReader *DatasetV? *DatasetToSingleElement *DatasetVariant "
+        "Anonymous*Iterator* *MemoryCache CompressElement DatasetFromGraph "
+        "DummyIterationCounter GetElementAtIndex Iterator IteratorFromStringHandle* "
+        "IteratorGetNext* IteratorV2 MultiDeviceIterator* OneShotIterator "
+        "SerializeIterator UncompressElement WindowOp"
+    ),
+    "a queue, a stack, a map or a table that other steps fill": (
+        "*HashTable* AccumulatorTakeGradient BarrierTakeMany *Queue*V2 "
+        "LookupTableExport* MapPeek MapUnstage* OrderedMapPeek OrderedMapUnstage* "
+        "ResourceAccumulator* ResourceConditionalAccumulator "
+        "SparseAccumulatorTakeGradient StackPopV2 StackPushV2 StackV2 StagePeek Unstage"
+    ),
+    "changes a variable": (
+        "Apply* Assign AssignAdd AssignSub Scatter[ADMSU]* ScatterNd[AMSU]* Sdca* "
+        "SparseApply* StridedSliceAssign"
+    ),
+    "a variable, a part of it or a handle": (
+        "*HandleOp *ResourceHandle *SeedGenerator *StatsAggregatorHandle* "
+        "*ThreadPoolHandle CollectiveInitializeCommunicator DestroyTemporaryVariable "
+        "FakeParam Mutex* OptionalNone *ReaderV2 SummaryWriter TemporaryVariable "
+        "Variable VariableV2"
+    ),
+    "what is sent arrives in another program": (
+        "Collective*Recv* InfeedDequeue* OutfeedDequeue* Recv RpcCall RpcClient "
+        "RpcGetValue RpcServer XlaRecv XlaRecvFromHost"
+    ),
+    "mixes the arguments of calls that know nothing of each other": (
+        "Batch BatchFunction Unbatch UnbatchGrad"
+    ),
+    "a function in Python, or a program, that TensorFlow cannot look into": (
+        "MlirPassthroughOp PyFunc PyFuncStateless XlaCallModule XlaCustomCall* "
+        "XlaHostCompute"
+    ),
+    "its function or its dimensions are in a form that only XLA reads": (
+        "XlaConv XlaConvV2 XlaReduce XlaReduceWindow XlaScatter "
+        "XlaSelectAndScatter XlaVariadicReduce* XlaVariadicSort"
+    ),
+    # ---- No client has it in a graph that it differentiates.
+    "TensorFlow's runtime or compiler adds it": (
+        "_* CustomAggregator DTensorAll* DTensorReduceScatter XlaLaunch XlaLaunchV2"
+    ),
+    "the runtime of TPUs": (
+        "ConvertTo* GetMinibatch* MakeUnique MergeDedupData Prelinearize* "
+        "ReadVariableXlaSplitND RecvTPUEmbeddingActivations "
+        "RetrieveAllTPUEmbeddingParameters RetrieveTPUEmbedding* SortListOf* "
+        "SplitDedupData TopKUnique TopKWithUnique TPU* XlaRecvTPUEmbedding* XlaSparse*"
+    ),
+    "an experiment of TensorFlow without kernels": "Risc*",
+    "TensorFlow has no kernel of it any more": "TensorArrayPack TensorArrayUnpack",
+    "an op of TensorFlow's own tests": (
+        "A B Binary CheckPinned ComplexStruct CopyOp FiveFloatOutputs FloatOutput* "
+        "Foo? IntOutputFloatOutput ListOutput MixedStruct NPolymorphicOut* "
+        "Namespace>TestStringOutput OutT OutTypeList Polymorphic* RefOut "
+        "RefOutputFloatOutput Simple SleepIdentityOp TestAttr TestStringOutput "
+        "TwoFloat* Unary"
+    ),
+}
+
+# Patterns of names, as of files; the first one that fits an op has its reason.
+PATTERNS = {
+    pattern: reason for reason, names in _REASONS.items() for pattern in names.split()
+}
+
+
+def reason(op: str) -> str | None:
+    """Why the op has no gradient; None where this table does not say."""
+    for pattern, why in PATTERNS.items():
+        if fnmatch.fnmatchcase(op, pattern):
+            return why
+    return None

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images resized or moved with interpolation: linear in the image, and
-// TensorFlow has an op for the transpose of each. Images of whole numbers have
-// kernels, but no gradient. TensorFlow's client gradients fail for images of
+// Images resized with interpolation: linear in the image, and TensorFlow has an
+// op for the transpose of most. Images of whole numbers have kernels, but no
+// gradient. TensorFlow's client gradients fail for images of
 // types that the transpose has no kernels of.
 
 #include <string>
@@ -44,19 +44,6 @@ void ResizeNearestNeighborForwardGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ResizeNearestNeighbor", ResizeNearestNeighborForwardGrad);
 
-// ScaleAndTranslate(image, size, scale, translation). As in Python there is no
-// gradient by the latter two.
-void ScaleAndTranslateForwardGrad(Gradient& g) {
-  const Value image = g.Input(0);
-  if (!IsFloating(image)) return ReturnNone(g);
-  const Value dx =
-      Call("ScaleAndTranslateGrad",
-           {g.Upstream(), Cast(image, DT_FLOAT), g.Input(2), g.Input(3)},
-           g.AttrsOfOp({"kernel_type", "antialias"}));
-  g.ReturnFirst(Cast(dx, image.type()));
-}
-REGISTER_STAND_IN("ScaleAndTranslate", ScaleAndTranslateForwardGrad);
-
 // ---- Second order: the gradient of the transpose resizes once more.
 
 // ResizeXGrad(grads, original image, of which the shape counts, or its size).
@@ -69,14 +56,6 @@ void ResizeGradGrad(Gradient& g) {
 REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
-
-void ScaleAndTranslateGradGrad(Gradient& g) {
-  const Value grads = g.Input(0), scale = g.Input(2), translation = g.Input(3);
-  g.ReturnFirst(g.Call("ScaleAndTranslate",
-                       {g.Upstream(), ImageSize(grads), scale, translation},
-                       g.AttrsOfOp({"kernel_type", "antialias"})));
-}
-REGISTER_GRADIENT("ScaleAndTranslateGrad", ScaleAndTranslateGradGrad);
 
 // ResizeArea has no op that is its gradient. It takes means along each axis by
 // itself, y = R x S^T for each channel, and R and S are what it makes of unit

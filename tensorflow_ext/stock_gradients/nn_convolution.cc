@@ -190,6 +190,45 @@ void ConvGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Conv", ConvGrad);
 
+// A convolution of an image that is resized, or not, and padded with its mirror
+// image in one go. `resized` is undone by `unresized`.
+template <typename Unresized>
+void MirroredConvGrad(Gradient& g, Value resized, Value paddings, Value f,
+                      Unresized unresized) {
+  const Value dy = g.Upstream();
+  const Attributes mirror = g.AttrsOfOp({"mode"});
+  const Attributes window = g.AttrsOfOp({"strides", "padding"});
+  const Value padded = g.Call("MirrorPad", {resized, paddings}, mirror);
+  const Values shapes = CallAll("ShapeN", {Values{padded, f}});
+  const Value by_padded =
+      g.Call(Conv2D().backprop_input, {shapes[0], f, dy}, window);
+  const Value by_resized =
+      g.Call("MirrorPadGrad", {by_padded, paddings}, mirror);
+  Values gradients(g.num_inputs());
+  gradients.front() = unresized(by_resized);
+  gradients.back() =
+      g.Call(Conv2D().backprop_filter, {padded, shapes[1], dy}, window);
+  g.Return(gradients);
+}
+
+void FusedPadConv2DGrad(Gradient& g) {
+  MirroredConvGrad(g, g.Input(0), g.Input(1), g.Input(2),
+                   [](Value by_resized) { return by_resized; });
+}
+REGISTER_GRADIENT("FusedPadConv2D", FusedPadConv2DGrad);
+
+void FusedResizeAndPadConv2DGrad(Gradient& g) {
+  const Value x = g.Input(0);
+  const Attributes corners = {
+      {"align_corners", g.Attr<bool>("resize_align_corners")}};
+  const Value resized =
+      Cast(Call("ResizeBilinear", {x, g.Input(1)}, corners), x.type());
+  MirroredConvGrad(g, resized, g.Input(2), g.Input(3), [&](Value by_resized) {
+    return Call("ResizeBilinearGrad", {Cast(by_resized, DT_FLOAT), x}, corners);
+  });
+}
+REGISTER_GRADIENT("FusedResizeAndPadConv2D", FusedResizeAndPadConv2DGrad);
+
 // The bias gradient is a sum over all but the channels: its gradient repeats
 // the upstream gradient over them.
 void BiasAddGradGrad(Gradient& g) {

@@ -18,7 +18,7 @@ raw = tf.raw_ops
 BOXES = np.array([[0.1, 0.2, 0.8, 0.9], [0.07, 0.9, 0.93, 0.13]], np.float32)
 BOX_INDEX = np.array([1, 0], np.int32)
 SCALE = np.array([1.5, 0.8], np.float32)
-MOVE = np.array([0.3, -0.2], np.float32)
+MOVE = np.array([0.3, -0.27], np.float32)
 
 
 def linear(
@@ -73,28 +73,61 @@ def resized(kind: str) -> list[Case]:
 
 
 def translated() -> list[Case]:
-    def one(name: str, **how: Any) -> Case:
-        def build(grads: Any, image: Any) -> Any:
+    """By the scale and the translation, too, of which Python's gradients are none."""
+
+    def one(
+        op: str,
+        name: str,
+        scale: np.ndarray = SCALE,
+        dtype: Any = np.float32,
+        more: Any = None,
+        **how: Any,
+    ) -> Case:
+        def forward(image: Any, scale: Any, move: Any) -> Any:
+            return raw.ScaleAndTranslate(
+                images=image, size=[5, 3], scale=scale, translation=move, **how
+            )
+
+        def gradient(grads: Any, scale: Any, move: Any) -> Any:
             return raw.ScaleAndTranslateGrad(
                 grads=grads,
-                original_image=image,
-                scale=SCALE,
-                translation=MOVE,
+                original_image=np.zeros([1, 3, 4, 2], np.float32),
+                scale=scale,
+                translation=move,
                 **how,
             )
 
-        inputs = (normal(1, 5, 3, 2), normal(1, 3, 4, 2))
+        is_forward = op == "ScaleAndTranslate"
         return linear(
-            "ScaleAndTranslateGrad",
+            op,
             name,
-            build,
-            *(value.astype(np.float32) for value in inputs),
+            forward if is_forward else gradient,
+            (normal(1, 3, 4, 2) if is_forward else normal(1, 5, 3, 2)).astype(dtype),
+            scale,
+            MOVE,
+            **{"wrt": [0, 1, 2], "step": 4e-3, "tolerance": 1e-2, **(more or {})},
         )
 
     return [
-        one("lanczos3"),
-        one("box", kernel_type="box"),
-        one("aliased", antialias=False),
+        case
+        for op in ("ScaleAndTranslate", "ScaleAndTranslateGrad")
+        for case in (
+            one(op, "lanczos1", kernel_type="lanczos1"),
+            one(op, "lanczos3"),
+            one(op, "lanczos5", kernel_type="lanczos5", more={"known_shapes": True}),
+            one(op, "gaussian", kernel_type="gaussian"),
+            one(op, "triangle", kernel_type="triangle"),
+            one(op, "keyscubic", kernel_type="keyscubic"),
+            one(op, "mitchellcubic", kernel_type="mitchellcubic"),
+            one(op, "aliased", antialias=False, more={"known_shapes": "rank"}),
+            one(op, "smaller", SCALE / 2),
+            one(op, "by_image", more={"wrt": [0], "step": 1.0, "tolerance": 1e-4}),
+            # No place has a derivative in a box.
+            one(op, "by_box", kernel_type="box", more={"wrt": [0], "step": 1.0}),
+        )
+    ] + [
+        one("ScaleAndTranslate", "double", dtype=np.float64),
+        one("ScaleAndTranslate", "numbers", dtype=np.int32, more={"wrt": [1, 2]}),
     ]
 
 

@@ -139,7 +139,45 @@ def _each(make: Callable[..., Case], op: str) -> list[Case]:
     ]
 
 
+PADDINGS = np.array([[0, 0], [1, 2], [2, 0], [0, 0]], np.int32)
+
+
+def _fused(name: str, dtype: Any = np.float64, size: Any = None, **how: Any) -> Case:
+    """Of an image that is padded, and resized first if there is a size. Of a batch
+    of two the kernel convolves the first image twice."""
+    known_shapes = how.pop("known_shapes", False)
+    how = {"strides": [1, 2, 1, 1], "padding": "VALID", **how}
+
+    def build(x: Any, f: Any) -> Any:
+        if size is None:
+            return raw.FusedPadConv2D(input=x, paddings=PADDINGS, filter=f, **how)
+        return raw.FusedResizeAndPadConv2D(
+            input=x, size=size, paddings=PADDINGS, filter=f, **how
+        )
+
+    return Case(
+        "FusedPadConv2D" if size is None else "FusedResizeAndPadConv2D",
+        name,
+        build,
+        [normal(*shape, dtype=dtype) for shape in ((1, *IMAGE[1:]), KERNEL)],
+        known_shapes=known_shapes,
+        **NUMERIC,
+        # Images are resized in single precision.
+        **({} if dtype == np.float64 and size is None else SINGLE),
+    )
+
+
+FUSED = [
+    _fused("reflect", mode="REFLECT"),
+    _fused("symmetric", mode="SYMMETRIC", padding="SAME", known_shapes=True),
+    _fused("float", np.float32, mode="REFLECT", known_shapes="rank"),
+    _fused("reflect", size=[6, 3], mode="REFLECT"),
+    _fused("align_corners", size=[4, 7], mode="SYMMETRIC", resize_align_corners=True),
+    _fused("float", np.float32, [3, 5], mode="REFLECT", padding="SAME"),
+]
+
 CASES = [
+    *FUSED,
     *GENERAL,
     *_each(_old_3d, "Conv3DBackpropInput"),
     *_each(_old_3d, "Conv3DBackpropFilter"),

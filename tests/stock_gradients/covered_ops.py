@@ -31,8 +31,8 @@ _OPS = {
         "BatchNormWithGlobalNormalizationGrad Conv Conv2DBackpropFilterV2 "
         "Conv2DBackpropInputV2 Conv3DBackpropFilter Conv3DBackpropInput Dequantize "
         "Dilation2DBackpropFilter Dilation2DBackpropInput FractionalAvgPoolGrad "
-        "FractionalMaxPoolGrad KthOrderStatistic MaxPoolGradGradWithArgmax "
-        "UniformDequantize "
+        "FractionalMaxPoolGrad FusedPadConv2D FusedResizeAndPadConv2D "
+        "KthOrderStatistic MaxPoolGradGradWithArgmax UniformDequantize "
         "CTCGreedyDecoder NearestNeighbors"
     ),
     "array": (

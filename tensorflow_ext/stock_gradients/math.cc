@@ -29,6 +29,18 @@ void FloorModGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("FloorMod", FloorModGrad);
 
+// The same with the sign of x: z = x - y trunc(x / y). The quotient is that of
+// the op, which is exact, and not one that was rounded before.
+void TruncateModGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  if (!IsFloating(x)) return ReturnNone(g);
+  const Value quotient = Call("Rint", {(x - g.Output()) / y});
+  const auto [dx, dy] = Unbroadcast(x, dz, y, dz * -quotient);
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("Mod", TruncateModGrad);
+REGISTER_GRADIENT("TruncateMod", TruncateModGrad);
+
 // The float next to x1 is x1 but for rounding; x2 gives only the direction.
 void NextAfterGrad(Gradient& g) {
   const Value x1 = g.Input(0), x2 = g.Input(1), dy = g.Upstream();

@@ -5,7 +5,7 @@
 
 #include <cmath>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 
@@ -179,50 +179,66 @@ void PolygammaGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Polygamma", PolygammaGrad);
 
-// d/dq zeta(x, q) = -x zeta(x + 1, q)    (DLMF 25.11.17). As in Python there is
-// none by x, for which no closed form is at hand.
+// d/dx zeta(x, q) for q > 0 by the Euler-Maclaurin formula (DLMF 25.11.5): with
+// w = q + N and m = 12,
+//   zeta = sum_{k < N} (q + k)^-x + w^-x T,
+//   T = w / (x - 1) + 1 / 2 + sum_{j = 1}^m B_2j / (2j)! P_j,
+//   P_j = x (x + 1) ... (x + 2j - 2) / w^(2j - 1),
+// of which each part is differentiated. P_j is element 2j - 2 of a cumulative
+// product, the odd elements of which have the coefficient 0.
+Value ZetaByExponent(Value exponent, Value offset) {
+  constexpr int kDirect = 10;
+  // B_2j / (2j)!    (DLMF 24.2.1; those of 24.2(iii))
+  constexpr double kCoefficients[] = {
+      1 / 12.,
+      -1 / 720.,
+      1 / 30240.,
+      -1 / 1209600.,
+      1 / 47900160.,
+      -691 / 1307674368000.,
+      1 / 74724249600.,
+      -3617 / 10670622842880000.,
+      43867 / 5109094217170944000.,
+      -174611 / 802857662698291200000.,
+      77683 / 14101100039391805440000.,
+      -236364091 / 1693824136731743669452800000.};
+  std::vector<double> coefficients, direct, steps;
+  for (const double coefficient : kCoefficients) {
+    if (!coefficients.empty()) coefficients.push_back(0);
+    coefficients.push_back(coefficient);
+  }
+  for (int k = 0; k < kDirect; ++k) direct.push_back(k);
+  for (size_t i = 0; i < coefficients.size(); ++i) steps.push_back(i);
+
+  Gradient* g = offset.gradient();
+  const Value last = g->Int(-1);
+  const auto vector = [&](const std::vector<double>& numbers) {
+    return g->Vector(numbers, DT_DOUBLE);
+  };
+  const Value x = ExpandDims(Cast(exponent, DT_DOUBLE), last);
+  const Value q = ExpandDims(Cast(offset, DT_DOUBLE), last);
+  const Value base = q + vector(direct), w = q + kDirect;
+  const Value log_w = Log(w), shifted = x + vector(steps);
+  const Value products = Call("Cumprod", {shifted / w, last});
+  const Value logarithms = Call("Cumsum", {Reciprocal(shifted), last});
+  const Value series = vector(coefficients) * products;
+  const Value tail = w / (x - 1) + 0.5 + Sum(series, last, true);
+  const Value tail_by_x =
+      Sum(series * logarithms, last, true) - w / Square(x - 1);
+  const Value sum = -Sum(Log(base) * Exp(-x * Log(base)), last) +
+                    Sum(Exp(-x * log_w) * (tail_by_x - log_w * tail), last);
+  return Cast(sum, exponent.type());
+}
+
+// d/dq zeta(x, q) = -x zeta(x + 1, q)    (DLMF 25.11.17)
 void ZetaGrad(Gradient& g) {
   const Value x = g.Input(0), q = g.Input(1), dy = g.Upstream();
+  const Value dx = dy * ZetaByExponent(x, q);
   const Value dq = dy * -x * Call("Zeta", {x + 1, q});
-  g.Return({Value(), SumTo(q, dq, Shape(dq))});
+  const auto [dx_sum, dq_sum] = Unbroadcast(x, dx, q, dq);
+  g.Return({dx_sum, dq_sum});
 }
 REGISTER_GRADIENT("Zeta", ZetaGrad);
-
-// The gradients of P(a, x), the regularized lower incomplete gamma function, by
-// a and x: d/dx P = exp(-x) x^(a-1) / Gamma(a) (DLMF 8.8.13), in logarithms
-// because x^(a-1) and Gamma(a) overflow long before their quotient does.
-std::pair<Value, Value> IncompleteGammaGrad(Value a, Value x, Value dy) {
-  const Value by_a =
-      Cast(Call("IgammaGradA", {Widened(a), Widened(x)}), a.type());
-  const Value by_x = Exp(Xlogy(a - 1, x) - x - Lgamma(a));
-  return Unbroadcast(a, dy * by_a, x, dy * by_x);
-}
-void IgammaGrad(Gradient& g) {
-  const auto [da, dx] =
-      IncompleteGammaGrad(g.Input(0), g.Input(1), g.Upstream());
-  g.Return({da, dx});
-}
-REGISTER_GRADIENT("Igamma", IgammaGrad);
-
-// Q(a, x) = 1 - P(a, x)    (DLMF 8.2.5)
-void IgammacGrad(Gradient& g) {
-  const auto [da, dx] =
-      IncompleteGammaGrad(g.Input(0), g.Input(1), -g.Upstream());
-  g.Return({da, dx});
-}
-REGISTER_GRADIENT("Igammac", IgammacGrad);
-
-// d/dx I_x(a, b) = x^(a-1) (1-x)^(b-1) / B(a, b)    (DLMF 8.17.1). Xlogy and
-// Xlog1py have the limit at the ends where a or b is 1. As in Python there are
-// none by a and b, for which no closed form is at hand.
-void BetaincGrad(Gradient& g) {
-  const Value a = g.Input(0), b = g.Input(1), x = g.Input(2);
-  const Value log_beta = Lgamma(a) + Lgamma(b) - Lgamma(a + b);
-  const Value dx =
-      g.Upstream() * Exp(Xlogy(a - 1, x) + Xlog1py(b - 1, -x) - log_beta);
-  g.Return({Value(), Value(), SumTo(x, dx, Shape(dx))});
-}
-REGISTER_GRADIENT("Betainc", BetaincGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

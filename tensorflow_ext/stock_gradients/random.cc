@@ -58,16 +58,16 @@ std::pair<double, double> OpenUnitInterval(DataType type) {
   }
 }
 
-// z = (sample - mean) / stddev is truncated to (a, b), the bounds standardized
-// alike, and has the distribution function u = (Phi(z) - Phi(a)) / (Phi(b) -
-// Phi(a)). At fixed u, with phi the normal density, dz/da = (1 - u) phi(a) /
-// phi(z) and dz/db = u phi(b) / phi(z), taken in logarithms; the rest is the
-// chain rule. TensorFlow's Python gradient by mean and stddev leaves out that a
-// and b depend on them.
-void TruncatedNormalGrad(Gradient& g) {
-  const Value mean = g.Input(2), stddev = g.Input(3);
-  const Value minval = g.Input(4), maxval = g.Input(5);
-  const Value sample = g.Output(), dy = g.Upstream();
+// The gradients of a sample of the truncated normal distribution by its mean,
+// standard deviation and bounds, which broadcast to its shape; before the sums
+// that give each its own shape. z = (sample - mean) / stddev is truncated to
+// (a, b), the bounds standardized alike, and has the distribution function u =
+// (Phi(z) - Phi(a)) / (Phi(b) - Phi(a)). At fixed u, with phi the normal
+// density, dz/da = (1 - u) phi(a) / phi(z) and dz/db = u phi(b) / phi(z), taken
+// in logarithms; the rest is the chain rule. TensorFlow's Python gradient by
+// mean and stddev leaves out that a and b depend on them.
+Values TruncatedNormalGrad(Value sample, Value dy, Value mean, Value stddev,
+                           Value minval, Value maxval) {
   const Value a = (minval - mean) / stddev, b = (maxval - mean) / stddev;
   const Value z = (sample - mean) / stddev;
   const Value cdf_a = NormalCdf(a);
@@ -78,12 +78,45 @@ void TruncatedNormalGrad(Gradient& g) {
   const Value by_b = Exp(0.5 * (Square(z) - Square(b)) + Log(u));
   // A bound may be infinite; its derivative is zero then.
   const Value by_stddev = z - MulNoNan(a, by_a) - MulNoNan(b, by_b);
-  const Value shape = Shape(sample);
-  g.Return({Value(), Value(), SumTo(mean, dy * (1 - by_a - by_b), shape),
-            SumTo(stddev, dy * by_stddev, shape),
-            SumTo(minval, dy * by_a, shape), SumTo(maxval, dy * by_b, shape)});
+  return {dy * (1 - by_a - by_b), dy * by_stddev, dy * by_a, dy * by_b};
 }
-REGISTER_GRADIENT("StatelessParameterizedTruncatedNormal", TruncatedNormalGrad);
+
+void StatelessParameterizedTruncatedNormalGrad(Gradient& g) {
+  const Value sample = g.Output(), shape = Shape(sample);
+  const Values gradients = TruncatedNormalGrad(
+      sample, g.Upstream(), g.Input(2), g.Input(3), g.Input(4), g.Input(5));
+  Values summed(2);
+  for (int i = 0; i < 4; ++i) {
+    summed.push_back(SumTo(g.Input(2 + i), gradients[i], shape));
+  }
+  g.Return(summed);
+}
+REGISTER_GRADIENT("StatelessParameterizedTruncatedNormal",
+                  StatelessParameterizedTruncatedNormalGrad);
+
+// A parameter is a scalar, or a vector with an element for each of the first
+// axis.
+void ParameterizedTruncatedNormalGrad(Gradient& g) {
+  const Value sample = g.Output(), shape = Shape(sample);
+  const Value others = OnesLike(SliceVector(shape, 1, kToTheEnd));
+  Values parameters;
+  for (int i = 0; i < 4; ++i) {
+    const Value parameter = g.Input(1 + i);
+    parameters.push_back(Reshape(
+        parameter, Concat({Pack({Size(parameter)}), others}, g.Int(0))));
+  }
+  const Values gradients =
+      TruncatedNormalGrad(sample, g.Upstream(), parameters[0], parameters[1],
+                          parameters[2], parameters[3]);
+  Values summed(1);
+  for (int i = 0; i < 4; ++i) {
+    summed.push_back(
+        ReshapeLike(SumTo(parameters[i], gradients[i], shape), g.Input(1 + i)));
+  }
+  g.Return(summed);
+}
+REGISTER_GRADIENT("ParameterizedTruncatedNormal",
+                  ParameterizedTruncatedNormalGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

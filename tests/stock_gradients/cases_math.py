@@ -138,6 +138,25 @@ def _elementwise() -> list[Case]:
             _binary("FloorMod"),
             [v.astype(ml_dtypes.bfloat16) for v in (x, y)],
         ),
+        *(
+            Case(
+                op,
+                name,
+                _binary(op),
+                inputs,
+                reference="numeric",
+                second_order="numeric",
+                **more,
+            )
+            for op in ("Mod", "TruncateMod")
+            for name, inputs, more in (
+                ("numeric", [x, y], {}),
+                ("outer", [x, y[:, None]], {"known_shapes": "rank"}),
+                ("scalar_x", [x[1], y], {"known_shapes": True}),
+                ("empty", [x[:0], y[:0]], {}),
+                ("float", _float(x, y), {"step": 1e-2, "tolerance": 1e-3}),
+            )
+        ),
         *_broadcasting("NextAfter", x, y, "x1", "x2"),
         *_broadcasting("Xlogy", TIMES, LOG_OF[::-1].copy()),
         *_broadcasting("Xlog1py", TIMES, LOG_OF),

@@ -6,7 +6,8 @@ _OPS = {
         "BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 BesselK0 BesselK0e "
         "BesselK1 BesselK1e BesselY0 BesselY1 Dawsn Digamma Erfc Expint FresnelCos "
         "FresnelSin Spence Ceil Floor Rint Round ComplexAbs Betainc FloorDiv FloorMod "
-        "TruncateDiv MulNoNan Xdivy Xlogy Xlog1py Igamma Igammac Polygamma Zeta "
+        "TruncateDiv TruncateMod Mod MulNoNan Xdivy Xlogy Xlog1py Igamma Igammac "
+        "IgammaGradA RandomGammaGrad Polygamma Zeta "
         "NextAfter Cross EuclideanNorm Cumprod CumulativeLogsumexp AccumulateNV2 "
         "ArgMax ArgMin SegmentMax SegmentMin SegmentMean SegmentProd SegmentMaxV2 "
         "SegmentMinV2 SegmentProdV2 SegmentSumV2 UnsortedSegmentProd SparseMatMul "
@@ -81,7 +82,7 @@ _OPS = {
     ),
     "random": (
         "RandomGamma StatelessRandomGammaV2 StatelessRandomGammaV3 "
-        "StatelessParameterizedTruncatedNormal"
+        "StatelessParameterizedTruncatedNormal ParameterizedTruncatedNormal"
     ),
     "sparse": (
         "SparseAdd SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv "
@@ -188,9 +189,6 @@ NO_SECOND_ORDER = {
     "TruncateDiv": _ZERO,
     "BlockLSTM": _NO_DERIVATIVE,
     "BlockLSTMV2": _NO_DERIVATIVE,
-    "RandomGamma": _NO_DERIVATIVE,
-    "StatelessRandomGammaV2": _NO_DERIVATIVE,
-    "StatelessRandomGammaV3": _NO_DERIVATIVE,
     "CTCLoss": "its gradient is an output of the op, which has no derivative",
     "CTCLossV2": "its gradient is an output of the op, which has no derivative",
     "PreventGradient": "the op is there to refuse",

@@ -156,13 +156,11 @@ SLICES = [
             values(2, 3, 1, dtype="complex128"),
         ],
     ),
-    # The stock gradient of StridedSlice fails with indices of int64.
     Case(
         "StridedSliceGrad",
         "int64",
         _slice_grad(),
         [*(ints(n, dtype="int64") for n in (5, 1, 5, 2)), values(2)],
-        second_order=None,
     ),
     Case(
         "StridedSliceGrad",
@@ -185,7 +183,6 @@ SLICES = [
             *(ints(*n, dtype="int64") for n in ((0, 1), (3, 3), (1, 1))),
             values(2, dtype="float32"),
         ],
-        second_order=None,  # As StridedSliceGrad with int64.
     ),
     Case(
         "TensorStridedSliceUpdate",

@@ -36,6 +36,20 @@ void CrossReplicaSumGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("CrossReplicaSum", CrossReplicaSumGrad);
 
+// Each has the sum, or the mean, of all: so it is with the gradients.
+void XlaAllReduceGrad(Gradient& g) {
+  const std::string reduction = g.Attr<std::string>("reduce_op");
+  if (reduction != "Add" && reduction != "Mean") {
+    return g.Unimplemented(
+        absl::StrCat("reduce_op = \"", reduction,
+                     "\"; only \"Add\" and \"Mean\" have a gradient"));
+  }
+  g.Return({Call("XlaAllReduce", {g.Upstream(), g.Input(1)},
+                 g.AttrsOfOp({"reduce_op", "mode"})),
+            Value()});
+}
+REGISTER_GRADIENT("XlaAllReduce", XlaAllReduceGrad);
+
 // ---- NCCL
 
 bool IsSum(Gradient& g) {

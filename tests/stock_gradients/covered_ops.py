@@ -65,7 +65,8 @@ _OPS = {
     "spectral": (
         "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D RFFT RFFT2D RFFT3D IRFFT IRFFT2D IRFFT3D "
         "FFTND IFFTND RFFTND IRFFTND BatchFFT BatchFFT2D BatchFFT3D BatchIFFT "
-        "BatchIFFT2D BatchIFFT3D"
+        "BatchIFFT2D BatchIFFT3D "
+        "AudioSpectrogram Mfcc"
     ),
     "xla": (
         "XlaBroadcastHelper XlaConcatND XlaDot XlaDotV2 XlaDynamicSlice "
@@ -144,6 +145,8 @@ FAMILIES = tuple(OPS)
 STAND_INS = OPS["stock"]
 # No CPU has kernels of these; the cases of structure_test.py.
 _WITHOUT_KERNELS = (
+    "CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2 CudnnRNNParamsToCanonical "
+    "CudnnRNNParamsToCanonicalV2 XlaAllReduce "
     "AllToAll CollectivePermute CrossReplicaSum NcclAllReduce NcclBroadcast NcclReduce "
     "CudnnRNN CudnnRNNV2 CudnnRNNV3 XlaSpmdFullToShardShape XlaSpmdShardToFullShape "
     "Relayout RelayoutLike CopyToMesh CopyToMeshGrad"

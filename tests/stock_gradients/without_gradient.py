@@ -42,6 +42,15 @@ _REASONS = {
     ),
     # ---- The derivative takes what TensorFlow does not have.
     "no op takes apart a batch of lists": "TensorListPushBackBatch",
+    "its transpose is to gather from all devices, which XLA has no op for": (
+        "XlaReduceScatter"
+    ),
+    "XLA wants to know how often a loop runs at most, which this one does not say": (
+        "XlaWhile"
+    ),
+    "XLA does not say what stands behind a dynamic size": (
+        "XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize"
+    ),
     "TensorFlow's ops can say its gradient for dense matrices only": (
         "SparseMatrixSparseCholesky"
     ),
@@ -70,8 +79,8 @@ _REASONS = {
     "a variable, a part of it or a handle": (
         "*HandleOp *ResourceHandle *SeedGenerator *StatsAggregatorHandle* "
         "*ThreadPoolHandle CollectiveInitializeCommunicator DestroyTemporaryVariable "
-        "FakeParam Mutex* OptionalNone *ReaderV2 SummaryWriter TemporaryVariable "
-        "Variable VariableV2"
+        "FakeParam Mutex* OptionalNone *ReaderV2 RefSelect SummaryWriter "
+        "TemporaryVariable Variable VariableV2"
     ),
     "what is sent arrives in another program": (
         "Collective*Recv* InfeedDequeue* OutfeedDequeue* Recv RpcCall RpcClient "

@@ -27,6 +27,8 @@ class Registries(enum.IntFlag):
     CLIENT_NO_GRADIENT = 8
     CLIENT_BRIDGED = 16
     CLIENT_STANDS_IN = 32
+    FUNCTION_RUNTIME_ALONE = 64
+    FUNCTION_OWN = 128
 
 
 class _Buffer(ctypes.Structure):

@@ -32,7 +32,12 @@ def register() -> set[str]:
     written one.
     """
     with _lock:
-        new = {op for op in _library.list_ops() if not _has_gradient(op)}
+        alone = _library.Registries.FUNCTION_RUNTIME_ALONE
+        new = {
+            op
+            for op in _library.list_ops()
+            if not _has_gradient(op) and alone not in _library.registries(op)
+        }
         for op in new:
             tf.RegisterGradient(op)(make_gradient(op))
         for op in raw_ops.OPS.values():

@@ -2,15 +2,22 @@
 """The gradients that are written in C++: which ops have one, and its definition."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, graph_pb2
 
-from tensorflow_ext import _attributes, _library, _registration
+from tensorflow_ext import _attributes, _library, _mending, _registration
 
-__all__ = ["function_def", "inline_calls", "list_ops", "register_all"]
+__all__ = [
+    "function_def",
+    "inline_calls",
+    "list_ops",
+    "mend",
+    "register_all",
+    "restore",
+]
 
 _lock = threading.Lock()
 
@@ -65,6 +72,47 @@ def register_all() -> int:
         new = {op for op in list_ops() if not _library.registries(op) & known}
         _library.register_gradients()
         return len(new | _registration.register())
+
+
+def mend(ops: Iterable[str] | None = None) -> list[str]:
+    """Puts this library's gradients in the place of TensorFlow's Python gradients.
+
+    Some of these are wrong, fail, or say that there is none where there is one:
+    docs/known_differences.md lists them. `import tensorflow_ext` leaves them as they
+    are. May be called at any time, from any thread; what was differentiated before,
+    and functions that were traced before, keep the gradients that they have.
+
+    Args:
+      ops: Op types, such as ['Cumprod']. By default all whose gradient in TensorFlow's
+        Python is known to be wrong or to fail where this library's is right. Others
+        that this library has a gradient of may be named, too.
+
+    Returns:
+      The ops whose gradient changed, sorted; those that were mended before, or whose
+      gradient in Python is this library's anyway, are not among them.
+
+    Raises:
+      TypeError: `ops` is a string.
+      ValueError: There is no such op, or this library has no gradient of it. Then
+        nothing has changed.
+    """
+    return _mending.mend(ops)
+
+
+def restore(ops: Iterable[str] | None = None) -> list[str]:
+    """Puts TensorFlow's Python gradients back where `mend` took their place.
+
+    Args:
+      ops: Op types; all that are mended by default. Those that are not mended stay as
+        they are.
+
+    Returns:
+      The ops whose gradient changed, sorted.
+
+    Raises:
+      TypeError, ValueError: As `mend`.
+    """
+    return _mending.restore(ops)
 
 
 def inline_calls(

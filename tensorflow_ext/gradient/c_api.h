@@ -52,6 +52,14 @@ enum {
    * TFEXT_CLIENT_BRIDGED. TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 in the environment,
    * when this library is loaded, keeps TensorFlow's. */
   TFEXT_CLIENT_STANDS_IN = 32,
+  /* The function registry's gradient is for the function runtime alone: it
+   * calls gradients of functions by SymbolicGradient, or asks less of the graph
+   * around the node than clients can. Comes with TFEXT_FUNCTION_GRADIENT. */
+  TFEXT_FUNCTION_RUNTIME_ALONE = 64,
+  /* The definition that TfExt_GradientPlan gives was registered through this
+   * library; else it is TensorFlow's. The function registry has the same one,
+   * unless TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 keeps TensorFlow's there. */
+  TFEXT_FUNCTION_OWN = 128,
 };
 
 /* The bits above for `op`; 0 for an op that no registry knows. */

@@ -3,8 +3,6 @@
 #include "tensorflow_ext/gradient/client_registry.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "tensorflow_ext/gradient/expand.h"
 #include "tensorflow_ext/gradient/first_copy.h"
 #include "tensorflow_ext/gradient/plan.h"
+#include "tensorflow_ext/gradient/precedence.h"
 #include "tensorflow_ext/gradient/upstream.h"
 
 namespace tensorflow_ext {
@@ -95,13 +94,6 @@ bool StandsIn(const std::string& op) {
   return OpsStoodInFor().count(op) > 0;
 }
 
-// Whether the environment asks for TensorFlow's gradients wherever it has one.
-bool KeepsTensorFlows() {
-  const char* value = std::getenv("TFEXT_KEEP_TENSORFLOW_GRADIENTS");
-  return value != nullptr && std::strcmp(value, "") != 0 &&
-         std::strcmp(value, "0") != 0;
-}
-
 }  // namespace
 
 bool RegisterClientGradient(const char* op, ClientGradient gradient) {
@@ -111,18 +103,21 @@ bool RegisterClientGradient(const char* op, ClientGradient gradient) {
 bool StandIn(const char* op) { return StandIn(op, StandInTrampoline); }
 
 bool StandIn(const char* op, ClientGradient gradient) {
-  if (!IsFirstCopy()) return false;
-  static const bool keeps_tensorflows = KeepsTensorFlows();
-  if (keeps_tensorflows) return false;
+  if (!IsFirstCopy() || KeepsTensorFlows()) return false;
   std::lock_guard<std::mutex> lock(WriterMutex());
   const auto entry = ClientTable().find(op);
-  if (entry == ClientTable().end() || !IsTensorFlows(entry->second)) {
+  if (entry == ClientTable().end() ||
+      !IsTensorFlows(reinterpret_cast<const void*>(entry->second))) {
     return false;
   }
   entry->second = gradient;
   OwnGradients().insert(gradient);
   OpsStoodInFor().insert(op);
   return true;
+}
+
+bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator) {
+  return IsFirstCopy() && AddToFunctionRuntime(op, std::move(creator));
 }
 
 bool RegisterGradient(const char* op, GradientCreator creator) {
@@ -134,7 +129,7 @@ bool RegisterGradient(const char* op, GradientCreator creator) {
 int64_t RegisterGradients() {
   const std::vector<std::string> ops = OpsWithFunctionGradient();
   return std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
-    return AddToClientRegistry(op, Trampoline);
+    return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
   });
 }
 
@@ -147,6 +142,7 @@ uint32_t GradientRegistries(const std::string& op) {
   switch (FindFunctionGradient(op)) {
     case FunctionGradient::kDefined:
       bits |= TFEXT_FUNCTION_GRADIENT;
+      if (IsForFunctionRuntime(op)) bits |= TFEXT_FUNCTION_RUNTIME_ALONE;
       break;
     case FunctionGradient::kNone:
       bits |= TFEXT_FUNCTION_NO_GRADIENT;
@@ -154,6 +150,7 @@ uint32_t GradientRegistries(const std::string& op) {
     case FunctionGradient::kUnknown:
       break;
   }
+  if (HasOwnDefinition(op)) bits |= TFEXT_FUNCTION_OWN;
   ClientGradient gradient;
   if (GradOpRegistry::Global()->Lookup(op, &gradient).ok()) {
     if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;

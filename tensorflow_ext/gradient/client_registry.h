@@ -28,12 +28,15 @@ using ClientGradient = absl::Status (*)(const tensorflow::Scope&,
                                         const std::vector<tensorflow::Output>&,
                                         std::vector<tensorflow::Output>*);
 
-// Registers the gradient of `op` in the function registry and hands it to the
-// client registry, each where it has no entry for `op`: TensorFlow aborts the
-// process on a duplicate. Where the function registry has one, clients of this
-// library get `creator` all the same (AddToFunctionRegistry). Does nothing in a
-// second copy of this library. Returns whether the function registry took it.
+// Registers the gradient of `op` in the function registry, in place of
+// TensorFlow's if need be (AddToFunctionRegistry), and hands it to the client
+// registry where that has no entry for `op`: TensorFlow aborts the process on a
+// duplicate. Does nothing in a second copy of this library. Returns whether the
+// function registry took it.
 bool RegisterGradient(const char* op, GradientCreator creator);
+
+// The same for the function registry alone: AddToFunctionRuntime.
+bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator);
 
 // Puts into the client registry a gradient that no definition can express,
 // because it depends on more of the graph than the op's attributes. Does

@@ -9,10 +9,6 @@
 
 #include "tensorflow_ext/gradient/client_table.h"
 
-#include <dlfcn.h>
-
-#include <cstring>
-
 #include "tensorflow_ext/gradient/private_member.h"
 
 namespace tensorflow_ext {
@@ -28,25 +24,6 @@ struct TableTag {
 };
 template struct PrivateMember<TableTag, &GradOpRegistry::registry_>;
 
-namespace {
-
-// The file that holds the code at `address`, or null.
-const char* FileOf(const void* address) {
-  Dl_info info;
-  return dladdr(address, &info) != 0 ? info.dli_fname : nullptr;
-}
-
-}  // namespace
-
 Table& ClientTable() { return GradOpRegistry::Global()->*Find(TableTag()); }
-
-bool IsTensorFlows(GradFunc gradient) {
-  const char* file = FileOf(reinterpret_cast<const void*>(gradient));
-  // Not a member function's address, which need not be that of its code.
-  GradOpRegistry* (*const global)() = &GradOpRegistry::Global;
-  const char* registry = FileOf(reinterpret_cast<const void*>(global));
-  return file != nullptr && registry != nullptr &&
-         std::strcmp(file, registry) == 0;
-}
 
 }  // namespace tensorflow_ext

@@ -14,10 +14,6 @@ namespace tensorflow_ext {
 // lock: see WriterMutex() of client_registry.cc.
 std::unordered_map<std::string, tensorflow::ops::GradFunc>& ClientTable();
 
-// Whether `gradient` is TensorFlow's own: its code lies in the same file as
-// that of the registry.
-bool IsTensorFlows(tensorflow::ops::GradFunc gradient);
-
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_GRADIENT_CLIENT_TABLE_H_

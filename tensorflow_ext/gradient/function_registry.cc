@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/function_table.h"
 
 namespace tensorflow_ext {
 
@@ -16,29 +18,43 @@ using tensorflow::OpDef;
 
 namespace {
 
-// The creators that take the place of those in TensorFlow's registry.
-class Replacements {
+// The gradients that were registered through this library.
+class OwnDefinitions {
  public:
-  static Replacements& Global() {
-    static Replacements* replacements = new Replacements;
-    return *replacements;
+  struct Definition {
+    GradientCreator creator;
+    bool for_function_runtime;
+  };
+
+  static OwnDefinitions& Global() {
+    static OwnDefinitions* definitions = new OwnDefinitions;
+    return *definitions;
   }
 
-  void Set(const std::string& op, GradientCreator creator) {
+  void Set(const std::string& op, Definition definition) {
     std::lock_guard<std::mutex> lock(mutex_);
-    creators_[op] = std::move(creator);
+    by_op_[op] = std::move(definition);
   }
 
-  GradientCreator Find(const std::string& op) {
+  std::optional<Definition> Find(const std::string& op) {
     std::lock_guard<std::mutex> lock(mutex_);
-    auto found = creators_.find(op);
-    return found == creators_.end() ? nullptr : found->second;
+    const auto found = by_op_.find(op);
+    if (found == by_op_.end()) return std::nullopt;
+    return found->second;
   }
 
  private:
   std::mutex mutex_;
-  std::unordered_map<std::string, GradientCreator> creators_;
+  std::unordered_map<std::string, Definition> by_op_;
 };
+
+bool Add(const std::string& op, GradientCreator creator,
+         bool for_function_runtime) {
+  OwnDefinitions::Global().Set(op, {creator, for_function_runtime});
+  return FindFunctionGradient(op) == FunctionGradient::kUnknown
+             ? tensorflow::gradient::RegisterOp(op, std::move(creator))
+             : ReplaceInFunctionTable(op, creator);
+}
 
 }  // namespace
 
@@ -67,16 +83,27 @@ std::vector<std::string> OpsWithFunctionGradient() {
 }
 
 bool AddToFunctionRegistry(const std::string& op, GradientCreator creator) {
-  if (FindFunctionGradient(op) == FunctionGradient::kUnknown) {
-    return tensorflow::gradient::RegisterOp(op, std::move(creator));
-  }
-  Replacements::Global().Set(op, std::move(creator));
-  return false;
+  return Add(op, std::move(creator), /*for_function_runtime=*/false);
+}
+
+bool AddToFunctionRuntime(const std::string& op, GradientCreator creator) {
+  return Add(op, std::move(creator), /*for_function_runtime=*/true);
+}
+
+bool HasOwnDefinition(const std::string& op) {
+  const auto definition = OwnDefinitions::Global().Find(op);
+  return definition && definition->creator;
+}
+
+bool IsForFunctionRuntime(const std::string& op) {
+  const auto definition = OwnDefinitions::Global().Find(op);
+  return definition && definition->for_function_runtime;
 }
 
 GradientCreator FindCreator(const std::string& op) {
-  GradientCreator creator = Replacements::Global().Find(op);
-  if (creator) return creator;
+  const auto own = OwnDefinitions::Global().Find(op);
+  if (own && own->creator) return own->creator;
+  GradientCreator creator;
   if (!tensorflow::gradient::GetOpGradientCreator(op, &creator).ok()) {
     return nullptr;
   }

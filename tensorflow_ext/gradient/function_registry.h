@@ -37,11 +37,22 @@ std::vector<std::string> OpsWithFunctionGradient();
 using GradientCreator = std::function<absl::Status(const tensorflow::AttrSlice&,
                                                    tensorflow::FunctionDef*)>;
 
-// Registers the gradient of `op`. Where the function registry has an entry,
-// which cannot be replaced, clients of this library get `creator` all the same:
-// some of TensorFlow's own definitions are wrong (MaxPoolGrad's takes 2
-// arguments where the op asks for 4). Returns whether the registry took it.
+// Registers the gradient of `op`. TensorFlow's own is replaced, for many are
+// wrong (MaxPoolGrad's takes 2 arguments where the op asks for 4). Where that
+// cannot be, because another library registered one or the environment says so
+// (ReplaceInFunctionTable), clients of this library get `creator` all the same.
+// Returns whether the registry took it.
 bool AddToFunctionRegistry(const std::string& op, GradientCreator creator);
+
+// The same for a gradient that only the function runtime can run, because it
+// calls the gradients of functions by SymbolicGradient, or that clients have a
+// better one for, which knows the graph around the node. RegisterGradients()
+// and Python leave it alone.
+bool AddToFunctionRuntime(const std::string& op, GradientCreator creator);
+bool IsForFunctionRuntime(const std::string& op);
+
+// Whether a gradient of `op` was registered through one of the above.
+bool HasOwnDefinition(const std::string& op);
 
 // What writes the gradient of `op` for clients of this library; null where
 // there is none.

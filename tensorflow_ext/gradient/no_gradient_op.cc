@@ -7,6 +7,8 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/register_types.h"
+#include "tensorflow/core/framework/variant.h"
+#include "tensorflow/core/framework/variant_op_registry.h"
 #include "tensorflow_ext/registration.h"
 #include "xla/stream_executor/stream.h"
 
@@ -16,6 +18,8 @@ using tensorflow::OpKernel;
 using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
+using tensorflow::TTypes;
+using tensorflow::Variant;
 
 REGISTER_OP("TfExt>NoGradient")
     .Input("x: T")
@@ -32,7 +36,7 @@ is added to the client's graph.
 
 x: The input that has no gradient, of any shape and type.
 zeros: Zeros of the shape of `x`; for types without a zero (strings, resources,
-  variants) empty values.
+  some variants) empty values.
 )doc");
 
 REGISTER_OP_NO_GRADIENT("TfExt>NoGradient");
@@ -47,9 +51,24 @@ class NoGradientCpuOp : public OpKernel {
     Tensor* zeros = nullptr;
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, ctx->input(0).shape(), &zeros));
     // Other types come out of the allocation as empty values.
-    if (tensorflow::DataTypeCanUseMemcpy(zeros->dtype()) &&
-        zeros->NumElements() > 0) {
+    if (zeros->dtype() == tensorflow::DT_VARIANT) {
+      FillWithZeros(ctx, ctx->input(0).flat<Variant>(), zeros->flat<Variant>());
+    } else if (tensorflow::DataTypeCanUseMemcpy(zeros->dtype()) &&
+               zeros->NumElements() > 0) {
       std::memset(zeros->data(), 0, zeros->TotalBytes());
+    }
+  }
+
+ private:
+  // Lists of tensors and the like have zeros of their own; what has none stays
+  // empty.
+  static void FillWithZeros(OpKernelContext* ctx, TTypes<Variant>::ConstFlat x,
+                            TTypes<Variant>::Flat zeros) {
+    for (int64_t i = 0; i < x.size(); ++i) {
+      if (x(i).is_empty()) continue;
+      tensorflow::UnaryOpVariant<Eigen::ThreadPoolDevice>(
+          ctx, tensorflow::ZEROS_LIKE_VARIANT_UNARY_OP, x(i), &zeros(i))
+          .IgnoreError();
     }
   }
 };

@@ -175,5 +175,25 @@ void TileGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TileGrad", TileGradGrad);
 
+// TensorFlow's function gradients of these take indices of type int32 alone.
+void ReshapeGrad(Gradient& g) {
+  g.Return({ReshapeLike(g.Upstream(), g.Input(0)), Value()});
+}
+REGISTER_GRADIENT("ExpandDims", ReshapeGrad);
+REGISTER_GRADIENT("Reshape", ReshapeGrad);
+
+void TransposeGrad(Gradient& g) {
+  g.Return({Transpose(g.Upstream(), InvertPermutation(g.Input(1))), Value()});
+}
+REGISTER_GRADIENT("Transpose", TransposeGrad);
+
+void ReverseV2Grad(Gradient& g) {
+  g.Return({g.Call("ReverseV2", {g.Upstream(), g.Input(1)}), Value()});
+}
+REGISTER_GRADIENT("ReverseV2", ReverseV2Grad);
+
+void FillGrad(Gradient& g) { g.Return({Value(), SumAll(g.Upstream())}); }
+REGISTER_GRADIENT("Fill", FillGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

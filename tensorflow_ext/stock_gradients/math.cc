@@ -195,7 +195,7 @@ REGISTER_GRADIENT("SparseMatMul", SparseMatMulGrad);
 
 // C = X' Y', where X' is X or its adjoint and Y' alike: dX' = dC Y'^H and
 // dY' = X'^H dC. Each operand has a type of its own, and so has the product.
-void BatchMatMulV3Grad(Gradient& g) {
+void BatchMatMulGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dc = g.Upstream();
   const bool adjoint_x = g.Attr<bool>("adj_x"),
              adjoint_y = g.Attr<bool>("adj_y");
@@ -212,7 +212,26 @@ void BatchMatMulV3Grad(Gradient& g) {
             adjoint_y ? gradient(y, dc, true, x, adjoint_x)
                       : gradient(y, x, !adjoint_x, dc, false)});
 }
-REGISTER_GRADIENT("BatchMatMulV3", BatchMatMulV3Grad);
+REGISTER_GRADIENT("BatchMatMul", BatchMatMulGrad);
+REGISTER_GRADIENT("BatchMatMulV2", BatchMatMulGrad);
+REGISTER_GRADIENT("BatchMatMulV3", BatchMatMulGrad);
+
+// C = A' B', where A' is A or its transpose and B' alike.
+void MatMulGrad(Gradient& g) {
+  const Value a = Conj(g.Input(0)), b = Conj(g.Input(1)), dc = g.Upstream();
+  const bool transpose_a = g.Attr<bool>("transpose_a"),
+             transpose_b = g.Attr<bool>("transpose_b");
+  const auto product = [](Value x, bool transpose_x, Value y,
+                          bool transpose_y) {
+    return Call("MatMul", {x, y},
+                {{"transpose_a", transpose_x}, {"transpose_b", transpose_y}});
+  };
+  g.Return({transpose_a ? product(b, transpose_b, dc, true)
+                        : product(dc, false, b, !transpose_b),
+            transpose_b ? product(dc, true, a, transpose_a)
+                        : product(a, !transpose_a, dc, false)});
+}
+REGISTER_GRADIENT("MatMul", MatMulGrad);
 
 }  // namespace
 }  // namespace tensorflow_ext

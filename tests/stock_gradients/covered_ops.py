@@ -198,6 +198,32 @@ NO_SECOND_ORDER = {
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _NO_DERIVATIVE),
 }
 
+_REFERENCE = "a reference, and functions take none"
+_DEAD = (
+    "the function runtime takes the gradient of a node for a call, and a call with a "
+    "dead input gives nothing"
+)
+_PASSES = "its gradient needs functions that keep what each pass made"
+# The ops with a gradient in the client registry and none in the function registry,
+# and why.
+ONLY_IN_CLIENTS = {
+    **{
+        f"TensorArray{access}": _REFERENCE
+        for access in ("Concat", "Gather", "Read", "Scatter", "Split", "Write")
+    },
+    **dict.fromkeys(("RefIdentity", "RefMerge", "RefSwitch"), _REFERENCE),
+    "DebugGradientRefIdentity": _REFERENCE,
+    **dict.fromkeys(("Merge", "Switch"), _DEAD),
+    **dict.fromkeys(("StatelessWhile", "While"), _PASSES),
+}
+# Cases of the other ops that the function runtime cannot differentiate, and why.
+NOT_IN_FUNCTIONS = {
+    "MapDefun-no_rows": (
+        "TensorFlow's kernel takes the shapes of the results from the node where there "
+        "are no rows, and a definition does not know them"
+    ),
+}
+
 _LOOP = (
     "part of a loop of TensorFlow 1: TensorFlow differentiates whole loops that "
     "TF_NewWhile made, and ends the process by others"

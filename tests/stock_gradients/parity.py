@@ -159,6 +159,19 @@ def judge(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]
     return problems
 
 
+def judge_function_runtime(
+    case: Case, task: dict[str, Any], result: dict[str, Any]
+) -> list[str]:
+    """What is wrong with the function runtime's gradients; empty when nothing is."""
+    if "function_error" in result:
+        return [f"the function runtime fails: {result['function_error']}"]
+    expected = result.get("first_numeric", task["first"])
+    if case.no_gradient:
+        expected = [None] * len(task["xs"])
+    found, names = result["function"], task["xs"]
+    return _compare(case, "function runtime", found, expected, names)
+
+
 def _compare(
     case: Case, what: str, found: Any, expected: Any, names: Sequence[str]
 ) -> list[str]:

@@ -65,6 +65,17 @@ def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def function_runtime_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
+    """What the function runtime computes by SymbolicGradient: "function", a list with
+    an array for each input, or else "function_error".
+    """
+    try:
+        graph = client.import_graph(task["function_runtime"])
+        return {"function": graph.run(task["function_gradients"], task["feeds"])}
+    except ClientError as error:
+        return {"function_error": str(error)}
+
+
 def inlined_results(
     client: Client, api: GraphApi, task: dict[str, Any]
 ) -> dict[str, Any]:
@@ -165,6 +176,8 @@ def main() -> None:
     with open(settings["results"], "wb") as file:
         for task in tasks:
             result = client_results(client, task)
+            if "function_runtime" in task:
+                result |= function_runtime_results(client, task)
             if "saved_model" in task:
                 result |= inlined_results(client, GraphApi(settings["library"]), task)
             pickle.dump(result, file)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.framework import graph_pb2
+from tensorflow.python.framework import graph_to_function_def
 
 if TYPE_CHECKING:
     from parity import Case
 
 v1 = tf.compat.v1
+_FUNCTION, _GRADIENT = "differentiated", "symbolic_gradient"
 
 
 def _is_differentiable(dtype: np.dtype) -> bool:
@@ -79,7 +82,8 @@ def prepare(case: "Case") -> dict[str, Any]:
             name = f"w{i}"
             weights.append(v1.placeholder(inputs[i].dtype, inputs[i].shape, name=name))
             feeds[f"{name}:0"] = _random_like(rng, inputs[i])
-        graph_def = graph.as_graph_def().SerializeToString()
+        graph_def = graph.as_graph_def()
+        function_runtime = _with_symbolic_gradient(graph, placeholders, ys, upstream)
         first, second = _python_gradients(
             case,
             session,
@@ -90,9 +94,9 @@ def prepare(case: "Case") -> dict[str, Any]:
             weights,
             feeds,
         )
-    return {
+    task = {
         "id": case.id,
-        "graph": graph_def,
+        "graph": graph_def.SerializeToString(),
         "feeds": feeds,
         "ys": [y.name for y in ys],
         "xs": [f"{names[i]}:0" for i in wrt],
@@ -104,6 +108,50 @@ def prepare(case: "Case") -> dict[str, Any]:
         "step": case.step,
         "second_order": case.second_order is not None,
     }
+    if function_runtime is not None:
+        task["function_runtime"] = function_runtime.SerializeToString()
+        task["function_gradients"] = [f"{_GRADIENT}:{i}" for i in wrt]
+    return task
+
+
+def _with_symbolic_gradient(
+    graph: Any, inputs: list[Any], ys: list[Any], upstream: list[Any]
+) -> graph_pb2.GraphDef | None:
+    """The graph, and its part between the inputs and `ys` as a function, with the
+    function runtime's gradient of that function at the inputs and upstream gradients.
+
+    None where the function would hold a reference: by the gradient of such a one
+    TensorFlow ends the process.
+    """
+    stop = {tensor.op for tensor in inputs}
+    body: set[tf.Operation] = set()
+    pending = [y.op for y in ys]
+    while pending:
+        operation = pending.pop()
+        if operation not in body | stop:
+            body.add(operation)
+            pending += [tensor.op for tensor in operation.inputs]
+            pending += operation.control_inputs
+    if any(y.dtype._is_ref_dtype for operation in body for y in operation.outputs):
+        return None
+    function = graph_to_function_def.graph_to_function_def(
+        graph, [op for op in graph.get_operations() if op in body], inputs, ys
+    )
+    function.signature.name = _FUNCTION
+    graph_def = graph.as_graph_def()
+    graph_def.library.function.append(function)
+    arguments = [*inputs, *upstream]
+    node = graph_def.node.add(
+        name=_GRADIENT, op="SymbolicGradient", input=[t.name for t in arguments]
+    )
+    node.attr["f"].func.name = _FUNCTION
+    node.attr["Tin"].list.type.extend(t.dtype.as_datatype_enum for t in arguments)
+    # The function runtime takes the gradients of variables for floats.
+    node.attr["Tout"].list.type.extend(
+        (tf.float32 if t.dtype == tf.resource else t.dtype).as_datatype_enum
+        for t in inputs
+    )
+    return graph_def
 
 
 def _variable(value: Any, example: np.ndarray, name: str) -> Any:

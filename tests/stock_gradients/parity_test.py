@@ -11,8 +11,20 @@ import os
 
 import numpy as np
 import pytest
-from covered_ops import NO_SECOND_ORDER, OPS
-from parity import HERE, Case, Outcome, load_cases, run_cases
+from covered_ops import (
+    NO_SECOND_ORDER,
+    NOT_IN_FUNCTIONS,
+    ONLY_IN_CLIENTS,
+    OPS,
+)
+from parity import (
+    HERE,
+    Case,
+    Outcome,
+    judge_function_runtime,
+    load_cases,
+    run_cases,
+)
 
 FAMILY = os.environ["PARITY_FAMILY"]
 MODULES = sorted(path.stem for path in HERE.glob(f"cases_{FAMILY}*.py"))
@@ -29,6 +41,28 @@ def outcomes() -> dict[str, Outcome]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_gradients(case: Case, outcomes: dict[str, Outcome]) -> None:
     problems = outcomes[case.id].problems
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+def runs_in_functions(case: Case) -> bool:
+    """Whether the function runtime can differentiate the case at all.
+
+    Not where outputs are fed, which it computes, nor by variables that are not of
+    type float, for which it takes all of them.
+    """
+    types = {np.asarray(case.inputs[i]).dtype for i in case.variables}
+    others = types - {np.dtype(np.float32)}
+    left_out = case.op in ONLY_IN_CLIENTS or case.id in NOT_IN_FUNCTIONS
+    return not (case.error or case.also_fed or others or left_out)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if runs_in_functions(c)], ids=lambda case: case.id
+)
+def test_function_runtime(case: Case, outcomes: dict[str, Outcome]) -> None:
+    outcome = outcomes[case.id]
+    problems = judge_function_runtime(case, outcome.task, outcome.result)
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
 

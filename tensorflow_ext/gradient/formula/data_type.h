@@ -25,6 +25,7 @@ inline constexpr DataType DT_BFLOAT16{14};
 inline constexpr DataType DT_UINT16{17};
 inline constexpr DataType DT_COMPLEX128{18};
 inline constexpr DataType DT_HALF{19};
+inline constexpr DataType DT_RESOURCE{20};
 inline constexpr DataType DT_VARIANT{21};
 
 }  // namespace tensorflow_ext

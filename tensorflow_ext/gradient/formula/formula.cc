@@ -138,21 +138,33 @@ Attributes Gradient::AttrsOfOp(const std::vector<std::string>& names) const {
   return attributes;
 }
 
+namespace {
+
+// What writes the gradient of `op` by `formula`.
+GradientCreator CreatorOf(const char* op, Formula formula) {
+  return [op = std::string(op), formula](const AttrSlice& attrs,
+                                         FunctionDef* function) {
+    Gradient::State state;
+    TF_RETURN_IF_ERROR(state.Begin(attrs, op));
+    Gradient gradient(&state);
+    formula(gradient);
+    TF_RETURN_IF_ERROR(state.status);
+    if (!state.returned) {
+      return absl::FailedPreconditionError("the formula returns nothing");
+    }
+    *function = state.Finish();
+    return absl::OkStatus();
+  };
+}
+
+}  // namespace
+
 bool RegisterFormula(const char* op, Formula formula) {
-  return RegisterGradient(
-      op, [op = std::string(op), formula](const AttrSlice& attrs,
-                                          FunctionDef* function) {
-        Gradient::State state;
-        TF_RETURN_IF_ERROR(state.Begin(attrs, op));
-        Gradient gradient(&state);
-        formula(gradient);
-        TF_RETURN_IF_ERROR(state.status);
-        if (!state.returned) {
-          return absl::FailedPreconditionError("the formula returns nothing");
-        }
-        *function = state.Finish();
-        return absl::OkStatus();
-      });
+  return RegisterGradient(op, CreatorOf(op, formula));
+}
+
+bool RegisterFunctionRuntimeFormula(const char* op, Formula formula) {
+  return RegisterFunctionRuntimeGradient(op, CreatorOf(op, formula));
 }
 
 bool RegisterStandIn(const char* op, Formula formula) {

@@ -94,11 +94,20 @@ struct OfOp {
 };
 // As the value of an attribute: a shape of unknown rank.
 struct AnyShape {};
+// As the value of an attribute: the gradient of the function, or of each of the
+// functions, that attribute `function` of the op names. It takes the function's
+// arguments and an upstream gradient for each result, of types `inputs`, and
+// returns `results`, the gradients of all arguments. A name that only the
+// function runtime knows: for REGISTER_FUNCTION_RUNTIME_GRADIENT.
+struct GradientOf {
+  std::string function;
+  std::vector<DataType> inputs, results;
+};
 using AttrVariant =
     std::variant<bool, int64_t, float, std::string, DataType,
                  std::vector<int64_t>, std::vector<float>,
                  std::vector<std::string>, std::vector<DataType>, OfOp,
-                 AnyShape, std::vector<AnyShape>>;
+                 AnyShape, std::vector<AnyShape>, GradientOf>;
 struct Attribute {
   // T is one of AttrVariant's types, or int, double (a float) or const char*.
   template <typename T>
@@ -144,6 +153,8 @@ class Gradient {
                  const Attributes& attributes = {});
   Value Call(const std::string& op, const std::vector<Argument>& inputs,
              const Attributes& attributes = {});
+  // `x`, not before `first` is there. Identity with a control input.
+  Value After(Value x, Value first);
   // A scalar, or a vector, of any numeric type or bool.
   Value Scalar(double number, DataType type);
   Value Vector(const std::vector<double>& numbers, DataType type);
@@ -181,10 +192,17 @@ bool RegisterFormula(const char* op, Formula formula);
 // one then stands in (StandIn of client_registry.h).
 bool RegisterStandIn(const char* op, Formula formula);
 
+// The same for the function registry alone (AddToFunctionRuntime of
+// function_registry.h).
+bool RegisterFunctionRuntimeFormula(const char* op, Formula formula);
+
 #define REGISTER_GRADIENT(op, formula) \
   TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterFormula(op, formula))
 #define REGISTER_STAND_IN(op, formula) \
   TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterStandIn(op, formula))
+#define REGISTER_FUNCTION_RUNTIME_GRADIENT(op, formula) \
+  TFEXT_AT_LOAD(__COUNTER__,                            \
+                ::tensorflow_ext::RegisterFunctionRuntimeFormula(op, formula))
 #define TFEXT_AT_LOAD(counter, call) TFEXT_AT_LOAD_UNIQUE(counter, call)
 #define TFEXT_AT_LOAD_UNIQUE(counter, call) \
   [[maybe_unused]] static const bool registered_##counter = call

@@ -24,6 +24,7 @@ using tensorflow::DataTypeString;
 using tensorflow::DataTypeVector;
 using tensorflow::FunctionDef;
 using FDH = tensorflow::FunctionDefHelper;
+using tensorflow::NameAttrList;
 using tensorflow::NodeDef;
 using tensorflow::NodeDefBuilder;
 using tensorflow::OpDef;
@@ -43,6 +44,7 @@ static_assert(DT_FLOAT == tensorflow::DT_FLOAT &&
               DT_UINT16 == tensorflow::DT_UINT16 &&
               DT_COMPLEX128 == tensorflow::DT_COMPLEX128 &&
               DT_HALF == tensorflow::DT_HALF &&
+              DT_RESOURCE == tensorflow::DT_RESOURCE &&
               DT_VARIANT == tensorflow::DT_VARIANT);
 
 // Fills `tensor` with `numbers` in its own type.
@@ -89,6 +91,28 @@ AttrVariant ToVariant(T value) {
   }
 }
 
+// The attribute of this name; an error in `status` where the op has none.
+AttrValue Find(const std::string& name, const NodeDef& forward,
+               absl::Status* status) {
+  const auto found = forward.attr().find(name);
+  if (found != forward.attr().end()) return found->second;
+  *status = absl::InvalidArgumentError(
+      absl::StrCat(forward.op(), " has no attribute '", name, "'"));
+  return {};
+}
+
+// Puts the gradient of `function` in its place, as the function runtime's
+// Instantiate() knows it.
+void Differentiate(const GradientOf& gradient, NameAttrList* function) {
+  NameAttrList result;
+  result.set_name("SymbolicGradient");
+  auto& attributes = *result.mutable_attr();
+  function->Swap(attributes["f"].mutable_func());
+  tensorflow::SetAttrValue(gradient.inputs, &attributes["Tin"]);
+  tensorflow::SetAttrValue(gradient.results, &attributes["Tout"]);
+  function->Swap(&result);
+}
+
 AttrValue ToAttrValue(const AttrVariant& variant, const NodeDef& forward,
                       absl::Status* status) {
   AttrValue result;
@@ -96,12 +120,15 @@ AttrValue ToAttrValue(const AttrVariant& variant, const NodeDef& forward,
       [&](const auto& value) {
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, OfOp>) {
-          auto found = forward.attr().find(value.name);
-          if (found != forward.attr().end()) {
-            result = found->second;
+          result = Find(value.name, forward, status);
+        } else if constexpr (std::is_same_v<T, GradientOf>) {
+          result = Find(value.function, forward, status);
+          if (result.has_func()) {
+            Differentiate(value, result.mutable_func());
           } else {
-            *status = absl::InvalidArgumentError(absl::StrCat(
-                forward.op(), " has no attribute '", value.name, "'"));
+            for (NameAttrList& one : *result.mutable_list()->mutable_func()) {
+              Differentiate(value, &one);
+            }
           }
         } else if constexpr (std::is_same_v<T, AnyShape>) {
           result.mutable_shape()->set_unknown_rank(true);
@@ -144,6 +171,7 @@ template Attribute::Attribute(const char*, std::vector<DataType>);
 template Attribute::Attribute(const char*, OfOp);
 template Attribute::Attribute(const char*, AnyShape);
 template Attribute::Attribute(const char*, std::vector<AnyShape>);
+template Attribute::Attribute(const char*, GradientOf);
 Attribute::Attribute(const Attribute& other) = default;
 Attribute& Attribute::operator=(const Attribute& other) = default;
 Attribute::~Attribute() = default;
@@ -275,6 +303,14 @@ Value Gradient::Call(const std::string& op, const std::vector<Argument>& inputs,
   return CallAll(op, inputs, attributes)[0];
 }
 
+Value Gradient::After(Value x, Value first) {
+  const Value identity = Call("Identity", {x});
+  if (state_->status.ok()) {
+    state_->nodes.back().dep = {state_->tensors[first.id_].node};
+  }
+  return identity;
+}
+
 Value Gradient::Scalar(double number, DataType type) {
   return state_->AddConstant(this, {number}, false, type);
 }
@@ -301,7 +337,11 @@ void Gradient::Return(const Values& gradients) {
   state_->results = gradients;
   for (int i = 0; i < num_inputs(); ++i) {
     Value& result = state_->results[i];
-    if (!result.exists()) result = Call("TfExt>NoGradient", {Input(i)});
+    if (result.exists()) continue;
+    // The function runtime takes the gradient of a resource for a float.
+    const bool is_handle = Input(i).type() == DT_RESOURCE;
+    result =
+        Call("TfExt>NoGradient", {is_handle ? Scalar(0, DT_FLOAT) : Input(i)});
   }
   state_->returned = true;
 }

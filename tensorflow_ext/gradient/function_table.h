@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_FUNCTION_TABLE_H_
+#define TENSORFLOW_EXT_GRADIENT_FUNCTION_TABLE_H_
+
+#include <string>
+
+#include "tensorflow_ext/gradient/function_registry.h"
+
+namespace tensorflow_ext {
+
+// Puts `creator` into TensorFlow's function registry in place of TensorFlow's
+// own gradient of `op`, or of its word that there is none. Leaves a gradient
+// that another library registered, and everything where KeepsTensorFlows(). The
+// registry has no lock for this: to be called while this library is loaded.
+// Returns whether it did so.
+bool ReplaceInFunctionTable(const std::string& op,
+                            const GradientCreator& creator);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_FUNCTION_TABLE_H_

@@ -70,6 +70,52 @@ GENERAL = [
 ]
 
 
+@tf.RegisterGradient("ConvOfChannelsLast")
+def _of_channels_last(op: tf.Operation, upstream: tf.Tensor) -> Any:
+    x, f = op.inputs
+    last = list(range(x.shape.rank))
+    last.append(last.pop(1))
+    forward = {4: tf.nn.conv2d, 5: tf.nn.conv3d}[x.shape.rank]
+    strides = [op.get_attr("strides")[i] for i in last]
+    padding = op.get_attr("padding").decode()
+    y = forward(tf.transpose(x, last), f, strides, padding)
+    return tf.gradients(tf.transpose(y, np.argsort(last)), [x, f], upstream)
+
+
+def _channels_first(name: str, image: Any, kernel: Any, **how: Any) -> Case:
+    """The CPU has kernels of the gradients alone, and of float: outputs are fed."""
+    size = len(image) - 2
+    shape = [image[0], kernel[-1]] + [
+        -(-(n - (k - 1) * (how["padding"] == "VALID")) // s)
+        for n, k, s in zip(image[2:], kernel[:size], how["strides"][2:], strict=True)
+    ]
+
+    def build(x: Any, f: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        override = graph.gradient_override_map({"Conv": "ConvOfChannelsLast"})
+        with override, outputs_are_fed("Conv"):
+            return raw.Conv(
+                input=x, filter=f, data_format="CHANNELS_FIRST", name="fed", **how
+            )
+
+    return Case(
+        "Conv",
+        f"channels_first_{name}",
+        build,
+        [normal(*image, dtype=np.float32), normal(*kernel, dtype=np.float32)],
+        also_fed={"fed:0": normal(*shape, dtype=np.float32)},
+    )
+
+
+CHANNELS_FIRST = [
+    _channels_first("images", (2, 3, 5, 4), (3, 2, 3, 2), **VALID),
+    _channels_first(
+        "strided", (2, 3, 5, 4), (3, 2, 3, 2), strides=[1, 1, 2, 1], padding="SAME"
+    ),
+    _channels_first("volumes", (1, 2, 4, 3, 4), (2, 3, 2, 2, 3), **VALID_3D),
+]
+
+
 def _output(forward: Any, how: Any, image: Any, kernel: Any) -> list[int]:
     with tf.Graph().as_default():
         return forward(input=tf.zeros(image), filter=tf.zeros(kernel), **how).shape
@@ -179,6 +225,7 @@ FUSED = [
 CASES = [
     *FUSED,
     *GENERAL,
+    *CHANNELS_FIRST,
     *_each(_old_3d, "Conv3DBackpropInput"),
     *_each(_old_3d, "Conv3DBackpropFilter"),
     *_each(_of_tensors, "Conv2DBackpropInputV2"),

@@ -21,6 +21,7 @@ class FedOp : public tensorflow::OpKernel {
       Name(op).Device(tensorflow::DEVICE_CPU).Label("fed"), FedOp)
 REGISTER("ApproxTopK");
 REGISTER("CTCLossV2");
+REGISTER("Conv");
 REGISTER("Conv2DBackpropFilterV2");
 REGISTER("Conv2DBackpropInputV2");
 REGISTER("KthOrderStatistic");

@@ -105,6 +105,15 @@ _GIVEN_FOR["XlaDot"] = _GIVEN_FOR["XlaDotV2"] = {
 _GIVEN_FOR["FractionalAvgPool"] = _GIVEN_FOR["FractionalMaxPool"] = {
     "pooling_ratio": [[1.0, 1.5, 1.5, 1.0]],
 }
+_GIVEN_FOR["XlaConv"] = _GIVEN_FOR["XlaConvV2"] = {
+    "dimension_numbers": [
+        xla_data_pb2.ConvolutionDimensionNumbers(
+            input_feature_dimension=1,
+            output_feature_dimension=1,
+            kernel_output_feature_dimension=1,
+        ).SerializeToString()
+    ],
+}
 _GIVEN_FOR["ExtractVolumePatches"] = {
     "ksizes": [[1, 2, 2, 2, 1]],
     "strides": [[1, 1, 1, 1, 1]],

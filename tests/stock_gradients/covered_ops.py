@@ -69,9 +69,10 @@ _OPS = {
         "AudioSpectrogram Mfcc"
     ),
     "xla": (
-        "XlaBroadcastHelper XlaConcatND XlaDot XlaDotV2 XlaDynamicSlice "
-        "XlaDynamicUpdateSlice XlaGather XlaKeyValueSort XlaOptimizationBarrier XlaPad "
-        "XlaReducePrecision XlaSelfAdjointEig XlaSort XlaSplitND XlaSvd"
+        "XlaBroadcastHelper XlaConcatND XlaConv XlaConvV2 XlaDot XlaDotV2 "
+        "XlaDynamicSlice XlaDynamicUpdateSlice XlaGather XlaKeyValueSort "
+        "XlaOptimizationBarrier XlaPad XlaReducePrecision XlaSelfAdjointEig XlaSort "
+        "XlaSplitND XlaSvd"
     ),
     "image": (
         "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3 "

@@ -93,9 +93,11 @@ _REASONS = {
         "MlirPassthroughOp PyFunc PyFuncStateless XlaCallModule XlaCustomCall* "
         "XlaHostCompute"
     ),
-    "its function or its dimensions are in a form that only XLA reads": (
-        "XlaConv XlaConvV2 XlaReduce XlaReduceWindow XlaScatter "
-        "XlaSelectAndScatter XlaVariadicReduce* XlaVariadicSort"
+    "combines numbers by any function, and returns nothing of what lies between": (
+        "XlaReduce XlaReduceWindow XlaScatter XlaSelectAndScatter XlaVariadicReduce*"
+    ),
+    "its comparison takes its operands alone: no places can be sorted along": (
+        "XlaVariadicSort"
     ),
     # ---- No client has it in a graph that it differentiates.
     "TensorFlow's runtime or compiler adds it": (

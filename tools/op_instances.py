@@ -31,12 +31,17 @@ _GIVEN: dict[str, list] = {
 
 
 def _function(
-    name: str, nodes: dict[str, tuple[str, list[str]]], results: dict[str, int]
+    name: str,
+    nodes: dict[str, tuple[str, list[str]]],
+    results: dict[str, int],
+    counters: int = 0,
 ) -> function_pb2.FunctionDef:
-    """A function of two floats; `nodes` are its float ops with their inputs, and
+    """A function of two floats, behind `counters` integers; `nodes` are its float ops with their inputs, and
     `results` the nodes that it returns, with their types."""
     function = function_pb2.FunctionDef()
     function.signature.name = name
+    for i in range(counters):
+        function.signature.input_arg.add(name=f"i{i}", type=types_pb2.DT_INT32)
     for argument in ("x", "y"):
         function.signature.input_arg.add(name=argument, type=types_pb2.DT_FLOAT)
     for node, (op, inputs) in nodes.items():
@@ -48,14 +53,18 @@ def _function(
     return function
 
 
-_FORMULA, _TEST = "probe_formula", "probe_test"
+_FORMULA, _STEP, _TEST = "probe_formula", "probe_step", "probe_test"
 # Functions for the ops that call some: (x, y) -> (x y, x - y) and x < y.
 FUNCTIONS = function_pb2.FunctionDefLibrary(
     function=[
-        _function(
-            _FORMULA,
-            {"product": ("Mul", ["x", "y"]), "difference": ("Sub", ["x", "y"])},
-            {"product": types_pb2.DT_FLOAT, "difference": types_pb2.DT_FLOAT},
+        *(
+            _function(
+                name,
+                {"product": ("Mul", ["x", "y"]), "difference": ("Sub", ["x", "y"])},
+                {"product": types_pb2.DT_FLOAT, "difference": types_pb2.DT_FLOAT},
+                counters,
+            )
+            for name, counters in ((_FORMULA, 0), (_STEP, 1))
         ),
         _function(_TEST, {"less": ("Less", ["x", "y"])}, {"less": types_pb2.DT_BOOL}),
     ]
@@ -89,6 +98,7 @@ _GIVEN_FOR: dict[str, dict[str, list]] = {
 _GIVEN_FOR["StatelessWhile"] = _GIVEN_FOR["While"] = {
     "cond": [attr_value_pb2.NameAttrList(name=_TEST)],
 }
+_GIVEN_FOR["For"] = {"body": [attr_value_pb2.NameAttrList(name=_STEP)]}
 _GIVEN_FOR["RaggedTensorToTensor"] = {
     "row_partition_types": [[b"FIRST_DIM_SIZE", b"ROW_SPLITS"]],
 }

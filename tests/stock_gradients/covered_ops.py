@@ -121,7 +121,7 @@ _OPS = {
         for version in ("", "V2", "V3")
     ),
     "control_flow": (
-        "Case If MapDefun RemoteCall StatelessCase StatelessIf StatelessWhile While "
+        "Case For If MapDefun RemoteCall StatelessCase StatelessIf StatelessWhile While "
         "Merge Switch"
     ),
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of

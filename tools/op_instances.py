@@ -36,8 +36,9 @@ def _function(
     results: dict[str, int],
     counters: int = 0,
 ) -> function_pb2.FunctionDef:
-    """A function of two floats, behind `counters` integers; `nodes` are its float ops with their inputs, and
-    `results` the nodes that it returns, with their types."""
+    """A function of two floats, behind `counters` integers; `nodes` are
+    its float ops with their inputs, and `results` the nodes that it returns, with
+    their types."""
     function = function_pb2.FunctionDef()
     function.signature.name = name
     for i in range(counters):

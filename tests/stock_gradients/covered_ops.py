@@ -121,8 +121,8 @@ _OPS = {
         for version in ("", "V2", "V3")
     ),
     "control_flow": (
-        "Case For If MapDefun RemoteCall StatelessCase StatelessIf StatelessWhile While "
-        "Merge Switch"
+        "Case For If MapDefun RemoteCall StatelessCase StatelessIf StatelessWhile "
+        "While Merge Switch"
     ),
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of
     # TensorFlow's that stay, too.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of losses, and of the LSTM layers that feed them."""
+"""Gradients of losses."""
 
 from typing import Any
 
@@ -100,63 +100,6 @@ def _ctc_v2(
     )
 
 
-LSTM_NAMES = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
-
-
-def _lstm(
-    op: str,
-    name: str,
-    outputs: tuple[str, ...] = ("cs", "h"),
-    steps: int = 4,
-    run_steps: int | None = None,
-    dtype: Any = np.float32,
-    wrt: tuple[str, ...] = LSTM_NAMES,
-    reference: str = "python",
-    **attributes: Any,
-) -> Case:
-    batch, inputs, cells = 3, 4, 2
-    shapes = {
-        "x": (steps, batch, inputs),
-        "cs_prev": (batch, cells),
-        "h_prev": (batch, cells),
-        "w": (inputs + cells, 4 * cells),
-        "wci": (cells,),
-        "wcf": (cells,),
-        "wco": (cells,),
-        "b": (4 * cells,),
-    }
-    values = [
-        (normal(*shape, seed=seed) * 0.5).astype(dtype)
-        for seed, shape in enumerate(shapes.values())
-    ]
-    length = steps if run_steps is None else run_steps
-
-    def build(*tensors: Any) -> Any:
-        arguments = dict(zip(LSTM_NAMES, tensors, strict=True))
-        results = getattr(raw, op)(
-            seq_len_max=tf.constant(length, tf.int64), **arguments, **attributes
-        )
-        return [getattr(results, output) for output in outputs]
-
-    more: dict[str, Any] = {}
-    if reference == "numeric":
-        more = {"step": 1e-2, "tolerance": 2e-3}
-    # The kernel of the gradient has no gradient.
-    return Case(
-        op,
-        name,
-        build,
-        values,
-        reference=reference,
-        second_order=None,
-        wrt=[LSTM_NAMES.index(n) for n in wrt],
-        **more,
-    )
-
-
-# Without peepholes their weights have no gradient: the kernel leaves it unset.
-PLAIN = ("x", "cs_prev", "h_prev", "w", "b")
-
 CASES = [
     _sparse_softmax("double"),
     _sparse_softmax("float_int32_labels", dtype=np.float32, labels=np.int32),
@@ -190,16 +133,4 @@ CASES = [
     _ctc_v2("batch_of_1_unmerged", 1, ctc_merge_repeated=False),
     _ctc_v2("empty_batch", 0),
     _ctc_v2("twice", error="no second derivative"),
-    _lstm("BlockLSTM", "peephole", use_peephole=True),
-    _lstm("BlockLSTM", "plain", wrt=PLAIN),
-    _lstm("BlockLSTM", "hidden_only", outputs=("h",), wrt=PLAIN),
-    _lstm("BlockLSTM", "short_sequence", run_steps=3, wrt=PLAIN),
-    _lstm("BlockLSTM", "forget_bias_clip", wrt=PLAIN, forget_bias=0.5, cell_clip=0.3),
-    _lstm("BlockLSTM", "half", dtype=np.float16, wrt=PLAIN),
-    _lstm("BlockLSTM", "numeric", use_peephole=True, reference="numeric"),
-    # Python's gradient of V2 reads the gates in the order of V1.
-    _lstm("BlockLSTMV2", "peephole", use_peephole=True, reference="numeric"),
-    _lstm("BlockLSTMV2", "plain", wrt=PLAIN, reference="numeric"),
-    _lstm("BlockLSTMV2", "hidden_only", outputs=("h",), wrt=PLAIN, reference="numeric"),
-    _lstm("BlockLSTMV2", "short_sequence", run_steps=3, wrt=PLAIN, reference="numeric"),
 ]

@@ -28,7 +28,8 @@ _OPS = {
         "FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel "
         "FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVarsGradient "
         "FakeQuantWithMinMaxVarsPerChannelGradient QuantizeAndDequantizeV2 "
-        "QuantizeAndDequantizeV4Grad BlockLSTM BlockLSTMV2 "
+        "QuantizeAndDequantizeV4Grad BlockLSTM BlockLSTMGrad BlockLSTMGradV2 "
+        "BlockLSTMV2 GRUBlockCell GRUBlockCellGrad LSTMBlockCell LSTMBlockCellGrad "
         "BatchNormWithGlobalNormalizationGrad Conv Conv2DBackpropFilterV2 "
         "Conv2DBackpropInputV2 Conv3DBackpropFilter Conv3DBackpropInput Dequantize "
         "Dilation2DBackpropFilter Dilation2DBackpropInput FractionalAvgPoolGrad "
@@ -191,8 +192,6 @@ NO_SECOND_ORDER = {
     "Rint": _ZERO,
     "Round": _ZERO,
     "TruncateDiv": _ZERO,
-    "BlockLSTM": _NO_DERIVATIVE,
-    "BlockLSTMV2": _NO_DERIVATIVE,
     "CTCLoss": "its gradient is an output of the op, which has no derivative",
     "CTCLossV2": "its gradient is an output of the op, which has no derivative",
     "PreventGradient": "the op is there to refuse",

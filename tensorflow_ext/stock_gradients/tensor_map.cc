@@ -48,8 +48,8 @@ void InsertGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorMapInsert", InsertGrad);
 
-// Python's leaves the key in the gradient's map. It may come back there by a
-// value inserted later, and is not that of the value erased.
+// Python's leaves the key in the gradient's map. A sum with another map has the
+// key again, and its gradient is not that of the value erased.
 void EraseGrad(Gradient& g) {
   g.Return({Without(g.Upstream(), g.Input(1)), Value()});
 }

@@ -67,9 +67,15 @@ def erased(x: Any, y: Any) -> list[Any]:
 
 
 def inserted_again(x: Any, y: Any) -> Any:
-    """What the key gets later is not for the value that was erased."""
     tensor_map = insert(erase(made_of(x * x, x), 0, x), 0, x * y)
     return lookup(tensor_map, 0, x) * lookup(tensor_map, 1, x)
+
+
+def erased_and_added(x: Any, y: Any) -> Any:
+    """The sum has the key again, with the gradient of another value."""
+    rest = erase(made_of(x * x, x), 0, x)
+    total = raw.AddN(inputs=[rest, made_of(x * y)])
+    return lookup(total, 0, x) * lookup(total, 1, x)
 
 
 def text_keys(x: Any, y: Any) -> Any:
@@ -110,6 +116,7 @@ CASES = [
     *kinds("TensorMapInsert", "replaced", replaced, 2),
     *kinds("TensorMapErase", "erased", erased, 2),
     *kinds("TensorMapErase", "inserted_again", inserted_again, 2),
+    *kinds("TensorMapErase", "erased_and_added", erased_and_added, 2),
     numeric(
         "TensorMapLookup",
         "complex",

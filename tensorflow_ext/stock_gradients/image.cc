@@ -6,38 +6,6 @@
 namespace tensorflow_ext {
 namespace {
 
-// The matrices [a0 a1 a2; b0 b1 b2; c0 c1 1] of transforms [.., 8], inverted,
-// as transforms again.
-Value InverseTransforms(Value transforms) {
-  Gradient* g = transforms.gradient();
-  const Value count = SliceVector(Shape(transforms), 0, 1);
-  const Value ones = Fill(Concat({count, g->Ints({1})}, g->Int(0)),
-                          g->Scalar(1, transforms.type()));
-  const Value matrices =
-      Reshape(Concat({transforms, ones}, g->Int(1)), g->Ints({-1, 3, 3}));
-  const Value inverse =
-      Reshape(Call("MatrixInverse", {matrices}), g->Ints({-1, 9}));
-  const Values parts = CallAll("SplitV", {inverse, g->Ints({8, 1}), g->Int(1)},
-                               {{"num_split", 2}});
-  return parts[0] / parts[1];
-}
-
-// The gradient is warped back by the inverse transform, as Python's
-// _image_projective_transform_grad. The adjoint would scatter each pixel; this
-// interpolates instead, and is it where no pixels are merged or repeated.
-void ImageProjectiveTransformGrad(Gradient& g) {
-  const Value size = SliceVector(Shape(g.Input(0)), 1, 3);
-  std::vector<Argument> inputs = {g.Upstream(), InverseTransforms(g.Input(1)),
-                                  size};
-  if (g.num_inputs() == 4) {
-    inputs.push_back(g.Scalar(0, g.Input(3).type()));  // fill_value
-  }
-  g.ReturnFirst(
-      g.Call(g.op(), inputs, g.AttrsOfOp({"interpolation", "fill_mode"})));
-}
-REGISTER_GRADIENT("ImageProjectiveTransformV2", ImageProjectiveTransformGrad);
-REGISTER_GRADIENT("ImageProjectiveTransformV3", ImageProjectiveTransformGrad);
-
 // Boxes drawn over images. A pixel without a box on it is a copy of that of the
 // image; one with a box is the colour of the last of the boxes there. Where
 // these are is seen by drawing on an image of one channel.

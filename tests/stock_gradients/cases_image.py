@@ -133,6 +133,7 @@ CASES = [
             images=x, transforms=t, output_shape=[5, 6], interpolation="BILINEAR"
         ),
         [normal(1, 5, 6, 1), np.array([ROTATE], np.float32)],
+        wrt=[0],
         known_shapes=True,
     ),
 ]

@@ -154,8 +154,8 @@ void ImageProjectiveTransformGrad(Gradient& g) {
       gradients[1] = ByTransforms(g);
     }
     if (gradients.size() == 4) {
-      const Value filled = Moved(g, ZerosLike(images), transforms,
-                                 SliceVector(Shape(dy), 1, 3), 1);
+      const Value filled =
+          Moved(g, ZerosLike(images), transforms, g.Input(2), 1);
       gradients[3] = SumAll(Cast(dy * filled, g.Input(3).type()));
     }
   }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells of recurrent networks, of which Python has no gradient: single precision."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,6 +37,36 @@ LSTM_GRAD_SHAPES = {
     **dict.fromkeys(("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"), STATE),
 }
 GRU_GRAD_SHAPES = {**GRU_SHAPES, **dict.fromkeys(("r", "u", "c", "d_h"), STATE)}
+
+
+@tf.RegisterGradient("LSTMBlockCellAsLayer")
+def _gradient_of_layer(op: Any, *upstream: Any) -> list[Any]:
+    """The reference where cs is clipped: Python's gradient of a layer of one step."""
+    x, *others = op.inputs
+    attributes = {name: op.get_attr(name) for name in ("forget_bias", "cell_clip")}
+    layer = raw.BlockLSTM(
+        seq_len_max=tf.constant(1, tf.int64),
+        x=x[None],
+        **dict(zip(list(LSTM_SHAPES)[1:], others, strict=True)),
+        **attributes,
+        use_peephole=op.get_attr("use_peephole"),
+    )
+    states = [layer.cs[0], layer.h[0]]
+    return tf.gradients(states, [x, *others], [upstream[1], upstream[6]])
+
+
+def clipped() -> Case:
+    """A clipped cs passes its gradient, which differences do not see."""
+    of_kernel = lstm("clipped", outputs=("cs", "h"), cell_clip=0.2, use_peephole=True)
+
+    def build(*tensors: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        with graph.gradient_override_map({"LSTMBlockCell": "LSTMBlockCellAsLayer"}):
+            return of_kernel.build(*tensors)
+
+    return dataclasses.replace(
+        of_kernel, build=build, reference="python", second_order=None
+    )
 
 
 def cell(
@@ -101,6 +132,7 @@ CASES = [
     lstm("forget_bias", forget_bias=0.3, cell_clip=-1.0),
     lstm("state_only", outputs=("cs", "h"), use_peephole=True),
     lstm("half", dtype=np.float16),
+    clipped(),
     lstm_grad("plain", use_peephole=False),
     lstm_grad("peephole", use_peephole=True),
     lstm_grad("peephole_static", use_peephole=True, known_shapes=True),

@@ -67,7 +67,7 @@ def pooling() -> list[Case]:
                 )[0],
                 [distinct(1, 7, 6, 2)],
                 known_shapes=True,
-                second_order=None,
+                second_order="numeric",
             )
             for op in ("FractionalAvgPool", "FractionalMaxPool")
             for name, o in (("disjoint", False), ("overlapping", True))

@@ -176,7 +176,8 @@ def windows() -> list[Case]:
                 lambda x, op=op: getattr(tf.raw_ops, op)(value=x, **ratio).output,
                 [distinct(1, 6, 5, 2, dtype=kind)],
                 known_shapes=True,
-                second_order=None,
+                second_order="numeric",
+                step=1e-2,
             )
             for op in ("FractionalAvgPool", "FractionalMaxPool")
             for kind in (np.float32, np.float64)
@@ -209,9 +210,10 @@ def images() -> list[Case]:
         one("ResizeBicubic", np.float64, size),
         numeric(one("ResizeBicubic", np.float16, size)),
         *(one("CropAndResize", kind, *rest) for kind in (np.float64, np.float16)),
-        # Python has no second order by the boxes.
         dataclasses.replace(
-            case("CropAndResize", "boxes_of_bytes", of_bytes, *rest), second_order=None
+            numeric_second(case("CropAndResize", "boxes_of_bytes", of_bytes, *rest)),
+            step=4e-3,
+            tolerance=1e-2,
         ),
         *(
             numeric(one("ScaleAndTranslate", kind, size, scale, move))

@@ -50,8 +50,7 @@ Value Stacked(Value x, Value y) {
 Value NewAxis(Value x) { return ExpandDims(x, x.gradient()->Int(-1)); }
 
 Value MatrixNorm(Value x) {
-  return Call("EuclideanNorm", {x, x.gradient()->Ints({-2, -1})},
-              {{"keep_dims", true}});
+  return Sqrt(Sum(x * Conj(x), x.gradient()->Ints({-2, -1}), true));
 }
 
 Value TriangularSolve(Value a, Value b, bool lower, bool adjoint) {

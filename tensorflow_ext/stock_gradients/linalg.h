@@ -25,7 +25,8 @@ Value SideBySide(Value x, Value y);
 Value Stacked(Value x, Value y);
 // x[..., newaxis]
 Value NewAxis(Value x);
-// The Frobenius norm of each matrix, of x's type and of shape [..., 1, 1].
+// The Frobenius norm of each matrix, of x's type and of shape [..., 1, 1]. XLA
+// has no EuclideanNorm, and this has no derivative at 0.
 Value MatrixNorm(Value x);
 // op(a)^-1 b, where op is the adjoint if asked for and `a` is triangular.
 Value TriangularSolve(Value a, Value b, bool lower, bool adjoint);

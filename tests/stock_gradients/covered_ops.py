@@ -222,6 +222,11 @@ NOT_IN_FUNCTIONS = {
         "TensorFlow's kernel takes the shapes of the results from the node where there "
         "are no rows, and a definition does not know them"
     ),
+    **dict.fromkeys(
+        ("XlaConcatND-padded_compiled", "XlaSplitND-padded_compiled"),
+        "XLA alone has kernels of it, and the function runtime does not compile the "
+        "gradient of a call that XLA compiles",
+    ),
 }
 
 _LOOP = (

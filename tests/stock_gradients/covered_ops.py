@@ -73,7 +73,7 @@ _OPS = {
         "XlaBroadcastHelper XlaConcatND XlaConv XlaConvV2 XlaDot XlaDotV2 "
         "XlaDynamicSlice XlaDynamicUpdateSlice XlaGather XlaKeyValueSort "
         "XlaOptimizationBarrier XlaPad XlaReducePrecision XlaSelfAdjointEig XlaSort "
-        "XlaSplitND XlaSvd"
+        "XlaSplitND XlaSvd XlaWhile"
     ),
     "image": (
         "RGBToHSV ImageProjectiveTransformV2 ImageProjectiveTransformV3 "
@@ -195,6 +195,7 @@ NO_SECOND_ORDER = {
     "CTCLoss": "its gradient is an output of the op, which has no derivative",
     "CTCLossV2": "its gradient is an output of the op, which has no derivative",
     "PreventGradient": "the op is there to refuse",
+    "XlaWhile": "XLA does not know how often the loop that goes back runs at most",
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _NO_DERIVATIVE),
 }
 
@@ -214,7 +215,7 @@ ONLY_IN_CLIENTS = {
     **dict.fromkeys(("RefIdentity", "RefMerge", "RefSwitch"), _REFERENCE),
     "DebugGradientRefIdentity": _REFERENCE,
     **dict.fromkeys(("Merge", "Switch"), _DEAD),
-    **dict.fromkeys(("StatelessWhile", "While"), _PASSES),
+    **dict.fromkeys(("For", "StatelessWhile", "While", "XlaWhile"), _PASSES),
 }
 # Cases of the other ops that the function runtime cannot differentiate, and why.
 NOT_IN_FUNCTIONS = {

@@ -45,9 +45,7 @@ _REASONS = {
     "its transpose is to gather from all devices, which XLA has no op for": (
         "XlaReduceScatter"
     ),
-    "XLA wants to know how often a loop runs at most, which this one does not say": (
-        "XlaWhile"
-    ),
+    "its own kernel fails: it asks for an attribute that the op does not have": "XlaIf",
     "XLA does not say what stands behind a dynamic size": (
         "XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize"
     ),

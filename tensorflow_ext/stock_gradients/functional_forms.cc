@@ -32,6 +32,28 @@ using tensorflow::Operation;
 using tensorflow::Output;
 using tensorflow::Scope;
 
+Outputs Inputs(const Operation& op) {
+  Outputs inputs;
+  for (int i = 0; i < op.num_inputs(); ++i) inputs.push_back(op.input(i));
+  return inputs;
+}
+
+// The gradient of an op as that of `same`, a new node that computes the same
+// from inputs in the same order.
+absl::Status GradientAs(const Scope& scope, Node* same, const Outputs& upstream,
+                        Outputs* gradients) {
+  ClientGradient gradient;
+  TF_RETURN_IF_ERROR(tensorflow::ops::GradOpRegistry::Global()->Lookup(
+      same->type_string(), &gradient));
+  TF_RETURN_IF_ERROR(gradient(scope, Operation(same), upstream, gradients));
+  // It is needed at most for shapes.
+  if (same->out_edges().empty()) scope.graph()->RemoveNode(same);
+  return absl::OkStatus();
+}
+
+// ---- For: a While whose variables are the counter, its limit, its step, and
+// those of For.
+
 // Whether the counter has not reached its limit, in the direction of its step.
 absl::StatusOr<NameAttrList> Condition(const std::string& name,
                                        const DataTypeVector& types,
@@ -63,9 +85,9 @@ absl::StatusOr<NameAttrList> Step(const NameAttrList& body,
   return step.Finish(body.name() + "_step", results, graph);
 }
 
-absl::Status AddGradient(const Scope& scope, const Operation& op,
-                         const Outputs& upstream, GradientNodes* nodes,
-                         Outputs* gradients) {
+absl::Status AddForGradient(const Scope& scope, const Operation& op,
+                            const Outputs& upstream, GradientNodes* nodes,
+                            Outputs* gradients) {
   NameAttrList body;
   DataTypeVector types;
   TF_RETURN_IF_ERROR(
@@ -77,32 +99,46 @@ absl::Status AddGradient(const Scope& scope, const Operation& op,
   TF_ASSIGN_OR_RETURN(const NameAttrList step,
                       Step(body, types, scope.graph()));
   // The inputs are in the order of the variables.
-  Outputs variables, by_variable(3);
-  for (int i = 0; i < op.num_inputs(); ++i) variables.push_back(op.input(i));
+  Outputs by_variable(3);
   by_variable.insert(by_variable.end(), upstream.begin(), upstream.end());
   const std::vector<tensorflow::PartialTensorShape> shapes(types.size());
   NodeBuilder builder = nodes->New("loop", "While");
-  builder.Input(NodeOuts(variables))
+  builder.Input(NodeOuts(Inputs(op)))
       .Attr("cond", cond)
       .Attr("body", step)
       .Attr("output_shapes", shapes);
   TF_ASSIGN_OR_RETURN(Node * loop, nodes->Add(builder));
 
-  ClientGradient of_while;
-  TF_RETURN_IF_ERROR(
-      tensorflow::ops::GradOpRegistry::Global()->Lookup("While", &of_while));
-  TF_RETURN_IF_ERROR(of_while(scope, Operation(loop), by_variable, gradients));
-  // It is needed at most for shapes.
-  if (loop->out_edges().empty()) scope.graph()->RemoveNode(loop);
-  return absl::OkStatus();
+  return GradientAs(scope, loop, by_variable, gradients);
 }
 
-absl::Status ForGrad(const Scope& scope, const Operation& op,
-                     const Outputs& upstream, Outputs* gradients) {
-  GradientNodes nodes(scope, op);
-  return nodes.Finish(AddGradient(scope, op, upstream, &nodes, gradients));
+// ---- XlaWhile: a StatelessWhile, which XLA compiles, too. It wants to know
+// how often a loop with lists runs at most, and does not of the loop that goes
+// back: so it compiles no second order.
+
+absl::Status AddXlaWhileGradient(const Scope& scope, const Operation& op,
+                                 const Outputs& upstream, GradientNodes* nodes,
+                                 Outputs* gradients) {
+  NodeBuilder builder = nodes->New("loop", "StatelessWhile");
+  builder.Input(NodeOuts(Inputs(op)));
+  for (const char* name : {"cond", "body"}) {
+    builder.Attr(name, *op.node()->attrs().Find(name));
+  }
+  TF_ASSIGN_OR_RETURN(Node * loop, nodes->Add(builder));
+  return GradientAs(scope, loop, upstream, gradients);
 }
-[[maybe_unused]] const bool registered = RegisterClientGradient("For", ForGrad);
+
+template <auto add>
+absl::Status Gradient(const Scope& scope, const Operation& op,
+                      const Outputs& upstream, Outputs* gradients) {
+  GradientNodes nodes(scope, op);
+  return nodes.Finish(add(scope, op, upstream, &nodes, gradients));
+}
+
+[[maybe_unused]] const bool registered[] = {
+    RegisterClientGradient("For", Gradient<AddForGradient>),
+    RegisterClientGradient("XlaWhile", Gradient<AddXlaWhileGradient>),
+};
 
 }  // namespace
 }  // namespace tensorflow_ext

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every definition that clients get from this library against its op.
+"""Checks every definition of this library, and those of TensorFlow's that clients get
+from it, against its op.
 
-Those of TensorFlow's own that no client gets from here are left alone: many are
-wrong for some types their op admits, some abort the process.
+The others of TensorFlow's are left alone: many are wrong for some types their op
+admits, some abort the process.
 """
 
 import itertools
@@ -15,12 +16,13 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow_ext import _library
 
 
-def bridged_ops() -> list[str]:
-    bridged = _library.Registries.CLIENT_BRIDGED
-    return [op for op in _library.list_ops() if bridged in _library.registries(op)]
+def ops_to_check() -> list[str]:
+    bits = _library.Registries
+    of_library = bits.CLIENT_BRIDGED | bits.FUNCTION_OWN
+    return [op for op in _library.list_ops() if _library.registries(op) & of_library]
 
 
-@pytest.mark.parametrize("op", bridged_ops())
+@pytest.mark.parametrize("op", ops_to_check())
 def test_definition(op: str) -> None:
     op_def = op_def_registry.get(op)
     assert op_def is not None

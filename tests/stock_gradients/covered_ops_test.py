@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import tensorflow as tf
 from covered_ops import (
     ALL_OPS,
     FAMILIES,
@@ -102,11 +103,32 @@ def test_the_environment_keeps_tensorflows() -> None:
     assert printed == {"1": [], "0": sorted(_stand_ins())}
 
 
-def _registered_ops() -> list[str]:
+def _op_defs() -> list[op_def_pb2.OpDef]:
     buffer = pywrap_tf_session.TF_GetAllOpList()
     serialized = pywrap_tf_session.TF_GetBuffer(buffer)
     pywrap_tf_session.TF_DeleteBuffer(buffer)
-    return [op.name for op in op_def_pb2.OpList.FromString(serialized).op]
+    return list(op_def_pb2.OpList.FromString(serialized).op)
+
+
+def _registered_ops() -> list[str]:
+    return [op.name for op in _op_defs()]
+
+
+def _may_return_numbers(op: op_def_pb2.OpDef) -> bool:
+    """Whether a result may be a number, or a variant or a resource that holds some."""
+    allowed = {attr.name: attr.allowed_values.list.type for attr in op.attr}
+    for result in op.output_arg:
+        attr = result.type_attr or result.type_list_attr
+        types = [result.type] if result.type else allowed[attr]
+        if not types:  # any
+            return True
+        for dtype in map(tf.as_dtype, types):
+            dtype = dtype.base_dtype
+            if dtype.is_floating or dtype.is_complex:
+                return True
+            if dtype in (tf.variant, tf.resource):
+                return True
+    return False
 
 
 def test_every_client_knows_every_op() -> None:
@@ -145,6 +167,25 @@ def test_reasons_are_those_of_ops_without_gradient() -> None:
     assert {op: why for op in with_gradient if (why := reason(op))} == {}
     needless = [p for p in PATTERNS if not fnmatch.filter(_registered_ops(), p)]
     assert needless == []
+
+
+def test_every_op_without_gradient_has_a_reason() -> None:
+    either = (
+        _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
+    )
+    missing = [
+        op.name
+        for op in _op_defs()
+        if not _library.registries(op.name) & either
+        and not op.name.startswith("TfExt>")
+        and _may_return_numbers(op)
+        and op.name not in ONLY_IN_PYTHON
+        and reason(op.name) is None
+    ]
+    assert not missing, (
+        f"{missing} may return numbers and have no gradient: write one, or its reason "
+        "into without_gradient.py"
+    )
 
 
 def test_second_order() -> None:

@@ -44,10 +44,7 @@ struct Labels {
       if (label == '.') continue;
       const bool is_known = others.find(label) != std::string::npos;
       std::string& list = is_known ? kept : summed;
-      if (list.find(label) != std::string::npos) {
-        repeats = true;
-        continue;
-      }
+      if (list.find(label) != std::string::npos) continue;
       list += label;
       if (!is_known) summed_axes.push_back(i > ellipsis ? i - size : i);
     }
@@ -61,7 +58,6 @@ struct Labels {
   }
 
   const std::string all;
-  bool repeats = false;  // has a label twice: the operand's diagonal counts
   // The labels that others have, too, each once; and those that it alone has,
   // over which the op sums, with their axes.
   std::string kept, summed;
@@ -91,12 +87,6 @@ Value OperandGradient(Gradient& g, const Equation& equation, size_t i) {
     factors.push_back(Conj(g.Input(static_cast<int>(1 - i))));
   }
   const Labels labels(equation.operands[i], others);
-  if (!is_list && labels.repeats) {
-    g.Unimplemented(absl::StrCat("equation='", g.Attr<std::string>("equation"),
-                                 "' is not supported: it names an axis of an "
-                                 "operand twice, and XLA sets no diagonals"));
-    return x;
-  }
   const bool broadcasts = HasEllipsis(labels.all);
   const bool others_broadcast = HasEllipsis(others);
   const auto product = [&](const std::string& result) {

@@ -27,7 +27,7 @@ def _einsum_gradient(op: Any, dy: Any) -> list[Any]:
     """
     with tf.device("/device:CPU:0"):
         inputs = list(op.inputs)
-        result = tf.einsum(op.get_attr("equation").decode(), *inputs)
+        result = tf.raw_ops.Einsum(inputs=inputs, equation=op.get_attr("equation"))
         return tf.gradients(result, inputs, dy)
 
 
@@ -135,11 +135,13 @@ CASES = [
         [_float(2, 3), _float(2, 3)],
         second_order=None,
     ),
-    Case(
-        OP,
-        "diagonal",
-        _product("ii,ij->j"),
-        [_float(2, 2), _float(2, 4)],
-        error="equation='ii,ij->j' is not supported",
+    *(
+        Case(OP, name, _product(equation, override=True), operands)
+        for name, equation, operands in (
+            ("diagonal", "ii,ij->j", [_float(2, 2), _float(2, 4)]),
+            ("diagonals", "iji,jkk->ki", [_float(2, 3, 2), _float(3, 2, 2)]),
+            ("trace", "ii,j->j", [_float(2, 2), _float(3)]),
+            ("set_diagonal", "ij,j->iji", [_float(2, 3), _float(3)]),
+        )
     ),
 ]

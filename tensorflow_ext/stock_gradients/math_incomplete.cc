@@ -22,7 +22,7 @@ namespace {
 // exp(-s) or faster, and may be singular at 0: the trapezoidal rule in u, s =
 // exp(u - exp(-u)) (H. Takahasi and M. Mori, "Double exponential formulas for
 // numerical integration", 1974). With these 83 nodes the derivatives below are
-// right to 10 digits for parameters from 0.001 to 1000.
+// right to 9 digits for parameters from 0.001 to 1000.
 struct Quadrature {
   explicit Quadrature(Gradient* g) {
     constexpr double kStep = 0.1, kFirst = -3.7;

@@ -2,8 +2,9 @@
 """Counts TensorFlow's ops that have a gradient, client by client.
 
 Prints the totals and writes one HTML page with a row for each op and a search
-field. Everything is read from the registries of the running TensorFlow; first
-and second order of the C and C++ client are asked for by TF_AddGradients.
+field. First order is read from the registries of the running TensorFlow. Second
+order is that which the tests compare, and where they compare none (TensorFlow's own
+gradients, this library's ops) TF_AddGradients is asked for it.
 """
 
 import argparse
@@ -23,45 +24,85 @@ from tensorflow.python.framework import ops as python_ops
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests" / "stock_gradients"))
 
-from covered_ops import ONLY_IN_PYTHON  # noqa: E402
+from covered_ops import (  # noqa: E402
+    NO_SECOND_ORDER,
+    ONLY_IN_CLIENTS,
+    ONLY_IN_PYTHON,
+    WITHOUT_CASES,
+)
+from parity import HERE, load_cases  # noqa: E402
+from without_gradient import reason as reason_of_none  # noqa: E402
 
 PROBE = ROOT / "tools" / "coverage_probe.py"
 COLUMNS = {
-    "python": "Python",
-    "function": "function registry",
-    "stock": "C/C++ stock",
-    "extended": "C/C++ with tensorflow_ext",
-    "stands_in": "stands in for stock",
+    "python_stock": "Python, TensorFlow's",
+    "python": "Python with tensorflow_ext",
+    "mended": "changed by mend()",
+    "function_stock": "function registry, TensorFlow's",
+    "function": "function registry with tensorflow_ext",
+    "client_stock": "C and C++, TensorFlow's",
+    "client": "C and C++ with tensorflow_ext",
+    "stands_in": "stands in for TensorFlow's in C and C++",
     "second": "second order",
+    "beyond": "no gradient in TensorFlow's Python, one here",
 }
+# Of these the tests compare the second order with differences or Python's.
+COMPARED = {
+    case.op
+    for case in load_cases(sorted(path.stem for path in HERE.glob("cases_*.py")))
+    if case.second_order and not case.error
+} - NO_SECOND_ORDER.keys()
 
 
 @dataclasses.dataclass
 class Row:
-    """One op: which client has a gradient of it; see COLUMNS.
+    """One op: which registry has a gradient of it; see COLUMNS.
 
-    `declared_none`: the client registry says that the op has no gradient.
-    `second`: TF_AddGradients differentiates its gradient's graph once more.
+    `declared_none`: a registry says that the op has no gradient.
+    `second`: a client can differentiate the gradient once more.
     """
 
     op: str
+    python_stock: bool = False
     python: bool = False
+    mended: bool = False
+    function_stock: bool = False
     function: bool = False
-    stock: bool = False
-    extended: bool = False
+    client_stock: bool = False
+    client: bool = False
     stands_in: bool = False
     second: bool = False
     declared_none: bool = False
 
     @property
-    def is_missing(self) -> bool:
-        """Python has a gradient, and C and C++ have neither one nor "none"."""
-        return self.python and not self.extended and not self.declared_none
+    def beyond(self) -> bool:
+        return self.client and not self.python_stock and "TfExt>" not in self.op
 
     @property
-    def reason(self) -> str:
-        """Why it is missing."""
-        return ONLY_IN_PYTHON.get(self.op, "") if self.is_missing else ""
+    def reasons(self) -> list[str]:
+        """Why it has no gradient somewhere."""
+        if self.declared_none and not self.client:
+            return []
+        if not (self.client or self.python_stock or self.function):
+            why = reason_of_none(self.op)
+            return [why] if why else []
+        found = []
+        if self.python_stock and not self.client:
+            found.append(f"C and C++: {ONLY_IN_PYTHON[self.op]}")
+        if self.client and not self.function:
+            found.append(f"function registry: {ONLY_IN_CLIENTS[self.op]}")
+        if self.client and not self.second:
+            found.append(f"second order: {second_order_reason(self.op)}")
+        return found
+
+
+def second_order_reason(op: str) -> str:
+    if op in NO_SECOND_ORDER:
+        return NO_SECOND_ORDER[op]
+    why = WITHOUT_CASES.get(op, "no case compares it")
+    if " " in why:
+        return why
+    return f"that of {why} goes through it, no case goes further"
 
 
 def python_gradients() -> set[str]:
@@ -99,30 +140,43 @@ def second_orders(ops: Sequence[str], library: str) -> dict[str, bool]:
 def collect() -> list[Row]:
     """A row for each of TensorFlow's ops, then for each of this library's."""
     stock_ops = _registered_ops()
-    python = python_gradients()
-    from tensorflow_ext import _library
+    python_stock = python_gradients()
+    from tensorflow_ext import _library, _mending
 
-    added = python_gradients() - python
+    python = python_gradients()
     bits = _library.Registries
     rows = []
     for op in [*stock_ops, *sorted(set(_registered_ops()) - set(stock_ops))]:
         found = _library.registries(op)
+        # The function registry has errors for these.
+        function = bits.FUNCTION_GRADIENT in found and op not in ONLY_IN_CLIENTS
+        bridged = bits.CLIENT_BRIDGED in found
         rows.append(
             Row(
                 op,
-                python=op in (added if op.startswith("TfExt>") else python),
-                function=bits.FUNCTION_GRADIENT in found,
-                stock=bits.CLIENT_STANDS_IN in found
-                or (bits.CLIENT_GRADIENT in found and bits.CLIENT_BRIDGED not in found),
-                extended=bits.CLIENT_GRADIENT in found,
+                python_stock=op in python_stock,
+                python=op in python,
+                mended=op in _mending.MENDED,
+                function_stock=bits.FUNCTION_STANDS_IN in found
+                or (function and bits.FUNCTION_OWN not in found),
+                function=function,
+                client_stock=bits.CLIENT_STANDS_IN in found
+                or (bits.CLIENT_GRADIENT in found and not bridged),
+                client=bits.CLIENT_GRADIENT in found,
                 stands_in=bits.CLIENT_STANDS_IN in found,
-                declared_none=bits.CLIENT_NO_GRADIENT in found,
+                declared_none=bool(
+                    found & (bits.CLIENT_NO_GRADIENT | bits.FUNCTION_NO_GRADIENT)
+                ),
             )
         )
-    asked = [row.op for row in rows if row.extended and row.op[0] != "_"]
+    asked = [
+        row.op
+        for row in rows
+        if row.client and row.op[0] != "_" and row.op not in COMPARED
+    ]
     second = second_orders(asked, str(_library.PATH))
     for row in rows:
-        row.second = second.get(row.op, False)
+        row.second = row.op in COMPARED or second.get(row.op, False)
     return rows
 
 
@@ -152,12 +206,11 @@ def print_totals(console: Console, rows: Sequence[Row]) -> None:
     for name, heading in COLUMNS.items():
         table.add_row(heading, str(stock_totals[name]), str(own_totals[name]))
     console.print(table)
-    missing = [row for row in stock if row.is_missing]
-    table = Table(title=f"{len(missing)} with a gradient in Python, none in C and C++")
+    table = Table(title="Ops with a gradient somewhere, and none elsewhere")
     table.add_column("op")
-    table.add_column("why")
-    for row in missing:
-        table.add_row(row.op, row.reason)
+    table.add_column("where not, and why")
+    for row in filter(is_gap, rows):
+        table.add_row(row.op, "; ".join(row.reasons))
     console.print(table)
 
 
@@ -177,11 +230,11 @@ PAGE = string.Template("""<!doctype html>
   input { font: inherit; padding: .4rem .6rem; width: 20rem; margin: 1rem 1rem 1rem 0; }
 </style></head><body>
 <h1>Gradients of TensorFlow's ops, client by client</h1>
-<p>TensorFlow $version. Second order: TF_AddGradients differentiates the gradient's
-graph once more.</p>
+<p>TensorFlow $version. Second order: the tests compare the gradient's gradient, or
+TF_AddGradients differentiates the gradient's graph once more.</p>
 <input id="search" type="search" placeholder="Search an op" autofocus>
-<label><input id="gaps" type="checkbox" style="width:auto"> only those that Python has
-and C and C++ have not</label>
+<label><input id="gaps" type="checkbox" style="width:auto"> only those with a
+gradient in one place and none in another</label>
 <table><thead><tr><th>op</th>$headings<th>why not</th></tr>
 <tr><th>total of $count</th>$totals<th></th></tr></thead>
 <tbody>
@@ -204,6 +257,10 @@ $rows
 """)
 
 
+def is_gap(row: Row) -> bool:
+    return bool(row.reasons) and (row.client or row.python_stock or row.function)
+
+
 def page(rows: Sequence[Row]) -> str:
     """The HTML page."""
 
@@ -216,9 +273,9 @@ def page(rows: Sequence[Row]) -> str:
         )
 
     lines = [
-        f"<tr{' data-gap=1' if row.is_missing else ''}>"
+        f"<tr{' data-gap=1' if is_gap(row) else ''}>"
         f"<td>{html.escape(row.op)}</td>{cells(row)}"
-        f'<td class="why">{html.escape(row.reason)}</td></tr>'
+        f'<td class="why">{html.escape("; ".join(row.reasons))}</td></tr>'
         for row in rows
     ]
     return PAGE.substitute(

@@ -30,6 +30,9 @@ _DIFFERENTIABLE = {
     types_pb2.DT_DOUBLE,
     types_pb2.DT_COMPLEX64,
     types_pb2.DT_COMPLEX128,
+    # What holds numbers: lists of tensors, sparse matrices, variables.
+    types_pb2.DT_VARIANT,
+    types_pb2.DT_RESOURCE,
 }
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An op's attributes as Python values, as a NodeDef, and back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -124,15 +124,14 @@ def argument_sizes(
     return [size(argument) for argument in arguments]
 
 
-def inferred(op_def: op_def_pb2.OpDef) -> set[str]:
-    """The attributes that TensorFlow infers from an op's inputs."""
-    return {
-        name
-        for argument in op_def.input_arg
-        for name in (
-            argument.type_attr,
-            argument.number_attr,
-            argument.type_list_attr,
-        )
-        if name
-    }
+def inferred(op_def: op_def_pb2.OpDef, inputs: Sequence[object]) -> set[str]:
+    """The attributes that TensorFlow infers from these inputs of an op.
+
+    Of a list that is empty that is its length alone.
+    """
+    names = set()
+    for argument, value in zip(op_def.input_arg, inputs, strict=True):
+        names |= {argument.number_attr, argument.type_list_attr}
+        if not (isinstance(value, list) and len(value) == 0):
+            names.add(argument.type_attr)
+    return names - {""}

@@ -29,6 +29,7 @@ class Registries(enum.IntFlag):
     CLIENT_STANDS_IN = 32
     FUNCTION_RUNTIME_ALONE = 64
     FUNCTION_OWN = 128
+    FUNCTION_STANDS_IN = 256
 
 
 class _Buffer(ctypes.Structure):

@@ -1,20 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts gradients of this library in the place of TensorFlow's Python gradients."""
 
+import dataclasses
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import tensorflow as tf
+from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_registry, ops
 
 from tensorflow_ext import _library, _registration
 
 # The ops whose gradient in TensorFlow's Python is wrong, fails or is missing where
-# this library's is right: those of docs/known_differences.md, by theme.
-_MENDED = {
-    "math": "",
-}
-MENDED = tuple(op for names in _MENDED.values() for op in names.split())
+# this library's is right: docs/known_differences.md says how.
+_MENDED = (
+    "BesselI0 BesselI1 BesselJ1 Betainc BlockLSTM BlockLSTMV2 "
+    "CSRSparseMatrixToDense CTCGreedyDecoder ConcatV2 Cumprod CumulativeLogsumexp "
+    "DebugGradientIdentity DrawBoundingBoxes DynamicStitch EuclideanNorm "
+    "ExtractGlimpse ExtractImagePatches FakeQuantWithMinMaxArgs "
+    "FakeQuantWithMinMaxArgsGradient FakeQuantWithMinMaxVars "
+    "FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
+    "FakeQuantWithMinMaxVarsPerChannelGradient FusedBatchNormGrad "
+    "FusedBatchNormGradV2 FusedBatchNormGradV3 GatherNd HSVToRGB IRFFT IRFFT2D "
+    "ImageProjectiveTransformV2 ImageProjectiveTransformV3 IsotonicRegression "
+    "LinSpace LogMatrixDeterminant MatrixDeterminant MatrixDiagPartV2 "
+    "MatrixDiagPartV3 MatrixDiagV2 MatrixSetDiagV2 MatrixSolveLs MatrixSquareRoot "
+    "Max MaxPool MaxPoolGrad MaxPoolWithArgmax Mean Min MulNoNan OptionalFromValue "
+    "OptionalGetValue ParameterizedTruncatedNormal Pow Prod Qr "
+    "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad RFFT RFFT2D RaggedRange "
+    "RaggedTensorFromVariant RaggedTensorToTensor RaggedTensorToVariant Range "
+    "ResizeBicubic ResizeBilinear ResizeBilinearGrad ResourceGather "
+    "ScaleAndTranslate ScatterNd ScatterNdNonAliasingAdd SegmentMax SegmentMean "
+    "SegmentMin SegmentProd SoftmaxCrossEntropyWithLogits SparseAdd SparseAddGrad "
+    "SparseConcat SparseDenseCwiseAdd SparseMatrixAdd SparseMatrixMatMul "
+    "SparseMatrixMul SparseMatrixSparseMatMul SparseSegmentMean "
+    "SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
+    "SparseSegmentSqrtNWithNumSegments SparseSegmentSum "
+    "SparseSegmentSumWithNumSegments SparseSoftmax SparseSparseMaximum "
+    "SparseSparseMinimum SparseToDense Spence SquaredDifference "
+    "StatelessParameterizedTruncatedNormal StridedSlice Sum Svd "
+    "TensorListConcatLists TensorListGather TensorListScatter "
+    "TensorListScatterIntoExistingList TensorListScatterV2 TensorListStack "
+    "TensorMapErase TensorScatterAdd TensorScatterSub TensorScatterUpdate TopK "
+    "TopKV2 TridiagonalSolve UnsortedSegmentMax UnsortedSegmentMin "
+    "UnsortedSegmentProd Xdivy XlaEinsum Xlog1py Xlogy Zeta"
+)
+MENDED = tuple(_MENDED.split())
 
 _lock = threading.Lock()
 # TensorFlow's entries of Python's registry, by op, of those that are mended.
@@ -33,7 +65,7 @@ def mend(names: Iterable[str] | None) -> list[str]:
             if _is_own(entries[op]["type"]):
                 continue
             _originals[op] = entries[op]
-            gradient = _registration.make_gradient(op)
+            gradient = _make_gradient(op, entries[op]["type"])
             entries[op] = {**entries[op], "type": gradient}
             changed.append(op)
         return sorted(changed)
@@ -48,6 +80,99 @@ def restore(names: Iterable[str] | None) -> list[str]:
         for op in changed:
             entries[op] = _originals.pop(op)
         return changed
+
+
+@dataclasses.dataclass
+class _Kept:
+    """What a tape knows of an op that it ran, completed."""
+
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    attrs: tuple[Any, ...]
+    skip_input_indices: Sequence[int] | None
+
+
+def _make_gradient(
+    op_type: str, original: Callable[..., Any] | None
+) -> Callable[..., Any]:
+    """The gradient that Python gets.
+
+    A tape keeps what TensorFlow's own gradient of the op needs, and None in the place
+    of other inputs and outputs, or of them all. Outputs are computed once more here;
+    where an input is missing, TensorFlow's gradient it is.
+    """
+    replay = _registration.make_gradient(op_type)
+
+    def gradient(op: Any, *upstream: Any) -> Any:
+        operation = _operation(op)
+        if operation is not None:
+            return replay(operation, *upstream)
+        try:
+            completed = _completed(op_type, op, upstream)
+        except tf.errors.UnimplementedError:
+            if original is None:
+                raise
+            return original(op, *upstream)
+        return replay(completed, *upstream)
+
+    gradient.__module__ = _registration.__name__
+    return gradient
+
+
+def _operation(op: Any) -> tf.Operation | None:
+    """The op of a graph, which has all inputs and outputs, where there is one."""
+    if isinstance(op, tf.Operation):
+        return op
+    for output in op.outputs or ():
+        if isinstance(output, tf.Tensor) and not isinstance(output, ops.EagerTensor):
+            return output.op
+    return None
+
+
+def _completed(op_type: str, op: Any, upstream: Sequence[Any]) -> Any:
+    """The op with the outputs that its gradient takes, and checked inputs."""
+    if None not in (op.inputs, op.outputs):
+        kept = [*op.inputs, *op.outputs]
+        if all(value is not None for value in kept):
+            return op
+    used = _registration.plan_of(op, op_type).used
+    inputs, outputs = op.inputs or (), op.outputs or ()
+    takes_outputs = any(name[0] == "o" for name in used) or any(
+        gradient is None and f"g{i}" in used for i, gradient in enumerate(upstream)
+    )
+    needed = {int(name[1:]) for name in used if name[0] == "i"}
+    if takes_outputs and (not outputs or any(value is None for value in outputs)):
+        needed = set(range(max(1, len(inputs))))
+        _check_kept(op_type, inputs, needed)
+        outputs = _run_again(op_type, op, len(upstream))
+    _check_kept(op_type, inputs, needed)
+    return _Kept(inputs, outputs, op.attrs, op.skip_input_indices)
+
+
+def _run_again(op_type: str, op: Any, count: int) -> list[tf.Tensor]:
+    """The outputs, as part of what the tapes around this gradient see."""
+    inputs, attrs = list(op.inputs), op.attrs or ()
+    outputs = execute.execute(op_type.encode(), count, inputs, attrs, context.context())
+    if execute.must_record_gradient():
+        execute.record_gradient(op_type, inputs, attrs, outputs)
+    return outputs
+
+
+def _check_kept(op_type: str, inputs: Sequence[Any], needed: Iterable[int]) -> None:
+    for i in needed:
+        if i >= len(inputs) or inputs[i] is None:
+            raise _missing_input(op_type, i)
+
+
+def _missing_input(op_type: str, i: int) -> tf.errors.UnimplementedError:
+    return tf.errors.UnimplementedError(
+        None,
+        None,
+        f"In the gradient of {op_type}: the tape has not kept input {i}, which "
+        "TensorFlow's own gradient does not need and this library's does; put the op "
+        "into a tf.function and the tape around the call of it, or use tf.gradients, "
+        f"or call tensorflow_ext.gradients.restore([{op_type!r}])",
+    )
 
 
 def _is_own(gradient: Any) -> bool:

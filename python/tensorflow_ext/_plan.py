@@ -146,8 +146,7 @@ class _Parser:
             for attr in op_def.attr
             if attr.name in node.attr
         }
-        # Nothing can be inferred from a list that is empty.
-        inferred = set() if [] in inputs else _attributes.inferred(op_def)
+        inferred = _attributes.inferred(op_def, inputs)
         self._steps[node.name] = index
         self._plan.steps.append(
             Step(

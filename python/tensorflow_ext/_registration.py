@@ -14,6 +14,9 @@ import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2
 from tensorflow.python.framework import ops
 
+# Registers gradients of its own when it is imported, which TensorFlow does not do.
+from tensorflow.python.ops import map_ops  # noqa: F401
+
 from tensorflow_ext import _attributes, _library, _plan, _replay, raw_ops
 
 # A table of plans is emptied when it has this many: an attribute may take a new
@@ -91,14 +94,21 @@ def _find(
     key = node.SerializeToString(deterministic=True), skip
     replay = by_node.get(key)
     if replay is None:
-        wanted = None
-        if skip:
-            wanted = [i not in skip for i in range(_attributes.num_inputs(node))]
-        replay = _replay.compile_plan(_plan.find(node, wanted))
+        replay = _replay.compile_plan(plan_of(op, op_type))
         _insert(by_node, key, replay)
     if not isinstance(op, tf.Operation) and _is_hashable(op.attrs):
         _insert(by_attrs, (op.attrs, skip), replay)
     return replay
+
+
+def plan_of(op: Any, op_type: str) -> _plan.Plan:
+    """The plan for the op's attributes and wanted inputs."""
+    skip = getattr(op, "skip_input_indices", None)
+    node = _node_def(op, op_type)
+    wanted = None
+    if skip:
+        wanted = [i not in skip for i in range(_attributes.num_inputs(node))]
+    return _plan.find(node, wanted)
 
 
 def _node_def(op: Any, op_type: str) -> node_def_pb2.NodeDef:

@@ -82,6 +82,12 @@ def mend(ops: Iterable[str] | None = None) -> list[str]:
     are. May be called at any time, from any thread; what was differentiated before,
     and functions that were traced before, keep the gradients that they have.
 
+    All are mended for tf.gradients and for a tape around the call of a tf.function. A
+    tape that sees the op itself keeps no more of it than TensorFlow's own gradient
+    takes. Where this library's takes more, TensorFlow's gradient goes on to be used
+    there; where TensorFlow says that there is none (HSVToRGB, LinSpace), that is an
+    error, which names the op and the mend.
+
     Args:
       ops: Op types, such as ['Cumprod']. By default all whose gradient in TensorFlow's
         Python is known to be wrong or to fail where this library's is right. Others

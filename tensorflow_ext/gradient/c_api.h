@@ -60,6 +60,9 @@ enum {
    * library; else it is TensorFlow's. The function registry has the same one,
    * unless TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 keeps TensorFlow's there. */
   TFEXT_FUNCTION_OWN = 128,
+  /* ... and is in the function registry in the place of one that TensorFlow
+   * has. Comes with TFEXT_FUNCTION_OWN. */
+  TFEXT_FUNCTION_STANDS_IN = 256,
 };
 
 /* The bits above for `op`; 0 for an op that no registry knows. */

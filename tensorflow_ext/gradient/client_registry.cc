@@ -151,6 +151,7 @@ uint32_t GradientRegistries(const std::string& op) {
       break;
   }
   if (HasOwnDefinition(op)) bits |= TFEXT_FUNCTION_OWN;
+  if (StandsInFunctionRegistry(op)) bits |= TFEXT_FUNCTION_STANDS_IN;
   ClientGradient gradient;
   if (GradOpRegistry::Global()->Lookup(op, &gradient).ok()) {
     if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;

@@ -24,6 +24,7 @@ class OwnDefinitions {
   struct Definition {
     GradientCreator creator;
     bool for_function_runtime;
+    bool stands_in;  // for a gradient of TensorFlow's
   };
 
   static OwnDefinitions& Global() {
@@ -50,10 +51,14 @@ class OwnDefinitions {
 
 bool Add(const std::string& op, GradientCreator creator,
          bool for_function_runtime) {
-  OwnDefinitions::Global().Set(op, {creator, for_function_runtime});
-  return FindFunctionGradient(op) == FunctionGradient::kUnknown
-             ? tensorflow::gradient::RegisterOp(op, std::move(creator))
-             : ReplaceInFunctionTable(op, creator);
+  const FunctionGradient before = FindFunctionGradient(op);
+  const bool registered = before == FunctionGradient::kUnknown
+                              ? tensorflow::gradient::RegisterOp(op, creator)
+                              : ReplaceInFunctionTable(op, creator);
+  OwnDefinitions::Global().Set(
+      op, {std::move(creator), for_function_runtime,
+           registered && before == FunctionGradient::kDefined});
+  return registered;
 }
 
 }  // namespace
@@ -93,6 +98,11 @@ bool AddToFunctionRuntime(const std::string& op, GradientCreator creator) {
 bool HasOwnDefinition(const std::string& op) {
   const auto definition = OwnDefinitions::Global().Find(op);
   return definition && definition->creator;
+}
+
+bool StandsInFunctionRegistry(const std::string& op) {
+  const auto definition = OwnDefinitions::Global().Find(op);
+  return definition && definition->stands_in;
 }
 
 bool IsForFunctionRuntime(const std::string& op) {

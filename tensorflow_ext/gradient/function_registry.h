@@ -54,6 +54,9 @@ bool IsForFunctionRuntime(const std::string& op);
 // Whether a gradient of `op` was registered through one of the above.
 bool HasOwnDefinition(const std::string& op);
 
+// ... and TensorFlow's registry has it in the place of TensorFlow's own.
+bool StandsInFunctionRegistry(const std::string& op);
+
 // What writes the gradient of `op` for clients of this library; null where
 // there is none.
 GradientCreator FindCreator(const std::string& op);

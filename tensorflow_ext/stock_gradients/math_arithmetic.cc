@@ -97,5 +97,14 @@ void ClipByValueGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ClipByValue", ClipByValueGrad);
 
+// z = x y, and 0 where y is 0, whatever x is there.
+void MulNoNanGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
+  const auto [dx, dy] =
+      Unbroadcast(x, MulNoNan(dz, Conj(y)), y, MulNoNan(Conj(x), dz));
+  g.Return({dx, dy});
+}
+REGISTER_GRADIENT("MulNoNan", MulNoNanGrad);
+
 }  // namespace
 }  // namespace tensorflow_ext

@@ -240,7 +240,7 @@ def test_registries(client: Client) -> None:
     assert _library.registries("Featured>Pair") == bridged
     # TensorFlow's own client gradient stays where it is right.
     product = _library.registries("MatMul")
-    own = bits.FUNCTION_GRADIENT | bits.FUNCTION_OWN
+    own = bits.FUNCTION_GRADIENT | bits.FUNCTION_OWN | bits.FUNCTION_STANDS_IN
     assert product == own | bits.CLIENT_GRADIENT
     assert _library.registries("Faulty>DeclaredNone") & bits.FUNCTION_NO_GRADIENT
     assert _library.registries("Faulty>Absent") == 0

@@ -123,7 +123,7 @@ _OPS = {
     ),
     "control_flow": (
         "Case For If MapDefun RemoteCall StatelessCase StatelessIf StatelessWhile "
-        "While Merge Switch"
+        "While Merge Switch SymbolicGradient"
     ),
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of
     # TensorFlow's that stay, too.
@@ -216,6 +216,11 @@ ONLY_IN_CLIENTS = {
     "DebugGradientRefIdentity": _REFERENCE,
     **dict.fromkeys(("Merge", "Switch"), _DEAD),
     **dict.fromkeys(("For", "StatelessWhile", "While", "XlaWhile"), _PASSES),
+    "SymbolicGradient": "its gradient is a function that only clients make",
+    "XlaSpmdFullToShardShape": (
+        "its gradient has the full shape as an attribute, which a definition does not "
+        "know"
+    ),
 }
 # Cases of the other ops that the function runtime cannot differentiate, and why.
 NOT_IN_FUNCTIONS = {
@@ -228,6 +233,24 @@ NOT_IN_FUNCTIONS = {
         "XLA alone has kernels of it, and the function runtime does not compile the "
         "gradient of a call that XLA compiles",
     ),
+}
+# Ops and cases of which Python does not get this library's gradient, and why.
+_OF_GRAPH = "its gradient is made of functions, which clients in C++ alone make"
+_STATIC_SHAPE = "the shape that TensorFlow works out for the result beforehand is wrong"
+_ARRAY = "TensorFlow's own: in a graph alone, and of first order"
+_NUMBER = "TensorFlow lowers the gradient to a Switch, which takes a truth value"
+NOT_IN_PYTHON = {
+    **dict.fromkeys(("For", "MapDefun", "RemoteCall", "SymbolicGradient"), _OF_GRAPH),
+    **dict.fromkeys(("StatelessWhile", "While", "XlaWhile"), _OF_GRAPH),
+    **dict.fromkeys(OPS["tensor_array"], _ARRAY),
+    "ExtractVolumePatches-unknown_shape": _STATIC_SHAPE,
+    **{f"{kind}FFTND-known_shapes": _STATIC_SHAPE for kind in ("", "I", "R", "IR")},
+    **{
+        f"GatherV2-batch_dims_-{dims}{shapes}": _STATIC_SHAPE
+        for dims in (1, 2)
+        for shapes in ("", "_static", "_batch")
+    },
+    **{f"StatelessIf-on_number_{number}": _NUMBER for number in (0, 2)},
 }
 
 _LOOP = (

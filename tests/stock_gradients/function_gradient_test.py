@@ -158,12 +158,18 @@ def test_a_function_that_calls_itself_is_refused(client: Client) -> None:
 
 def test_an_error_names_the_way_to_the_op(client: Client) -> None:
     def inner(x: Any) -> Any:
-        return tf.raw_ops.HSVToRGB(images=tf.reshape(x, [1, 3]))
+        single = tf.cast(x, tf.float32)
+        quantized = tf.raw_ops.QuantizeV2(
+            input=single, min_range=0.0, max_range=single[0], T=tf.quint8
+        )
+        return tf.cast(quantized.output_max, tf.float64)
 
     graph = imported(
         client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: inner(x), lambda: x))
     )
-    with pytest.raises(ClientError, match=r"'cond'.*StatelessIf.*function '.*HSVToRGB"):
+    with pytest.raises(
+        ClientError, match=r"'cond'.*StatelessIf.*function '.*QuantizeV2"
+    ):
         derivative(graph)
 
 

@@ -6,102 +6,34 @@ As a program: python known_differences.py --library LIB --kernels LIB
 
 import argparse
 import dataclasses
-import math
 import os
-import re
 import sys
+import textwrap
 import unittest.mock
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import known_differences_functions
 import known_differences_text as text
 import numpy as np
 from covered_ops import ONLY_IN_PYTHON, STAND_INS
-from parity import (
-    HERE,
-    TOLERANCES,
-    Case,
-    Outcome,
-    deviation,
-    load_cases,
-    run_cases,
-    run_client,
+from known_differences_rows import (
+    Difference,
+    Gradients,
+    cell,
+    table,
+    tolerance,
+    verdict,
+    worst,
 )
+from parity import HERE, Case, Outcome, load_cases, run_cases, run_client
 
-Gradients = Sequence[np.ndarray | None]
 # The ops that TensorFlow has a function gradient of and no client gradient.
 FUNCTION_GRADIENT_ALONE = {
     *("Concat", "ConjugateTranspose", "MaxPoolGrad", "MulNoNan", "Reverse"),
     *("StridedSliceGrad", "Xdivy", "Xlog1py", "Xlogy"),
 }
-# Of float and half the differences are rough.
-FUNCTION_TOLERANCE = 5e-2
 # Whose cases put a gradient of their own in place of Python's.
 OVERRIDDEN = {"StatelessParameterizedTruncatedNormal", "TopK", "XlaEinsum"}
-
-
-@dataclasses.dataclass
-class Difference:
-    """A gradient that is not the reference's; the worst of its op and order."""
-
-    op: str
-    case: str
-    order: str
-    found: str
-    ours: str = ""
-    size: float = math.inf
-    error: bool = False
-
-
-def worst(found: Gradients, expected: Gradients) -> float:
-    """The largest deviation of these gradients; None and zeros are the same."""
-    sizes = [0.0]
-    for f, e in zip(found, expected, strict=True):
-        if f is None and e is None:
-            continue
-        f = np.zeros_like(e) if f is None else f
-        e = np.zeros_like(f) if e is None else e
-        sizes.append(deviation(f, e))
-    return max(sizes)
-
-
-def cell(message: str) -> str:
-    """An error of TensorFlow's, fit for a cell of a table."""
-    missing = re.search(r"No gradient defined for .*op type: (\w+)|op: (\w+)", message)
-    if missing:
-        return f"no gradient of {missing[1] or missing[2]}"
-    # Behind the traceback, the node; behind that, the message of a kernel.
-    kernels = re.search(
-        r"\nNode: .*\n(?:.*root error.*\n)?(?:\s*\(\d\).*?: )?(.+)", message
-    )
-    empty = ("", "Graph execution error:")
-    lines = [
-        line
-        for line in message.splitlines()
-        if "root error" not in line and line.strip() not in empty
-    ]
-    line = (kernels[1] if kernels else lines[0]).strip().replace("|", "/")
-    return f"`{line[:90].rstrip()}{'…' if len(line) > 90 else ''}`"
-
-
-def verdict(found: Gradients, expected: Gradients) -> str:
-    """What is wrong with a gradient, fit for a cell of a table."""
-    pairs = [(f, e) for f, e in zip(found, expected, strict=True) if e is not None]
-    if {f is None for f, e in pairs if np.any(e != 0)} == {True}:
-        return "none"
-    known = [(f, e) for f, e in pairs if f is not None]
-    if any(f.shape != e.shape for f, e in known):
-        return "another shape"
-    if any(np.any(np.isfinite(f) != np.isfinite(e)) for f, e in known):
-        return "not finite"
-    return f"{worst(found, expected):.1e}"
-
-
-def tolerance(case: Case, expected: Gradients) -> float:
-    if case.tolerance:
-        return case.tolerance
-    return max(TOLERANCES[e.dtype.name] for e in expected if e is not None)
 
 
 # ---- Python
@@ -131,15 +63,10 @@ def python_differences(
             if expected is None:
                 continue
             case, pythons = outcome.case, outcome.task[order]
-            ours = worst(outcome.result[order], expected)
-            row = Difference(case.op, case.name, order, "", f"{ours:.1e}")
-            if isinstance(pythons, str):
-                row.found, row.error = cell(pythons), True
-            else:
-                row.size = worst(pythons, expected)
-                if row.size <= tolerance(case, expected):
-                    continue
-                row.found = verdict(pythons, expected)
+            row = python_difference(case, order, pythons, expected)
+            if row is None:
+                continue
+            row.ours = f"{worst(outcome.result[order], expected):.1e}"
             found.append(row)
             break  # of a wrong first order the second says nothing
     return found
@@ -158,29 +85,60 @@ def overridden_differences(
         with unittest.mock.patch.object(tf.Graph, "gradient_override_map"):
             pythons = parity_python.prepare(outcome.case)["first"]
         case, expected = outcome.case, outcome.task["first"]
-        ours = worst(outcome.result["first"], expected)
-        row = Difference(case.op, case.name, "first", "", f"{ours:.1e}")
-        if isinstance(pythons, str):
-            row.found, row.error = cell(pythons), True
-        else:
-            row.size = worst(pythons, expected)
-            if row.size <= tolerance(case, expected):
-                continue
-            row.found = verdict(pythons, expected)
-        found.append(row)
+        row = python_difference(case, "first", pythons, expected)
+        if row is not None:
+            row.ours = f"{worst(outcome.result['first'], expected):.1e}"
+            found.append(row)
     return found
+
+
+def python_difference(
+    case: Case, order: str, pythons: Gradients | str, expected: Gradients
+) -> Difference | None:
+    """None where Python's gradient is right."""
+    row = Difference(case.op, case.name, order, "", expected=expected)
+    if isinstance(pythons, str):
+        row.found, row.error = cell(pythons), True
+        return row
+    row.size = worst(pythons, expected)
+    if row.size <= tolerance(case, expected):
+        return None
+    row.found = verdict(pythons, expected)
+    return row
+
+
+def add_mended(rows: Iterable[Difference], cases: Sequence[Case]) -> None:
+    """What Python gives for these after tensorflow_ext.gradients.mend().
+
+    Without it where `import tensorflow_ext` is enough. From here on this process has
+    the library: to be called last.
+    """
+    import parity_python
+    import tensorflow as tf
+
+    import tensorflow_ext
+
+    tensorflow_ext.gradients.mend()
+    by_id = {case.id: case for case in cases}
+    for row in rows:
+        case = by_id[f"{row.op}-{row.case}"]
+        second = case.second_order and "python"
+        asked = dataclasses.replace(case, reference="python", second_order=second)
+        with unittest.mock.patch.object(tf.Graph, "gradient_override_map"):
+            pythons = parity_python.prepare(asked)[row.order]
+        if isinstance(pythons, str):
+            row.mended = cell(pythons)
+        else:
+            row.mended = f"{worst(pythons, row.expected):.1e}"
 
 
 # ---- TensorFlow's client gradients
 
 
-def client_differences(
+def client_outcomes(
     cases: Iterable[Case], library: str, kernels: str
-) -> list[Difference]:
-    """TensorFlow's client gradients, without the library, and with it.
-
-    The reference is Python, or differences where the case asks for them.
-    """
+) -> list[tuple[Outcome, Outcome]]:
+    """What TensorFlow's gradients give without the library, and what with it."""
     import parity_python
 
     with_ours = [Outcome(case, parity_python.prepare(case)) for case in cases]
@@ -190,8 +148,18 @@ def client_differences(
         for outcome in with_ours
     ]
     run_client(without, None, kernels)
+    return list(zip(without, with_ours, strict=True))
+
+
+def client_differences(
+    outcomes: Iterable[tuple[Outcome, Outcome]],
+) -> list[Difference]:
+    """TensorFlow's client gradients.
+
+    The reference is Python, or differences where the case asks for them.
+    """
     found = []
-    for theirs, ours in zip(without, with_ours, strict=True):
+    for theirs, ours in outcomes:
         for order in ("first", "second"):
             row = client_difference(order, theirs, ours)
             if row is not None:
@@ -268,50 +236,35 @@ def on_the_way() -> list[str]:
 
 
 def function_differences(
-    cases: Sequence[Case], stock_ops: Container[str]
+    outcomes: Iterable[tuple[Outcome, Outcome]],
 ) -> tuple[list[Difference], int, int]:
-    """Those that are wrong, and the numbers of cases and ops."""
-    by_id = {
-        case.id: case
-        for case in cases
-        if not (case.variables or case.wrt or case.known_shapes == "rank")
-        and (case.op in stock_ops or case.op in FUNCTION_GRADIENT_ALONE)
-    }
-    results = known_differences_functions.results(list(by_id.values()))
+    """Those that are wrong, and the numbers of cases and ops.
+
+    The reference is the library's client gradient, which the tests hold to Python or
+    differences.
+    """
     found = []
-    for name, result in results.items():
-        case = by_id[name]
-        row = Difference(case.op, case.name, "first", "")
-        if isinstance(result, str):
-            row.found, row.error = cell(result), True
-        elif result <= FUNCTION_TOLERANCE:
+    ops = []
+    for theirs, ours in outcomes:
+        case, error = theirs.case, theirs.result.get("function_error", "")
+        left_out = "No gradient defined for op" in error or ours.problems
+        if left_out or "function_runtime" not in theirs.task:
             continue
+        ops.append(case.op)
+        row = Difference(case.op, case.name, "first", "")
+        expected = ours.result["first"]
+        if error or not theirs.result:
+            row.found, row.error = cell(error or theirs.problems[0]), True
         else:
-            row.size = result
-            row.found = f"{result:.1e}" if math.isfinite(result) else "another shape"
+            row.size = worst(theirs.result["function"], expected)
+            if row.size <= tolerance(case, [*expected, np.zeros(0)]):
+                continue
+            row.found = verdict(theirs.result["function"], expected)
         found.append(row)
-    return found, len(results), len({by_id[name].op for name in results})
+    return found, len(ops), len(set(ops))
 
 
 # ---- The document
-
-
-def table(
-    differences: Iterable[Difference], reasons: Mapping[str, str], ours: bool
-) -> list[str]:
-    """A row an op, with its worst case, first order before second."""
-    by_op: dict[str, list[Difference]] = {}
-    for difference in differences:
-        by_op.setdefault(difference.op, []).append(difference)
-    rows = []
-    for op, group in sorted(by_op.items()):
-        worst_one = min(group, key=lambda d: (d.order, -d.size))
-        others = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        cells = [op, worst_one.case + others, worst_one.order, worst_one.found]
-        if ours:
-            cells.append(worst_one.ours)
-        rows.append(f"| {' | '.join([*cells, reasons.get(op, '')])} |")
-    return rows
 
 
 def document(library: str, kernels: str) -> str:
@@ -331,16 +284,25 @@ def document(library: str, kernels: str) -> str:
     # Its case turned XLA on; TensorFlow's client gradients are to go without.
     os.environ.pop("TF_XLA_FLAGS", None)
     stock_cases = load_cases(stock)
-    client = client_differences(stock_cases, library, kernels)
-    stock_ops = {case.op for case in stock_cases}
-    functions, function_cases, function_ops = function_differences(cases, stock_ops)
+    outcomes = client_outcomes(stock_cases, library, kernels)
+    client = client_differences(outcomes)
+    alone = [c for c in cases if c.op in FUNCTION_GRADIENT_ALONE]
+    outcomes += client_outcomes(alone, library, kernels)
+    functions, function_cases, function_ops = function_differences(
+        [pair for pair in outcomes if not pair[0].case.variables]
+    )
+    add_mended(python, cases)
 
     def of(differences: list[Difference], error: bool) -> list[Difference]:
         return [d for d in differences if d.error == error]
 
+    none = {row.op for row in python if row.found == f"no gradient of {row.op}"}
+    python = [row for row in python if row.op not in none]
+
     reasons, function_reasons = text.REASONS, text.FUNCTION_REASONS
     tables = {
         "PYTHON_WRONG": table(of(python, False), reasons, ours=True),
+        "PYTHON_NONE": textwrap.wrap(", ".join(sorted(none)), 88),
         "PYTHON_FAILS": table(of(python, True), reasons, ours=True),
         "ONLY_IN_PYTHON": [
             f"| {op} | {why} |" for op, why in sorted(ONLY_IN_PYTHON.items())
@@ -354,7 +316,7 @@ def document(library: str, kernels: str) -> str:
     return text.DOCUMENT.format(
         VERSION=tf.__version__,
         CASES=len(stock_cases),
-        OPS=len(stock_ops),
+        OPS=len({case.op for case in stock_cases}),
         STAND_INS=len(STAND_INS),
         FUNCTION_CASES=function_cases,
         FUNCTION_OPS=function_ops,

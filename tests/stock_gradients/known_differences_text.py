@@ -214,8 +214,12 @@ StatelessParameterizedTruncatedNormal it is Python's gradient of another formula
 the same function. "none": Python says that there is no gradient, which counts as
 zero.
 
-| op | case | order | Python | this library | why |
-|---|---|---|---|---|---|
+After `tensorflow_ext.gradients.mend()` Python has this library's gradients, and
+`restore()` puts its own back; `import` alone changes none of these. "after mend()" is
+what Python then gives.
+
+| op | case | order | Python | this library | after mend() | why |
+|---|---|---|---|---|---|---|
 {PYTHON_WRONG}
 
 The six ops SparseSegmentSum, -Mean, -SqrtN and those WithNumSegments are left out: of
@@ -223,11 +227,16 @@ no indices, Python's gradient is memory as it was found. Here it is zeros.
 
 ## Python gives no gradient
 
-It fails, or has none.
+It fails, or lacks the gradient of an op that its gradient uses, which `import
+tensorflow_ext` brings.
 
-| op | case | order | Python | this library | why |
-|---|---|---|---|---|---|
+| op | case | order | Python | this library | after mend() | why |
+|---|---|---|---|---|---|---|
 {PYTHON_FAILS}
+
+No gradient at all in Python, until `import tensorflow_ext`:
+
+{PYTHON_NONE}
 
 ## Only Python has a gradient
 
@@ -272,11 +281,12 @@ Errors:
 
 ## TensorFlow's function gradients
 
-`SymbolicGradient` in a session, without this library: {FUNCTION_CASES} cases of the
-{FUNCTION_OPS} ops that TensorFlow has a function gradient of. The reference is central
-differences; at kinks Python's choice counts as right, too. An entry of that registry
-stays. Clients get this library's gradient or TensorFlow's client gradient, which the
-tables above compare. Wrong numbers:
+`SymbolicGradient` of the case's function in a session, without this library:
+{FUNCTION_CASES} cases of {FUNCTION_OPS} ops. The reference is this library's client
+gradient, which the tests hold to Python and to differences. With the library, the
+function registry has this library's gradients in the place of TensorFlow's, unless
+`TFEXT_KEEP_TENSORFLOW_GRADIENTS=1`, and the same tests compare what the function
+runtime gives. Wrong numbers:
 
 | op | case | order | function registry | why |
 |---|---|---|---|---|

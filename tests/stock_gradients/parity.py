@@ -172,6 +172,25 @@ def judge_function_runtime(
     return _compare(case, "function runtime", found, expected, names)
 
 
+def judge_python(
+    case: Case, task: dict[str, Any], result: dict[str, Any], found: dict[str, Any]
+) -> list[str]:
+    """What is wrong with Python's gradients `found`; empty when nothing is."""
+    problems = []
+    by = {"first": task["xs"], "second": task["xs"] + task["upstream"]}
+    for order, names in by.items():
+        if order == "second" and case.second_order is None:
+            continue
+        expected = result.get(f"{order}_numeric", task[order])
+        if case.no_gradient:
+            expected = [None] * len(names)
+        if isinstance(found[order], str):
+            return [f"{order} order by Python fails: {found[order]}"]
+        what = f"{order} order by Python"
+        problems += _compare(case, what, found[order], expected, names)
+    return problems
+
+
 def _compare(
     case: Case, what: str, found: Any, expected: Any, names: Sequence[str]
 ) -> list[str]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of a family of ops: the C API's gradients against the reference.
+"""Every case of a family of ops: the gradients of the C API, of the function runtime
+and, where they are this library's, of Python against the reference.
 
 Environment:
   PARITY_FAMILY  one of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py
@@ -7,13 +8,18 @@ Environment:
   PARITY_KERNELS  libcsr_kernels.so, where the family needs it
 """
 
+import dataclasses
 import os
+import unittest.mock
 
 import numpy as np
+import parity_python
 import pytest
+import tensorflow as tf
 from covered_ops import (
     NO_SECOND_ORDER,
     NOT_IN_FUNCTIONS,
+    NOT_IN_PYTHON,
     ONLY_IN_CLIENTS,
     OPS,
 )
@@ -22,6 +28,7 @@ from parity import (
     Case,
     Outcome,
     judge_function_runtime,
+    judge_python,
     load_cases,
     run_cases,
 )
@@ -65,6 +72,32 @@ def test_function_runtime(case: Case, outcomes: dict[str, Outcome]) -> None:
     problems = judge_function_runtime(case, outcome.task, outcome.result)
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
+
+
+def test_python(outcomes: dict[str, Outcome]) -> None:
+    """Python's gradients after mend(), where these are this library's.
+
+    The other tests are done by now: from here on this process has the library.
+    """
+    import tensorflow_ext
+    from tensorflow_ext import _mending
+
+    tensorflow_ext.gradients.mend()
+    problems = []
+    for outcome in outcomes.values():
+        case = outcome.case
+        is_ours = case.op in _mending.MENDED or case.reference == "numeric"
+        left_out = case.op in NOT_IN_PYTHON or case.id in NOT_IN_PYTHON
+        if not is_ours or case.error or case.also_fed or left_out:
+            continue
+        second = case.second_order and "python"
+        asked = dataclasses.replace(case, reference="python", second_order=second)
+        # Some cases have another reference in the place of Python's.
+        with unittest.mock.patch.object(tf.Graph, "gradient_override_map"):
+            task = parity_python.prepare(asked)
+        found = judge_python(case, outcome.task, outcome.result, task)
+        problems += [f"{case.id}: {problem}" for problem in found]
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("op", [op for op in OPS[FAMILY] if op not in NO_SECOND_ORDER])

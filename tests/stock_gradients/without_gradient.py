@@ -45,9 +45,6 @@ _REASONS = {
     "its transpose is to gather from all devices, which XLA has no op for": (
         "XlaReduceScatter"
     ),
-    "only TensorFlow's function runtime knows what gradients the function has": (
-        "SymbolicGradient"
-    ),
     "its own kernel fails: it asks for an attribute that the op does not have": "XlaIf",
     "XLA does not say what stands behind a dynamic size": (
         "XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize"

@@ -34,17 +34,27 @@ from parity import HERE, load_cases  # noqa: E402
 from without_gradient import reason as reason_of_none  # noqa: E402
 
 PROBE = ROOT / "tools" / "coverage_probe.py"
+# The fields of a row that are counted, by registry.
+_STOCK, _EXTENDED = "TensorFlow's", "with tensorflow_ext"
+GROUPS = {
+    "Python": {
+        "python_stock": _STOCK,
+        "python": _EXTENDED,
+        "mended": "changed by mend()",
+    },
+    "function registry": {"function_stock": _STOCK, "function": _EXTENDED},
+    "C and C++": {
+        "client_stock": _STOCK,
+        "client": _EXTENDED,
+        "stands_in": "in place of TensorFlow's",
+        "second": "second order",
+        "beyond": "Python has none",
+    },
+}
 COLUMNS = {
-    "python_stock": "Python, TensorFlow's",
-    "python": "Python with tensorflow_ext",
-    "mended": "changed by mend()",
-    "function_stock": "function registry, TensorFlow's",
-    "function": "function registry with tensorflow_ext",
-    "client_stock": "C and C++, TensorFlow's",
-    "client": "C and C++ with tensorflow_ext",
-    "stands_in": "stands in for TensorFlow's in C and C++",
-    "second": "second order",
-    "beyond": "no gradient in TensorFlow's Python, one here",
+    name: f"{group}: {label}"
+    for group, labels in GROUPS.items()
+    for name, label in labels.items()
 }
 # Of these the tests compare the second order with differences or Python's.
 COMPARED = {
@@ -199,7 +209,7 @@ def print_totals(console: Console, rows: Sequence[Row]) -> None:
     stock = [row for row in rows if not row.op.startswith("TfExt>")]
     own = [row for row in rows if row.op.startswith("TfExt>")]
     table = Table(title="Ops with a gradient")
-    table.add_column("client")
+    table.add_column("registry", no_wrap=True)
     table.add_column(f"TensorFlow's {len(stock):,} ops", justify="right")
     table.add_column(f"tensorflow_ext's {len(own)} ops", justify="right")
     stock_totals, own_totals = totals(stock), totals(own)
@@ -218,14 +228,16 @@ PAGE = string.Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <title>Gradients of TensorFlow's ops, client by client</title>
 <style>
-  body { font: 15px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem;
+  body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 88rem;
          color: #222; padding: 0 1rem; }
   table { border-collapse: collapse; width: 100%; }
-  th, td { padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: center; }
+  th, td { padding: .2rem .35rem; border-bottom: 1px solid #ddd; text-align: center; }
   th:first-child, td:first-child { text-align: left; font-family: monospace;
-                                   overflow-wrap: anywhere; }
-  thead th { position: sticky; top: 0; background: #f6f6f6; }
-  .why { font-size: .85em; text-align: left; }
+                                   min-width: 15rem; overflow-wrap: anywhere; }
+  thead th { background: #f6f6f6; }
+  thead tr:nth-child(2) th { position: sticky; top: 0; }
+  th { font-weight: 600; font-size: .9em; }
+  td.why { font-size: .85em; text-align: left; min-width: 16rem; }
   .yes { color: #0a7d32; } .no { color: #bbb; }
   input { font: inherit; padding: .4rem .6rem; width: 20rem; margin: 1rem 1rem 1rem 0; }
 </style></head><body>
@@ -235,7 +247,8 @@ TF_AddGradients differentiates the gradient's graph once more.</p>
 <input id="search" type="search" placeholder="Search an op" autofocus>
 <label><input id="gaps" type="checkbox" style="width:auto"> only those with a
 gradient in one place and none in another</label>
-<table><thead><tr><th>op</th>$headings<th>why not</th></tr>
+<table><thead><tr><th></th>$groups<th></th></tr>
+<tr><th>op</th>$headings<th>why not</th></tr>
 <tr><th>total of $count</th>$totals<th></th></tr></thead>
 <tbody>
 $rows
@@ -280,7 +293,15 @@ def page(rows: Sequence[Row]) -> str:
     ]
     return PAGE.substitute(
         version=tf.__version__,
-        headings="".join(f"<th>{heading}</th>" for heading in COLUMNS.values()),
+        groups="".join(
+            f'<th colspan="{len(labels)}">{group}</th>'
+            for group, labels in GROUPS.items()
+        ),
+        headings="".join(
+            f"<th>{label}</th>"
+            for labels in GROUPS.values()
+            for label in labels.values()
+        ),
         totals="".join(f"<th>{total}</th>" for total in totals(rows).values()),
         count=len(rows),
         rows="\n".join(lines),

@@ -27,6 +27,7 @@ _GIVEN: dict[str, list] = {
     "strides": [[1, 2, 2, 1]],
     "rates": [[1, 1, 1, 1]],
     "padding": [b"VALID"],
+    "kernel_size": [3],
 }
 
 

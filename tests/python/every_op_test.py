@@ -93,7 +93,7 @@ def test_vectorization(name: str) -> None:
 def test_documentation(name: str) -> None:
     # Python's own registry of OpDefs leaves the documentation out.
     (op_def,) = (d for d in raw_ops._OP_DEFS if d.name == raw_ops.OPS[name])
-    inferred = _attributes.inferred(op_def)
+    inferred = _attributes.inferred(op_def, [None] * len(op_def.input_arg))
     missing = [
         part.name
         for part in [*op_def.input_arg, *op_def.output_arg, *op_def.attr]

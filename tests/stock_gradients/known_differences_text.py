@@ -208,6 +208,7 @@ FUNCTION_REASONS = {
     "GatherNd": f"{_INT32}; {_POLICY}",
     **dict.fromkeys(("Max", "Min"), f"{_INT32}; no keep_dims"),
     "MaxPool": "drops explicit_paddings",
+    "PartitionedCall": "by those of the ops in the function",
     "MaxPoolGrad": "takes 2 arguments where the op asks for 4",
     **dict.fromkeys(("Mean", "Sum"), f"{_INT32}, none negative; no empty tensors"),
     "Slice": f"{_INT32}; takes a size of -1 for a number",
@@ -264,6 +265,10 @@ tensorflow_ext` brings.
 No gradient at all in Python, until `import tensorflow_ext`:
 
 {PYTHON_NONE}
+
+And these have one in C and C++ alone, for it is made of the graph's functions:
+
+{NOT_IN_PYTHON}
 
 ## Only Python has a gradient
 
@@ -324,6 +329,11 @@ Errors:
 | op | case | order | function registry | why |
 |---|---|---|---|---|
 {FUNCTION_FAILS}
+
+A function with a `While`: a default session turns it into a loop of TensorFlow 1 before
+it differentiates, and the function runtime's gradient through such a loop is zeros
+without a word; that through a `Switch` is an error. With this library, too: nothing can
+be registered against it. Clients differentiate both (`TF_AddGradients` of a call).
 
 Not in the tables: CrossEntropy and MapAccumulate, which are no ops; `_ArrayToList` and
 `_ListToArray`, which only TensorFlow's runtime adds and whose definitions end the

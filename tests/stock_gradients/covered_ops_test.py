@@ -13,6 +13,9 @@ from covered_ops import (
     ALL_OPS,
     FAMILIES,
     NO_SECOND_ORDER,
+    NOT_IN_FUNCTIONS,
+    NOT_IN_PYTHON,
+    ONLY_IN_CLIENTS,
     ONLY_IN_PYTHON,
     OPS,
     STAND_INS,
@@ -195,8 +198,34 @@ def test_every_op_without_gradient_has_a_reason() -> None:
     )
 
 
+def test_the_function_registry_has_what_clients_have() -> None:
+    bits = _library.Registries
+    registries = {op: _library.registries(op) for op in _registered_ops()}
+    missing = {
+        op
+        for op, found in registries.items()
+        if bits.CLIENT_GRADIENT in found and bits.FUNCTION_GRADIENT not in found
+    }
+    assert missing == ONLY_IN_CLIENTS.keys()
+    assert len(missing) <= 20
+
+
+def test_what_python_has_not() -> None:
+    ops = {op for op in NOT_IN_PYTHON if "-" not in op}
+    cases = {case.id for cases in CASES.values() for case in cases}
+    assert ops <= set(_registered_ops())
+    assert NOT_IN_PYTHON.keys() - ops <= cases
+    assert NOT_IN_FUNCTIONS.keys() <= cases
+
+
 def test_second_order() -> None:
     """parity_test.py checks that these are compared and not zero."""
     assert len(ALL_OPS) == len(set(ALL_OPS))
     assert set(NO_SECOND_ORDER) <= set(ALL_OPS)
-    assert len(ALL_OPS) - len(NO_SECOND_ORDER) >= 150
+    compared = {
+        case.op
+        for cases in CASES.values()
+        for case in cases
+        if case.second_order and not case.error
+    }
+    assert len(compared - NO_SECOND_ORDER.keys()) >= 420

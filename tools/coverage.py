@@ -158,8 +158,7 @@ def collect() -> list[Row]:
     rows = []
     for op in [*stock_ops, *sorted(set(_registered_ops()) - set(stock_ops))]:
         found = _library.registries(op)
-        # The function registry has errors for these.
-        function = bits.FUNCTION_GRADIENT in found and op not in ONLY_IN_CLIENTS
+        function = bits.FUNCTION_GRADIENT in found
         bridged = bits.CLIENT_BRIDGED in found
         rows.append(
             Row(

@@ -92,6 +92,18 @@ class _Kept:
     skip_input_indices: Sequence[int] | None
 
 
+class _NotKept(Exception):
+    """A tape has not kept this input, which the gradient takes."""
+
+    def __init__(self, op_type: str, index: int) -> None:
+        super().__init__(
+            f"In the gradient of {op_type}: the tape has not kept input {index}, which "
+            "TensorFlow's own gradient does not need and this library's does; put the "
+            "op into a tf.function and the tape around the call of it, or use "
+            f"tf.gradients, or call tensorflow_ext.gradients.restore([{op_type!r}])"
+        )
+
+
 def _make_gradient(
     op_type: str, original: Callable[..., Any] | None
 ) -> Callable[..., Any]:
@@ -102,20 +114,33 @@ def _make_gradient(
     where an input is missing, TensorFlow's gradient it is.
     """
     replay = _registration.make_gradient(op_type)
+    # What the definition takes: iK, oK and gK for input, output and upstream K.
+    used_by_attrs: dict[Any, frozenset[str]] = {}
+
+    def used(op: Any) -> frozenset[str]:
+        key = op.attrs, op.skip_input_indices
+        if not _registration.is_hashable(key):
+            return frozenset(_registration.plan_of(op, op_type).used)
+        if key not in used_by_attrs:
+            found = frozenset(_registration.plan_of(op, op_type).used)
+            _registration.insert(used_by_attrs, key, found)
+        return used_by_attrs[key]
 
     def gradient(op: Any, *upstream: Any) -> Any:
         operation = _operation(op)
         if operation is not None:
             return replay(operation, *upstream)
-        try:
-            completed = _completed(op_type, op, upstream)
-        except tf.errors.UnimplementedError:
-            if original is None:
-                raise
-            return original(op, *upstream)
-        return replay(completed, *upstream)
+        kept = [*(op.inputs or [None]), *(op.outputs or [None])]
+        if any(value is None for value in kept):
+            try:
+                op = _completed(op_type, op, upstream, used(op))
+            except _NotKept as error:
+                if original is None:
+                    message = str(error)
+                    raise tf.errors.UnimplementedError(None, None, message) from None
+                return original(op, *upstream)
+        return replay(op, *upstream)
 
-    gradient.__module__ = _registration.__name__
     return gradient
 
 
@@ -129,23 +154,25 @@ def _operation(op: Any) -> tf.Operation | None:
     return None
 
 
-def _completed(op_type: str, op: Any, upstream: Sequence[Any]) -> Any:
+def _completed(
+    op_type: str, op: Any, upstream: Sequence[Any], used: frozenset[str]
+) -> _Kept:
     """The op with the outputs that its gradient takes, and checked inputs."""
-    if None not in (op.inputs, op.outputs):
-        kept = [*op.inputs, *op.outputs]
-        if all(value is not None for value in kept):
-            return op
-    used = _registration.plan_of(op, op_type).used
     inputs, outputs = op.inputs or (), op.outputs or ()
     takes_outputs = any(name[0] == "o" for name in used) or any(
         gradient is None and f"g{i}" in used for i, gradient in enumerate(upstream)
     )
+    run_again = takes_outputs and (
+        not outputs or any(value is None for value in outputs)
+    )
     needed = {int(name[1:]) for name in used if name[0] == "i"}
-    if takes_outputs and (not outputs or any(value is None for value in outputs)):
+    if run_again:
         needed = set(range(max(1, len(inputs))))
-        _check_kept(op_type, inputs, needed)
+    for i in sorted(needed):
+        if i >= len(inputs) or inputs[i] is None:
+            raise _NotKept(op_type, i)
+    if run_again:
         outputs = _run_again(op_type, op, len(upstream))
-    _check_kept(op_type, inputs, needed)
     return _Kept(inputs, outputs, op.attrs, op.skip_input_indices)
 
 
@@ -156,23 +183,6 @@ def _run_again(op_type: str, op: Any, count: int) -> list[tf.Tensor]:
     if execute.must_record_gradient():
         execute.record_gradient(op_type, inputs, attrs, outputs)
     return outputs
-
-
-def _check_kept(op_type: str, inputs: Sequence[Any], needed: Iterable[int]) -> None:
-    for i in needed:
-        if i >= len(inputs) or inputs[i] is None:
-            raise _missing_input(op_type, i)
-
-
-def _missing_input(op_type: str, i: int) -> tf.errors.UnimplementedError:
-    return tf.errors.UnimplementedError(
-        None,
-        None,
-        f"In the gradient of {op_type}: the tape has not kept input {i}, which "
-        "TensorFlow's own gradient does not need and this library's does; put the op "
-        "into a tf.function and the tape around the call of it, or use tf.gradients, "
-        f"or call tensorflow_ext.gradients.restore([{op_type!r}])",
-    )
 
 
 def _is_own(gradient: Any) -> bool:

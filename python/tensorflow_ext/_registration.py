@@ -95,9 +95,9 @@ def _find(
     replay = by_node.get(key)
     if replay is None:
         replay = _replay.compile_plan(plan_of(op, op_type))
-        _insert(by_node, key, replay)
-    if not isinstance(op, tf.Operation) and _is_hashable(op.attrs):
-        _insert(by_attrs, (op.attrs, skip), replay)
+        insert(by_node, key, replay)
+    if not isinstance(op, tf.Operation) and is_hashable(op.attrs):
+        insert(by_attrs, (op.attrs, skip), replay)
     return replay
 
 
@@ -122,13 +122,14 @@ def _node_def(op: Any, op_type: str) -> node_def_pb2.NodeDef:
     )
 
 
-def _insert(table: dict[Any, _replay.Replay], key: object, value: Any) -> None:
+def insert(table: dict[Any, Any], key: object, value: object) -> None:
+    """Puts a value into a table of what op attributes lead to."""
     if len(table) >= _MAX_PLANS:
         table.clear()
     table[key] = value
 
 
-def _is_hashable(value: object) -> bool:
+def is_hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:

@@ -147,14 +147,13 @@ def judge(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]
         if any(g is not None for g in result["first"]):
             problems.append("expected no gradient, got one")
         return problems
-    expected = result.get("first_numeric", task["first"])
-    problems += _compare(case, "first order", result["first"], expected, task["xs"])
+    expected, by = _reference(case, "first", task, result)
+    problems += _compare(case, "first order", result["first"], expected, by)
     if case.second_order is None:
         return problems
     if "second_error" in result:
         return [*problems, f"second order fails: {result['second_error']}"]
-    expected = result.get("second_numeric", task["second"])
-    by = task["xs"] + task["upstream"]
+    expected, by = _reference(case, "second", task, result)
     problems += _compare(case, "second order", result["second"], expected, by)
     return problems
 
@@ -165,11 +164,8 @@ def judge_function_runtime(
     """What is wrong with the function runtime's gradients; empty when nothing is."""
     if "function_error" in result:
         return [f"the function runtime fails: {result['function_error']}"]
-    expected = result.get("first_numeric", task["first"])
-    if case.no_gradient:
-        expected = [None] * len(task["xs"])
-    found, names = result["function"], task["xs"]
-    return _compare(case, "function runtime", found, expected, names)
+    expected, by = _reference(case, "first", task, result)
+    return _compare(case, "function runtime", result["function"], expected, by)
 
 
 def judge_python(
@@ -177,18 +173,25 @@ def judge_python(
 ) -> list[str]:
     """What is wrong with Python's gradients `found`; empty when nothing is."""
     problems = []
-    by = {"first": task["xs"], "second": task["xs"] + task["upstream"]}
-    for order, names in by.items():
+    for order in ("first", "second"):
         if order == "second" and case.second_order is None:
             continue
-        expected = result.get(f"{order}_numeric", task[order])
-        if case.no_gradient:
-            expected = [None] * len(names)
         if isinstance(found[order], str):
             return [f"{order} order by Python fails: {found[order]}"]
+        expected, by = _reference(case, order, task, result)
         what = f"{order} order by Python"
-        problems += _compare(case, what, found[order], expected, names)
+        problems += _compare(case, what, found[order], expected, by)
     return problems
+
+
+def _reference(
+    case: Case, order: str, task: dict[str, Any], result: dict[str, Any]
+) -> tuple[Any, list[str]]:
+    """The gradients that are expected, and the names of what they are by."""
+    by = task["xs"] if order == "first" else task["xs"] + task["upstream"]
+    if case.no_gradient:
+        return [None] * len(by), by
+    return result.get(f"{order}_numeric", task[order]), by
 
 
 def _compare(

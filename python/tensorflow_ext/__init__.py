@@ -3,13 +3,16 @@
 
 Importing this package loads the library, gives Python the gradients of its ops
 (and of TensorFlow's ops that have only a C++ gradient) and registers how to
-vectorize them. After that they are ordinary TensorFlow ops.
+vectorize them. After that they are ordinary TensorFlow ops. Keras, if it is there,
+saves and loads layers and models that have them.
 """
 
 import importlib
+import inspect
 import types
 
 from tensorflow_ext import (
+    _keras,
     _library,
     _vectorize,
     gradients,
@@ -26,11 +29,18 @@ __version__ = _library.VERSION
 
 gradients.register_all()
 _vectorize.register()
-del _library, _vectorize
+_keras.register(
+    {
+        name: globals()[name]
+        for name in ops.__all__
+        if inspect.isfunction(globals()[name])
+    }
+)
+del _keras, _library, _vectorize
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    """`layers`, imported when it is asked for: with it comes Keras."""
+    """`layers`, imported when it is asked for or when Keras is: it needs Keras."""
     if name == "layers":
         return importlib.import_module(f"{__name__}.layers")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

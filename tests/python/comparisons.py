@@ -274,6 +274,20 @@ _ON_IMAGES = [
         (apart((2, 5, 5, 3), 4), references.POINTS),
         any_shape=False,
     ),
+    Comparison(
+        "interpolate_bilinear",
+        tfe.interpolate_bilinear,
+        references.interpolate_bilinear,
+        (apart((2, 5, 5, 3), 4), references.POINTS * 2),
+        any_shape=False,
+    ),
+    Comparison(
+        "dense_image_warp",
+        tfe.dense_image_warp,
+        references.dense_image_warp,
+        (apart((2, 4, 5, 3), 4), apart((2, 4, 5, 2), 5) * 2.5 + 0.01),
+        any_shape=False,
+    ),
 ]
 
 _ZEROING = [

@@ -227,3 +227,18 @@ def resampler(data: tf.Tensor, warp: tf.Tensor) -> tf.Tensor:
     x = tf.nn.relu(1 - tf.abs(distance_x))
     y = tf.nn.relu(1 - tf.abs(distance_y))
     return tf.einsum("npy,npx,nyxc->npc", y, x, data)
+
+
+def interpolate_bilinear(grid: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
+    """Of points (row, column), those outside moved to the border."""
+    last = tf.constant(grid.shape[1:3], points.dtype) - 1
+    return resampler(grid, tf.clip_by_value(points, 0, last)[..., ::-1])
+
+
+def dense_image_warp(image: tf.Tensor, flow: tf.Tensor) -> tf.Tensor:
+    """Pixel by pixel."""
+    height, width = flow.shape[1:3]
+    rows, columns = np.mgrid[:height, :width]
+    points = np.stack([rows, columns], -1) - flow
+    values = interpolate_bilinear(image, tf.reshape(points, [flow.shape[0], -1, 2]))
+    return tf.reshape(values, [*flow.shape[:3], image.shape[3]])

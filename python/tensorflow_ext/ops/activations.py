@@ -19,7 +19,7 @@ __all__ = [
 
 
 @op
-def relu(features: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def relu(features: TensorLike, name: str | None = None) -> tf.Tensor:
     """Rectified linear unit: max(features, 0).
 
     Gradient: dy where features > 0, else 0 (also where features is NaN).
@@ -38,9 +38,7 @@ def relu(features: TensorLike, *, name: str | None = None) -> tf.Tensor:
 
 
 @op
-def gelu(
-    x: TensorLike, *, approximate: bool = True, name: str | None = None
-) -> tf.Tensor:
+def gelu(x: TensorLike, approximate: bool = True, name: str | None = None) -> tf.Tensor:
     """Gaussian error linear unit: x P(X <= x) for a standard normal X.
 
     Infinity gives the limit: 0 at -infinity. The exact form keeps its relative
@@ -65,9 +63,7 @@ def gelu(
 
 
 @op
-def swiglu(
-    gate: TensorLike, value: TensorLike, *, name: str | None = None
-) -> tf.Tensor:
+def swiglu(gate: TensorLike, value: TensorLike, name: str | None = None) -> tf.Tensor:
     """Linear unit gated by SiLU: gate * sigmoid(gate) * value.
 
     An infinite gate gives the limit: -infinity closes it.
@@ -88,7 +84,7 @@ def swiglu(
 
 
 @op
-def mish(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def mish(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Mish activation: x tanh(softplus(x)) = x tanh(log(1 + e^x)).
 
     Infinity gives the limit: 0 at -infinity.
@@ -109,7 +105,7 @@ def mish(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
 
 
 @op
-def lisht(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def lisht(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Linearly scaled hyperbolic tangent: x tanh(x).
 
     Gradient: tanh(x) + x (1 - tanh(x)^2).
@@ -129,7 +125,7 @@ def lisht(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
 
 
 @op
-def tanhshrink(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def tanhshrink(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Tanh shrinkage: x - tanh(x).
 
     Accurate near 0 too, where the difference has no correct digit.
@@ -152,7 +148,6 @@ def tanhshrink(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
 @op
 def hardshrink(
     x: TensorLike,
-    *,
     lower: float = -0.5,
     upper: float = 0.5,
     name: str | None = None,
@@ -179,7 +174,6 @@ def hardshrink(
 @op
 def softshrink(
     x: TensorLike,
-    *,
     lower: float = -0.5,
     upper: float = 0.5,
     name: str | None = None,

@@ -10,7 +10,7 @@ __all__ = ["floor_mod", "multiply_left"]
 
 
 @op
-def floor_mod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def floor_mod(x: TensorLike, y: TensorLike, name: str | None = None) -> tf.Tensor:
     """Remainder of the floored division, as numpy.mod: it has the sign of y.
 
     Gradient: dy to x and -floor(x / y) * dy to y, each summed to its input's
@@ -32,9 +32,7 @@ def floor_mod(x: TensorLike, y: TensorLike, *, name: str | None = None) -> tf.Te
 
 
 @op
-def multiply_left(
-    x: TensorLike, y: TensorLike, *, name: str | None = None
-) -> tf.Tensor:
+def multiply_left(x: TensorLike, y: TensorLike, name: str | None = None) -> tf.Tensor:
     """x * y, with a gradient for x only.
 
     Gradient: y * dy to x, summed to the shape of x; none to y.

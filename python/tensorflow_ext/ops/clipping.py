@@ -26,7 +26,6 @@ class ClipByGlobalNorm(NamedTuple):
 def clip_by_global_norm(
     values: Sequence[_Gradient],
     clip_norm: TensorLike,
-    *,
     name: str | None = None,
 ) -> ClipByGlobalNorm:
     """Scales tensors down together until the norm of all their elements is at

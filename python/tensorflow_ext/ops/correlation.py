@@ -4,7 +4,7 @@
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
-from tensorflow_ext.ops._common import TensorLike, op
+from tensorflow_ext.ops._common import TensorLike, channels_last, from_channels_last, op
 
 __all__ = ["correlation_cost"]
 
@@ -13,12 +13,12 @@ __all__ = ["correlation_cost"]
 def correlation_cost(
     a: TensorLike,
     b: TensorLike,
-    *,
     kernel_size: int,
     max_displacement: int,
     stride_1: int,
     stride_2: int,
     pad: int,
+    data_format: str = "channels_last",
     name: str | None = None,
 ) -> tf.Tensor:
     """Correlation of the surroundings of each pixel of one image with those of the
@@ -38,7 +38,7 @@ def correlation_cost(
     Gradient: exact, to a and b, for all attributes.
 
     Args:
-      a: First images, of type F and shape [N, H, W, C].
+      a: First images, of type F and shape [N, H, W, C], or as `data_format` says.
       b: Second images, of the same type and shape.
       kernel_size: Pixels of a window along each axis, odd.
       max_displacement: Largest displacement along each axis, in pixels; at least 0.
@@ -47,6 +47,8 @@ def correlation_cost(
       pad: Pixels of zeros that the images are taken to have on each side; at
         least 0. With stride_1 = 1 the output has the images' height and width for
         pad = max_displacement + (kernel_size - 1) // 2.
+      data_format: 'channels_last', or 'channels_first' for [N, C, H, W], input and
+        output; these are transposed, for the kernels run along the channels.
       name: Name for the op.
 
     Returns:
@@ -57,10 +59,19 @@ def correlation_cost(
     Raises:
       tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
         the images are too small for the attributes.
+      ValueError: `data_format` is none of the two.
 
     Source: A. Dosovitskiy et al., "FlowNet: Learning Optical Flow with
     Convolutional Networks", ICCV 2015, section 3.
     """
-    return raw_ops.correlation_cost(
-        a, b, kernel_size, max_displacement, stride_1, stride_2, pad, name
+    costs = raw_ops.correlation_cost(
+        channels_last(a, data_format, "correlation_cost"),
+        channels_last(b, data_format, "correlation_cost"),
+        kernel_size,
+        max_displacement,
+        stride_1,
+        stride_2,
+        pad,
+        name,
     )
+    return from_channels_last(costs, data_format)

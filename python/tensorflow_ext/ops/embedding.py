@@ -13,8 +13,7 @@ __all__ = ["embedding_bag"]
 def embedding_bag(
     indices: TensorLike,
     params: TensorLike,
-    weights: TensorLike,
-    *,
+    weights: TensorLike | None = None,
     combiner: str = "sum",
     name: str | None = None,
 ) -> tf.Tensor:
@@ -32,16 +31,26 @@ def embedding_bag(
     Args:
       indices: Rows of `params`, int32 or int64 [B, L]. One may occur repeatedly.
       params: Table of type F and shape [V, E].
-      weights: Weight of each index, of the same type and shape [B, L].
-      combiner: 'sum', or 'mean' to divide by L.
+      weights: Weight of each index, of the same type and shape [B, L]; None for 1.
+      combiner: 'sum', or 'mean' to divide by L; in upper case too.
       name: Name for the op.
 
     Returns:
       Tensor of type F and shape [B, E].
 
     Raises:
-      tf.errors.InvalidArgumentError: A rank or a shape is wrong, the combiner is
-        none of the two, or an index names no row (on the CPU; elsewhere it is left
-        out).
+      ValueError: The combiner is none of the two.
+      tf.errors.InvalidArgumentError: A rank or a shape is wrong, or an index names no
+        row (on the CPU; elsewhere it is left out).
+
+    Source: TensorFlow Addons' EmbeddingBag, and PyTorch's torch.nn.EmbeddingBag.
     """
-    return raw_ops.embedding_bag(indices, params, weights, combiner, name)
+    if not isinstance(combiner, str) or combiner.lower() not in ("sum", "mean"):
+        raise ValueError(
+            f"embedding_bag: argument 'combiner' is {combiner!r}, expected 'sum' or "
+            "'mean'"
+        )
+    if weights is None:
+        params = tf.convert_to_tensor(params)
+        weights = tf.ones_like(indices, params.dtype)
+    return raw_ops.embedding_bag(indices, params, weights, combiner.lower(), name)

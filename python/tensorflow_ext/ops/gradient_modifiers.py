@@ -21,7 +21,7 @@ __all__ = [
 
 @op
 def sign_straight_through(
-    x: TensorLike, *, clip: float = 1.0, name: str | None = None
+    x: TensorLike, clip: float = 1.0, name: str | None = None
 ) -> tf.Tensor:
     """Sign with the straight-through gradient: -1, 0 or 1.
 
@@ -45,7 +45,7 @@ def sign_straight_through(
 
 
 @op
-def round_straight_through(x: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def round_straight_through(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Rounds to the nearest integer, half to even, with gradient dy.
 
     Args:
@@ -64,7 +64,6 @@ def round_straight_through(x: TensorLike, *, name: str | None = None) -> tf.Tens
 @op
 def reverse_gradient(
     input: TensorLike,
-    *,
     scale: float = 1.0,
     name: str | None = None,
 ) -> tf.Tensor:
@@ -87,7 +86,6 @@ def reverse_gradient(
 @op
 def reverse_gradient_n(
     inputs: Sequence[TensorLike],
-    *,
     scale: float = 1.0,
     name: str | None = None,
 ) -> list[tf.Tensor]:
@@ -113,7 +111,6 @@ def reverse_gradient_n(
 @op
 def scale_gradient(
     input: TensorLike,
-    *,
     scale: float,
     name: str | None = None,
 ) -> tf.Tensor:
@@ -133,7 +130,6 @@ def scale_gradient(
 @op
 def clip_gradient(
     input: TensorLike,
-    *,
     min: float,
     max: float,
     name: str | None = None,
@@ -157,7 +153,7 @@ def clip_gradient(
 
 @op
 def straight_through(
-    value: TensorLike, surrogate: TensorLike, *, name: str | None = None
+    value: TensorLike, surrogate: TensorLike, name: str | None = None
 ) -> tf.Tensor:
     """Returns `value`, bit for bit, with the gradient of `surrogate`.
 

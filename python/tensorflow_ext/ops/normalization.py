@@ -37,7 +37,6 @@ def layer_norm(
     x: TensorLike,
     scale: TensorLike,
     offset: TensorLike,
-    *,
     epsilon: float = 1e-5,
     name: str | None = None,
 ) -> LayerNorm:
@@ -79,7 +78,6 @@ def layer_norm(
 def rms_norm(
     x: TensorLike,
     scale: TensorLike,
-    *,
     epsilon: float = 1e-5,
     name: str | None = None,
 ) -> RmsNorm:

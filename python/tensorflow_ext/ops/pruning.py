@@ -15,7 +15,6 @@ __all__ = ["prune_by_magnitude"]
 def prune_by_magnitude(
     weights: TensorLike,
     threshold: TensorLike,
-    *,
     gradient: Literal["straight_through", "masked"] = "straight_through",
     name: str | None = None,
 ) -> tf.Tensor:

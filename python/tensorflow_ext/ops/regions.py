@@ -22,7 +22,6 @@ class RoiPool(NamedTuple):
 def roi_pool(
     data: TensorLike,
     rois: TensorLike,
-    *,
     pooled_height: int,
     pooled_width: int,
     spatial_scale: float,
@@ -67,7 +66,6 @@ def roi_pool(
 def roi_align(
     data: TensorLike,
     rois: TensorLike,
-    *,
     pooled_height: int,
     pooled_width: int,
     spatial_scale: float = 1.0,

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points in images."""
 
+from typing import Literal
+
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
 from tensorflow_ext.ops._common import TensorLike, op
 
-__all__ = ["resampler"]
+__all__ = ["dense_image_warp", "interpolate_bilinear", "resampler"]
 
 
 @op
-def resampler(
-    data: TensorLike, warp: TensorLike, *, name: str | None = None
-) -> tf.Tensor:
+def resampler(data: TensorLike, warp: TensorLike, name: str | None = None) -> tf.Tensor:
     """Samples images at given points by bilinear interpolation.
 
     Pixels outside of the image count as 0, so that the value falls to 0 within
@@ -37,3 +37,118 @@ def resampler(
       Transformer Networks", NeurIPS 2015, section 3.3.
     """
     return raw_ops.resampler(data, warp, name)
+
+
+@op
+def interpolate_bilinear(
+    grid: TensorLike,
+    query_points: TensorLike,
+    indexing: Literal["ij", "xy"] = "ij",
+    name: str | None = None,
+) -> tf.Tensor:
+    """Samples images at given points, those outside at the nearest border.
+
+    As TensorFlow Addons' function of this name; images of one row or one column are
+    taken, too. A coordinate that is NaN gives 0.
+
+    Gradient: to both inputs. Where a coordinate is a whole number its derivative
+    has a jump, and is the one from the right; beyond the border it is 0.
+
+    Args:
+      grid: Images, of type F and shape [N, H, W, C].
+      query_points: Points in pixels, of a type F and shape [N, ..., 2].
+      indexing: What a point is: 'ij' for (row, column), 'xy' for (x, y).
+      name: Name for the ops.
+
+    Returns:
+      Tensor of the type of `grid` and shape [N, ..., C], computed in float64 if one
+      of the two is, else in float32.
+
+    Raises:
+      ValueError: `indexing` is none of the two.
+      TypeError: An argument is not of a type F.
+      tf.errors.InvalidArgumentError: A rank or a shape is wrong.
+    """
+    if indexing not in ("ij", "xy"):
+        raise ValueError(
+            f"interpolate_bilinear: argument 'indexing' is {indexing!r}, expected "
+            "'ij' or 'xy'"
+        )
+    with tf.name_scope(name or "interpolate_bilinear"):
+        images = _floating("interpolate_bilinear", "grid", grid)
+        points = _floating("interpolate_bilinear", "query_points", query_points)
+        if indexing == "ij":
+            points = tf.reverse(points, [-1])
+        return _at_the_nearest(images, points)
+
+
+@op
+def dense_image_warp(
+    image: TensorLike, flow: TensorLike, name: str | None = None
+) -> tf.Tensor:
+    """Moves the pixels of images by a flow, with bilinear interpolation.
+
+    output[n, y, x] is `image[n]` at (y - flow[n, y, x, 0], x - flow[n, y, x, 1]); what
+    lies outside is taken at the nearest border. As TensorFlow Addons' function of this
+    name; images of one row or one column are taken, too. A flow that is NaN gives 0.
+
+    Gradient: to both inputs, as that of `interpolate_bilinear`.
+
+    Args:
+      image: Images, of type F and shape [N, H, W, C].
+      flow: Pixels, rows first, of a type F and shape [N, H, W, 2]; of another height
+        and width than the images, it gives as many pixels as it has.
+      name: Name for the ops.
+
+    Returns:
+      Tensor of the type of `image` and shape [N, H, W, C], computed in float64 if one
+      of the two is, else in float32.
+
+    Raises:
+      TypeError: An argument is not of a type F.
+      ValueError: `flow` is not of rank 4.
+      tf.errors.InvalidArgumentError: A rank or a shape is wrong.
+    """
+    with tf.name_scope(name or "dense_image_warp"):
+        images = _floating("dense_image_warp", "image", image)
+        moves = _floating("dense_image_warp", "flow", flow)
+        if moves.shape.rank not in (None, 4):
+            raise ValueError(
+                f"dense_image_warp: argument 'flow' has shape {moves.shape}, expected "
+                "[N, H, W, 2]"
+            )
+        # Half types do not tell the columns of a large image apart.
+        moves = tf.cast(tf.ensure_shape(moves, [None] * 4), _wide(moves.dtype))
+        height, width = tf.unstack(tf.shape(moves)[1:3])
+        grid = tf.stack(tf.meshgrid(tf.range(width), tf.range(height)), axis=-1)
+        points = tf.cast(grid, moves.dtype) - tf.reverse(moves, [-1])
+        points.set_shape(moves.shape)
+        return _at_the_nearest(images, points)
+
+
+def _floating(function: str, name: str, value: TensorLike) -> tf.Tensor:
+    tensor = tf.convert_to_tensor(value)
+    if not tensor.dtype.is_floating:
+        raise TypeError(
+            f"{function}: argument '{name}' is of type {tensor.dtype.name}, expected "
+            "half, bfloat16, float or double"
+        )
+    return tensor
+
+
+def _wide(*types: tf.DType) -> tf.DType:
+    return tf.float64 if tf.float64 in types else tf.float32
+
+
+def _at_the_nearest(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
+    """Images at points (x, y), those outside moved to the nearest border.
+
+    The derivative from the right is 0 from the last pixel on, where that of
+    tf.clip_by_value is 1.
+    """
+    dtype = _wide(images.dtype, points.dtype)
+    points = tf.cast(points, dtype)
+    last = tf.cast(tf.shape(images)[2:0:-1] - 1, dtype)
+    points = tf.where(points >= last, last, points)
+    points = tf.where(points < 0, tf.zeros_like(last), points)
+    return tf.cast(raw_ops.resampler(tf.cast(images, dtype), points), images.dtype)

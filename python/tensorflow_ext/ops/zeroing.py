@@ -19,7 +19,7 @@ class ZeroOutWithIndex(NamedTuple):
 
 
 @op
-def zero_out(to_zero: TensorLike, *, name: str | None = None) -> tf.Tensor:
+def zero_out(to_zero: TensorLike, name: str | None = None) -> tf.Tensor:
     """Keeps the first element, in flat order, and makes the rest zero.
 
     Gradient: dy's first element, the rest zero; none for integers.
@@ -38,7 +38,7 @@ def zero_out(to_zero: TensorLike, *, name: str | None = None) -> tf.Tensor:
 
 @op
 def zero_out_with_index(
-    to_zero: TensorLike, *, name: str | None = None
+    to_zero: TensorLike, name: str | None = None
 ) -> ZeroOutWithIndex:
     """`zero_out` that also says which element it kept.
 

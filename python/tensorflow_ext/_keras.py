@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registers functions and layers with Keras, under the package "tensorflow_ext".
+
+Without that Keras saves `Dense(activation=tensorflow_ext.gelu)` by the function's bare
+name, and loads its own gelu, which is another function.
+
+Both Keras 3 (`keras`) and Keras 2 (`tf_keras`) are served, each when it is imported,
+before or after this package.
+"""
+
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_PACKAGE = "tensorflow_ext"
+
+Functions = Mapping[str, Callable]
+
+
+def register(functions: Functions) -> None:
+    """Registers functions by their names, and this package's layers, with Keras."""
+
+    def with_keras_3(keras: ModuleType) -> None:
+        _register_functions(keras, functions)
+        if keras.backend.backend() == "tensorflow":
+            importlib.import_module(f"{_PACKAGE}.layers")
+
+    def with_keras_2(keras: ModuleType) -> None:
+        _register_functions(keras, functions)
+
+    _when_imported("keras", with_keras_3)
+    _when_imported("tf_keras", with_keras_2)
+
+
+def _register_functions(keras: ModuleType, functions: Functions) -> None:
+    for name, function in functions.items():
+        keras.saving.register_keras_serializable(_PACKAGE, name)(function)
+    # Keras 3 looks for activations that are given as a string among its own alone.
+    activations = keras.activations.get.__globals__.get("ALL_OBJECTS_DICT")
+    if isinstance(activations, dict):
+        activations.update(
+            {f"{_PACKAGE}>{name}": functions[name] for name in functions}
+        )
+
+
+def _when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
+    """Calls `then` with a module: now, or after it has been imported."""
+    module = sys.modules.get(name)
+    if module is None:
+        sys.meta_path.insert(0, _Finder(name, then))
+    else:
+        then(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds a module as the others do, and calls a function after its first import."""
+
+    def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
+        self._name = name
+        self._then = then
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_call(module: ModuleType) -> None:
+                execute(module)
+                self._then(module)
+
+            spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
+        return spec

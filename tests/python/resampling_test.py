@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Points beyond the border of an image, for the functions that move them there."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+_RNG = np.random.default_rng(0)
+_IMAGE = _RNG.normal(size=(1, 3, 4, 2))
+
+
+def _at(row: float, column: float) -> np.ndarray:
+    """One pixel after the other."""
+    row, column = np.clip(row, 0, 2), np.clip(column, 0, 3)
+    y, x = min(int(row), 1), min(int(column), 2)
+    dy, dx = row - y, column - x
+    above = _IMAGE[0, y, x] * (1 - dx) + _IMAGE[0, y, x + 1] * dx
+    below = _IMAGE[0, y + 1, x] * (1 - dx) + _IMAGE[0, y + 1, x + 1] * dx
+    return above * (1 - dy) + below * dy
+
+
+_POINTS = [
+    (0.0, 0.0), (2.0, 3.0), (-0.5, 1.25), (2.5, 2.75), (1.5, -7.0), (0.25, 99.0),
+    (np.inf, 1.0), (0.5, -np.inf), (1e30, -1e30), (1.0, 2.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("point", _POINTS)
+@pytest.mark.parametrize("indexing", ["ij", "xy"])
+def test_value(point: tuple[float, float], indexing: str) -> None:
+    given = point if indexing == "ij" else point[::-1]
+    actual = tfe.interpolate_bilinear(_IMAGE, np.array([[given]]), indexing)
+    np.testing.assert_allclose(actual[0, 0], _at(*point), rtol=1e-14, atol=1e-14)
+
+
+def test_flow() -> None:
+    flow = _RNG.normal(size=(1, 3, 4, 2)) * 3
+    warped = tfe.dense_image_warp(_IMAGE, flow)
+    for y in range(3):
+        for x in range(4):
+            expected = _at(y - flow[0, y, x, 0], x - flow[0, y, x, 1])
+            np.testing.assert_allclose(warped[0, y, x], expected, rtol=1e-13)
+
+
+def test_no_flow_gives_the_image_and_its_slopes_from_the_right() -> None:
+    """At the last row and column the value stays the same from there on."""
+    flow = tf.zeros([1, 3, 4, 2], tf.float64)
+    with tf.GradientTape() as tape:
+        tape.watch(flow)
+        warped = tfe.dense_image_warp(_IMAGE, flow)
+    np.testing.assert_array_equal(warped, _IMAGE)
+    gradient = tape.gradient(warped, flow)
+    slopes = np.zeros((3, 4, 2))
+    slopes[:-1, :, 0] = -np.diff(_IMAGE[0], axis=0).sum(-1)
+    slopes[:, :-1, 1] = -np.diff(_IMAGE[0], axis=1).sum(-1)
+    np.testing.assert_allclose(gradient[0], slopes, rtol=1e-13, atol=1e-13)
+
+
+def test_beyond_the_border_nothing_changes() -> None:
+    points = tf.constant(
+        [[[-0.5, 1.2], [2.5, 1.2], [1.2, -3.0], [1.2, 3.5]]], tf.float64
+    )
+    with tf.GradientTape() as tape:
+        tape.watch(points)
+        values = tfe.interpolate_bilinear(_IMAGE, points)
+    gradient = tape.gradient(values, points)[0].numpy()
+    outside = np.array([[True, False], [True, False], [False, True], [False, True]])
+    assert not gradient[outside].any()
+    assert gradient[~outside].all()
+
+
+def test_nan_gives_zero() -> None:
+    values = tfe.interpolate_bilinear(_IMAGE, [[[np.nan, 1.0], [1.0, np.nan]]])
+    np.testing.assert_array_equal(values, np.zeros((1, 2, 2)))
+
+
+@pytest.mark.parametrize("size", [(1, 5), (5, 1), (1, 1)])
+def test_a_single_row_or_column(size: tuple[int, int]) -> None:
+    image = _RNG.normal(size=(2, *size, 3))
+    flow = tf.zeros([2, *size, 2], tf.float64)
+    np.testing.assert_array_equal(tfe.dense_image_warp(image, flow), image)
+
+
+@pytest.mark.parametrize("image_type", [tf.half, tf.bfloat16, tf.float32, tf.float64])
+@pytest.mark.parametrize("flow_type", [tf.half, tf.bfloat16, tf.float32, tf.float64])
+def test_types(image_type: tf.DType, flow_type: tf.DType) -> None:
+    """Columns that the type of the flow does not tell apart are told apart."""
+    image = tf.cast(_RNG.integers(0, 200, (1, 2, 3001, 1)), image_type)
+    flow = tf.ones([1, 2, 3001, 2], flow_type)
+    warped = tfe.dense_image_warp(image, flow)
+    assert warped.dtype == image_type
+    np.testing.assert_array_equal(warped[0, 1, 1:], image[0, 0, :-1])
+
+
+@pytest.mark.parametrize("shape", [(None, None, None, 3), (2, 4, None, 3), None])
+def test_unknown_shapes(shape: tuple[int | None, ...] | None) -> None:
+    image = _RNG.normal(size=(2, 4, 5, 3)).astype(np.float32)
+    flow = _RNG.normal(size=(2, 4, 5, 2)).astype(np.float32)
+    of_flow = None if shape is None else (*shape[:3], 2)
+    function = tf.function(
+        tfe.dense_image_warp,
+        input_signature=[
+            tf.TensorSpec(shape, tf.float32),
+            tf.TensorSpec(of_flow, tf.float32),
+        ],
+    )
+    expected = tfe.dense_image_warp(image, flow)
+    np.testing.assert_array_equal(function(image, flow), expected)
+    if shape is not None:
+        assert function.get_concrete_function().output_shapes.rank == 4
+    else:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+            function(image, flow[..., 0])
+
+
+def test_xla() -> None:
+    image = _RNG.normal(size=(2, 4, 5, 3)).astype(np.float32)
+    flow = _RNG.normal(size=(2, 4, 5, 2)).astype(np.float32)
+    compiled = tf.function(tfe.dense_image_warp, jit_compile=True)(image, flow)
+    np.testing.assert_allclose(compiled, tfe.dense_image_warp(image, flow), atol=1e-6)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="argument 'indexing' is 'yx'"):
+        tfe.interpolate_bilinear(_IMAGE, [[[0.0, 0.0]]], "yx")
+    with pytest.raises(TypeError, match="argument 'image' is of type int32"):
+        tfe.dense_image_warp(np.ones((1, 2, 2, 1), np.int32), np.ones((1, 2, 2, 2)))
+    with pytest.raises(ValueError, match="argument 'flow' has shape"):
+        tfe.dense_image_warp(_IMAGE, np.ones((1, 3, 2)))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tfe.dense_image_warp(_IMAGE, np.ones((2, 3, 4, 2)))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tfe.interpolate_bilinear(_IMAGE, np.ones((1, 3)))
+
+
+def test_channels_first() -> None:
+    a, b = _RNG.normal(size=(2, 2, 5, 6, 3))
+    attributes = (3, 2, 1, 1, 3)
+    expected = tfe.correlation_cost(a, b, *attributes)
+    a, b = (np.moveaxis(images, -1, 1) for images in (a, b))
+    actual = tfe.correlation_cost(a, b, *attributes, "channels_first")
+    np.testing.assert_array_equal(actual, np.moveaxis(expected, -1, 1))
+    with pytest.raises(ValueError, match="argument 'data_format' is 'NCHW'"):
+        tfe.correlation_cost(a, b, *attributes, "NCHW")

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of this package in layers of Keras 3 and of Keras 2: a model that is saved
+and loaded computes the same bits, by the same functions."""
+
+import inspect
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras
+
+import tensorflow_ext as tfe
+from tensorflow_ext import _keras
+
+_X = (np.random.default_rng(0).normal(size=(5, 4)) * 2).astype(np.float32)
+
+FUNCTIONS = {
+    name: function
+    for name in tfe.ops.__all__
+    if inspect.isfunction(function := getattr(tfe, name))
+}
+
+
+def _is_activation(function: Callable) -> bool:
+    """Of one tensor, with defaults for all else, and of the same shape."""
+    _, *rest = inspect.signature(function).parameters.values()
+    if any(parameter.default is inspect.Parameter.empty for parameter in rest):
+        return False
+    output = function(tf.constant(_X))
+    return isinstance(output, tf.Tensor) and output.shape == _X.shape
+
+
+ACTIVATIONS = [name for name in FUNCTIONS if _is_activation(FUNCTIONS[name])]
+
+every_keras = pytest.mark.parametrize("k", [keras, tf_keras], ids=["keras", "tf_keras"])
+every_function = pytest.mark.parametrize("name", FUNCTIONS)
+every_activation = pytest.mark.parametrize("name", ACTIVATIONS)
+
+
+def test_activations() -> None:
+    assert {"gelu", "mish", "relu", "hardshrink", "reverse_gradient"} <= {*ACTIVATIONS}
+
+
+@every_keras
+@every_function
+def test_registered_name(k: ModuleType, name: str) -> None:
+    function = FUNCTIONS[name]
+    assert k.saving.get_registered_name(function) == f"tensorflow_ext>{name}"
+    config = k.saving.serialize_keras_object(function)
+    assert k.saving.deserialize_keras_object(config) is function
+
+
+@every_keras
+@every_activation
+def test_activation_by_its_name(k: ModuleType, name: str) -> None:
+    function = k.activations.get(f"tensorflow_ext>{name}")
+    assert function is FUNCTIONS[name]
+    dense = k.layers.Dense(3, activation=f"tensorflow_ext>{name}")
+    assert k.layers.Dense.from_config(dense.get_config()).activation is function
+
+
+def _model(k: ModuleType, name: str, dtype: str | None = None) -> Any:
+    function = FUNCTIONS[name]
+    model = k.Sequential(
+        [
+            k.layers.Input(_X.shape[1:]),
+            k.layers.Dense(3, activation=function, bias_initializer="normal"),
+            k.layers.Activation(f"tensorflow_ext>{name}"),
+            k.layers.Dense(2),
+        ]
+    )
+    model.compile("sgd", "mse")
+    return model
+
+
+@every_keras
+@every_activation
+def test_saved_model_file(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
+    model = _model(k, name)
+    model.save(tmp_path / "model.keras")
+    loaded = k.models.load_model(tmp_path / "model.keras")
+    assert loaded.layers[0].activation is FUNCTIONS[name]
+    assert loaded.layers[1].activation is FUNCTIONS[name]
+    np.testing.assert_array_equal(loaded(_X), model(_X))
+    loss = np.zeros((len(_X), 2), np.float32)
+    assert loaded.evaluate(_X, loss, verbose=0) == model.evaluate(_X, loss, verbose=0)
+
+
+@every_keras
+@every_activation
+def test_weights(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
+    model, other = _model(k, name), _model(k, name)
+    model.save_weights(tmp_path / "model.weights.h5")
+    other.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(other(_X), model(_X))
+
+
+@every_keras
+@every_activation
+def test_export(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
+    """Values and gradients of the SavedModel are those of the model."""
+    model = _model(k, name)
+    model.export(str(tmp_path / "model"))
+    loaded = tf.saved_model.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(loaded.serve(_X), model(_X))
+
+
+@every_activation
+def test_function_in_a_lambda_layer(name: str, tmp_path: pathlib.Path) -> None:
+    model = keras.Sequential(
+        [keras.Input(_X.shape[1:]), keras.layers.Lambda(FUNCTIONS[name])]
+    )
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded(_X), model(_X))
+
+
+def _run(program: str, legacy: str) -> None:
+    """In a process that has imported nothing: TensorFlow, too, imports a Keras."""
+    variables = {
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TF_USE_LEGACY_KERAS": legacy,
+    }
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        check=True,
+        env=os.environ | variables,
+    )
+
+
+@pytest.mark.parametrize("legacy", ["0", "1"])
+@pytest.mark.parametrize("first", ["keras", "tf_keras", "tensorflow_ext"])
+def test_order_of_imports(first: str, legacy: str) -> None:
+    """Whatever is imported first, and whichever Keras TensorFlow takes for its own."""
+    _run(
+        f"""
+        import {first}
+        import tensorflow_ext as tfe
+        import keras, tf_keras
+        for k in (keras, tf_keras):
+            assert k.saving.get_registered_name(tfe.gelu) == "tensorflow_ext>gelu"
+            assert k.activations.get("tensorflow_ext>gelu") is tfe.gelu
+        assert keras.saving.get_registered_object("tensorflow_ext>RoiAlign")
+        """,
+        legacy,
+    )
+
+
+def test_another_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keras on another backend gets no layers of this package, and goes on."""
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    monkeypatch.delitem(sys.modules, "tensorflow_ext.layers")
+    _keras.register({"mish": tfe.mish})
+    assert "tensorflow_ext.layers" not in sys.modules
+
+
+def test_positional_arguments() -> None:
+    """In the order that Keras, TensorFlow Addons and PyTorch have."""
+    x = tf.constant(_X)
+    np.testing.assert_array_equal(tfe.gelu(x, False), tfe.gelu(x, approximate=False))
+    np.testing.assert_array_equal(
+        tfe.hardshrink(x, -1.0, 1.5), tfe.hardshrink(x, lower=-1.0, upper=1.5)
+    )
+    for function in FUNCTIONS.values():
+        assert [*inspect.signature(function).parameters][-1] == "name"
+
+
+def test_embedding_bag_without_weights() -> None:
+    table = np.arange(12, dtype=np.float64).reshape(4, 3)
+    indices = [[0, 1], [3, 3]]
+    for combiner in ("sum", "SUM"):
+        bags = tfe.embedding_bag(indices, table, None, combiner)
+        np.testing.assert_array_equal(bags, [[3, 5, 7], [18, 20, 22]])
+    np.testing.assert_array_equal(
+        tfe.embedding_bag(indices, tf.Variable(table), combiner="MEAN"),
+        [[1.5, 2.5, 3.5], [9, 10, 11]],
+    )
+
+
+@pytest.mark.parametrize("combiner", ["max", 1, None])
+def test_unknown_combiner(combiner: Any) -> None:
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="combiner"):
+        tfe.embedding_bag([[0]], [[1.0]], None, combiner)

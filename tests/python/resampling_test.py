@@ -115,6 +115,23 @@ def test_unknown_shapes(shape: tuple[int | None, ...] | None) -> None:
             function(image, flow[..., 0])
 
 
+@pytest.mark.parametrize("sets", [1, None])
+def test_points_for_all_images(sets: int | None) -> None:
+    images, points = _RNG.normal(size=(3, 4, 5, 2)), _RNG.normal(size=(1, 6, 2))
+    function = tf.function(
+        tfe.interpolate_bilinear,
+        input_signature=[
+            tf.TensorSpec([None, 4, 5, 2], tf.float64),
+            tf.TensorSpec([sets, None, 2], tf.float64),
+        ],
+    )
+    expected = tfe.interpolate_bilinear(images, np.repeat(points, 3, axis=0))
+    np.testing.assert_array_equal(tfe.interpolate_bilinear(images, points), expected)
+    np.testing.assert_array_equal(function(images, points), expected)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="argument 'warp'"):
+        tfe.interpolate_bilinear(images, np.repeat(points, 2, axis=0))
+
+
 def test_xla() -> None:
     image = _RNG.normal(size=(2, 4, 5, 3)).astype(np.float32)
     flow = _RNG.normal(size=(2, 4, 5, 2)).astype(np.float32)

@@ -56,7 +56,8 @@ def interpolate_bilinear(
 
     Args:
       grid: Images, of type F and shape [N, H, W, C].
-      query_points: Points in pixels, of a type F and shape [N, ..., 2].
+      query_points: Points in pixels, of a type F and shape [N, ..., 2], or [1, ..., 2]
+        for the same points in all images.
       indexing: What a point is: 'ij' for (row, column), 'xy' for (x, y).
       name: Name for the ops.
 
@@ -79,7 +80,7 @@ def interpolate_bilinear(
         points = _floating("interpolate_bilinear", "query_points", query_points)
         if indexing == "ij":
             points = tf.reverse(points, [-1])
-        return _at_the_nearest(images, points)
+        return _at_the_nearest(images, _of_each(images, points))
 
 
 @op
@@ -134,6 +135,17 @@ def _floating(function: str, name: str, value: TensorLike) -> tf.Tensor:
             "half, bfloat16, float or double"
         )
     return tensor
+
+
+def _of_each(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
+    """`points`, repeated for each image where those of one are given."""
+    sets = points.shape[0] if points.shape.rank else None
+    if sets not in (None, 1):
+        return points
+    sets = tf.shape(points)[0]
+    repeats = tf.where(sets == 1, tf.shape(images)[0], 1)
+    rest = tf.ones([tf.rank(points) - 1], tf.int32)
+    return tf.tile(points, tf.concat([[repeats], rest], axis=0))
 
 
 def _wide(*types: tf.DType) -> tf.DType:

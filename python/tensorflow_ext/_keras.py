@@ -35,15 +35,46 @@ def register(functions: Functions) -> None:
     _when_imported("tf_keras", with_keras_2)
 
 
+def find_as(package: str, functions: Functions, layers: Sequence[str]) -> None:
+    """Lets Keras find functions and layers of this package by the names that they have
+    in another one, where these are not taken. They are saved under their own.
+    """
+
+    def with_functions(keras: ModuleType) -> None:
+        names = {f"{package}>{name}": functions[name] for name in functions}
+        _add_missing(keras.saving.get_custom_objects(), names)
+        _add_missing(_activations(keras), names)
+
+    def with_keras_3(keras: ModuleType) -> None:
+        with_functions(keras)
+        if keras.backend.backend() == "tensorflow":
+            module = importlib.import_module(f"{_PACKAGE}.layers")
+            names = {f"{package}>{name}": getattr(module, name) for name in layers}
+            _add_missing(keras.saving.get_custom_objects(), names)
+
+    _when_imported("keras", with_keras_3)
+    _when_imported("tf_keras", with_functions)
+
+
+def _add_missing(objects: dict[str, Callable], names: Functions) -> None:
+    for name in names:
+        objects.setdefault(name, names[name])
+
+
+def _activations(keras: ModuleType) -> dict[str, Callable]:
+    """What Keras 3 takes activations from that are given as a string; it does not look
+    among the registered objects then.
+    """
+    found = keras.activations.get.__globals__.get("ALL_OBJECTS_DICT")
+    return found if isinstance(found, dict) else {}
+
+
 def _register_functions(keras: ModuleType, functions: Functions) -> None:
     for name, function in functions.items():
         keras.saving.register_keras_serializable(_PACKAGE, name)(function)
-    # Keras 3 looks for activations that are given as a string among its own alone.
-    activations = keras.activations.get.__globals__.get("ALL_OBJECTS_DICT")
-    if isinstance(activations, dict):
-        activations.update(
-            {f"{_PACKAGE}>{name}": functions[name] for name in functions}
-        )
+    _activations(keras).update(
+        {f"{_PACKAGE}>{name}": functions[name] for name in functions}
+    )
 
 
 def _when_imported(name: str, then: Callable[[ModuleType], None]) -> None:

@@ -5,10 +5,11 @@ Importing this module loads the library; Python imports a module once, whatever
 the number of threads.
 """
 
+import contextlib
 import ctypes
 import enum
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import tensorflow as tf
 from tensorflow.python.framework import errors
@@ -88,6 +89,7 @@ def _declare() -> None:
         "TF_GetCode": (ctypes.c_int, status),
         "TF_Message": (ctypes.c_char_p, status),
         "TfExt_GradientRegistries": (ctypes.c_uint32, ctypes.c_char_p),
+        "TfExt_RegisterAddonsOps": (ctypes.c_int64, status),
         "TfExt_RegisterGradients": (ctypes.c_int64,),
         "TfExt_ListOps": (None, buffer, status),
         "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
@@ -129,14 +131,10 @@ def _call_filling(
     count: int, function: Callable[..., None], *arguments: object
 ) -> list[bytes]:
     """Calls a function that fills `count` buffers; returns what is in them."""
-    status = _LIBRARY.TF_NewStatus()
     buffers = [_LIBRARY.TF_NewBuffer() for _ in range(count)]
     try:
-        function(*arguments, *buffers, status)
-        code = _LIBRARY.TF_GetCode(status)
-        if code:
-            message = _LIBRARY.TF_Message(status).decode(errors="replace")
-            raise _exception(code, message)
+        with _status() as status:
+            function(*arguments, *buffers, status)
         contents = [buffer.contents for buffer in buffers]
         return [
             ctypes.string_at(content.data, content.length) if content.data else b""
@@ -145,6 +143,19 @@ def _call_filling(
     finally:
         for buffer in buffers:
             _LIBRARY.TF_DeleteBuffer(buffer)
+
+
+@contextlib.contextmanager
+def _status() -> Iterator[int]:
+    """A TF_Status for a call; raises what the call has written into it."""
+    status = _LIBRARY.TF_NewStatus()
+    try:
+        yield status
+        code = _LIBRARY.TF_GetCode(status)
+        if code:
+            message = _LIBRARY.TF_Message(status).decode(errors="replace")
+            raise _exception(code, message)
+    finally:
         _LIBRARY.TF_DeleteStatus(status)
 
 
@@ -164,6 +175,16 @@ def registries(op: str) -> Registries:
 def register_gradients() -> int:
     """TfExt_RegisterGradients: hands function gradients to the C++ registry."""
     return _LIBRARY.TfExt_RegisterGradients()
+
+
+def register_addons_ops() -> int:
+    """TfExt_RegisterAddonsOps: how many ops of TensorFlow Addons are new.
+
+    Raises:
+      tf.errors.FailedPreconditionError: See addons/register_ops.h.
+    """
+    with _status() as status:
+        return _LIBRARY.TfExt_RegisterAddonsOps(status)
 
 
 def list_ops() -> list[str]:

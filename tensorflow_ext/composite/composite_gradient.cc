@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/composite/composite_gradient.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/functions/differentiate_function.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::AttrSlice;
+using tensorflow::DataType;
+using tensorflow::DataTypeVector;
+using tensorflow::FunctionDef;
+using tensorflow::FunctionDefLibrary;
+using tensorflow::NodeDef;
+using tensorflow::OpDef;
+
+namespace {
+
+// A function may not have the name of an op.
+constexpr char kFunction[] = "Composite";
+
+// The function that returns a gradient for each argument that has one, as the
+// definition of an op's gradient, which returns something for all of them.
+FunctionDef WithResultForEach(const FunctionDef& function,
+                              const DataTypeVector& gradients) {
+  FunctionDef definition = function;
+  OpDef* signature = definition.mutable_signature();
+  signature->clear_output_arg();
+  int next = 0;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    OpDef::ArgDef* result = signature->add_output_arg();
+    if (gradients[i] != tensorflow::DT_INVALID) {
+      *result = function.signature().output_arg(next++);
+      continue;
+    }
+    const OpDef::ArgDef& argument = function.signature().input_arg(i);
+    const std::string name = absl::StrCat("no_gradient_of_", argument.name());
+    result->set_name(name);
+    result->set_type(argument.type());
+    NodeDef* node = definition.add_node_def();
+    node->set_name(name);
+    node->set_op("TfExt>NoGradient");
+    node->add_input(argument.name());
+    (*node->mutable_attr())["T"].set_type(argument.type());
+    (*definition.mutable_ret())[name] = absl::StrCat(name, ":output:0");
+  }
+  return definition;
+}
+
+}  // namespace
+
+absl::Status DefineCompositeGradient(const CompositeOp& op,
+                                     const AttrSlice& attrs,
+                                     FunctionDef* gradient) {
+  FunctionDefLibrary functions;
+  FunctionDef* body = functions.add_function();
+  *body = op.body(attrs);
+  body->mutable_signature()->set_name(kFunction);
+  const tensorflow::FunctionLibraryDefinition library(
+      tensorflow::OpRegistry::Global(), functions);
+
+  tensorflow::NameAttrList function;
+  function.set_name(kFunction);
+  for (const auto& [name, value] : attrs) {
+    (*function.mutable_attr())[name] = value;
+  }
+  tensorflow::InstantiationResult instance;
+  TF_RETURN_IF_ERROR(tensorflow::InstantiateFunction(
+      *body, attrs,
+      [](const std::string& name, const OpDef** op_def) {
+        return tensorflow::OpRegistry::Global()->LookUpOpDef(name, op_def);
+      },
+      &instance));
+  TF_ASSIGN_OR_RETURN(
+      const auto made,
+      DifferentiateFunction(library, function, instance.ret_types));
+  for (const FunctionDef& found : made->library.function()) {
+    if (found.signature().name() != made->name) continue;
+    *gradient = WithResultForEach(found, made->gradients);
+    return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat("the gradient '", made->name, "' is not in its library"));
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_COMPOSITE_COMPOSITE_KERNEL_H_
+#define TENSORFLOW_EXT_COMPOSITE_COMPOSITE_KERNEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/composite/composite.h"
+
+namespace tensorflow_ext {
+
+// The kernel of a composite on any device: the kernels of its parts on that
+// device, one after the other. XLA compiles by kernels too, on devices of its
+// own, whose tensors hold expressions: the same class serves there.
+class CompositeKernel final : public tensorflow::OpKernel {
+ public:
+  CompositeKernel(tensorflow::OpKernelConstruction* context,
+                  const CompositeOp& op);
+
+  void Compute(tensorflow::OpKernelContext* context) override;
+
+ private:
+  struct Step {
+    std::unique_ptr<tensorflow::OpKernel> kernel;
+    std::vector<CompositeBody::Source> inputs;
+    // Where its outputs are to lie.
+    std::vector<tensorflow::AllocatorAttributes> outputs;
+  };
+
+  absl::Status AddStep(tensorflow::OpKernelConstruction* context,
+                       const CompositeBody::Part& part);
+  absl::Status Run(tensorflow::OpKernelContext* context);
+
+  const CompositeOp& op_;
+  std::vector<Step> steps_;
+  std::vector<CompositeBody::Source> results_;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_COMPOSITE_COMPOSITE_KERNEL_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_COMPOSITE_COMPOSITE_SHAPE_H_
+#define TENSORFLOW_EXT_COMPOSITE_COMPOSITE_SHAPE_H_
+
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/composite/composite.h"
+
+namespace tensorflow_ext {
+
+// The shape function of a composite: those of its parts, one after the other.
+absl::Status InferCompositeShapes(
+    const CompositeOp& op, tensorflow::shape_inference::InferenceContext* c);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_COMPOSITE_COMPOSITE_SHAPE_H_

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "tensorflow/core/framework/kernel_def.pb.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow_ext/composite/composite.h"
+#include "tensorflow_ext/composite/composite_gradient.h"
+#include "tensorflow_ext/composite/composite_kernel.h"
+#include "tensorflow_ext/composite/composite_shape.h"
+#include "tensorflow_ext/gradient/client_registry.h"
+#include "tensorflow_ext/xla/lowering.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::KernelDef;
+using tensorflow::OpDefBuilder;
+using tensorflow::OpKernel;
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpRegistrationData;
+using tensorflow::OpRegistry;
+
+namespace {
+
+// The registered composites by name: what makes a kernel is a function without
+// data.
+class Composites {
+ public:
+  static Composites& Global() {
+    static Composites* composites = new Composites;
+    return *composites;
+  }
+
+  void Add(const CompositeOp& op) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    by_name_[op.name] = &op;
+  }
+
+  const CompositeOp& Get(const std::string& name) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return *by_name_.at(name);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, const CompositeOp*> by_name_;
+};
+
+OpKernel* NewKernel(OpKernelConstruction* context) {
+  return new CompositeKernel(context,
+                             Composites::Global().Get(context->def().op()));
+}
+
+// Whether kernels of this device are run, or compiled by XLA in jit_compile and
+// clusters. XLA's other devices compile on demand, by kernels of another kind.
+bool IsServed(const std::string& device) {
+  return device == tensorflow::DEVICE_CPU || device == tensorflow::DEVICE_GPU ||
+         device == "XLA_CPU_JIT" || device == "XLA_GPU_JIT";
+}
+
+void RegisterKernels(const CompositeOp& op) {
+  // XLA makes its kernels of the lowerings when it first compiles, and never
+  // again: where the main part has them already, the op gets its own here.
+  const tensorflow::KernelList parts =
+      tensorflow::GetRegisteredKernelsForOp(op.main_part);
+  for (const KernelDef& part : parts.kernel()) {
+    if (!IsServed(part.device_type())) continue;
+    auto kernel = std::make_unique<KernelDef>(part);
+    kernel->set_op(op.name);
+    tensorflow::kernel_factory::OpKernelRegistrar(
+        kernel.release(), "tensorflow_ext::CompositeKernel", NewKernel);
+  }
+  LoweringRegistration::Name(op.name.c_str()).Register(NewKernel);
+}
+
+}  // namespace
+
+bool RegisterComposite(const CompositeOp& op) {
+  if (OpRegistry::Global()->LookUp(op.name) != nullptr) return false;
+  Composites::Global().Add(op);
+  RegisterKernels(op);
+  RegisterGradient(op.name.c_str(), [&op](const tensorflow::AttrSlice& attrs,
+                                          tensorflow::FunctionDef* gradient) {
+    return DefineCompositeGradient(op, attrs, gradient);
+  });
+  OpRegistry::Global()->Register([&op](OpRegistrationData* data) {
+    OpDefBuilder builder(op.name);
+    op.declare(builder);
+    builder.SetShapeFn([&op](tensorflow::shape_inference::InferenceContext* c) {
+      return InferCompositeShapes(op, c);
+    });
+    return builder.Finalize(data);
+  });
+  return true;
+}
+
+}  // namespace tensorflow_ext

@@ -18,7 +18,7 @@ differ.
 
 from tensorflow_ext import _keras, _library, gradients, ops
 
-__all__ = ["OPS"]
+__all__ = ["FUNCTIONS", "OPS"]
 
 #: The ops that importing this module registers, where they were not registered before.
 OPS = tuple(
@@ -37,9 +37,9 @@ OPS = tuple(
     for suffix in ("", "Grad")
 )
 
-# Of the same name, and of the same first arguments and defaults.
-_FUNCTIONS = ("gelu", "hardshrink", "lisht", "mish", "softshrink", "tanhshrink")
+#: The functions that Keras finds as "Addons>gelu" and so on.
+FUNCTIONS = ("gelu", "hardshrink", "lisht", "mish", "softshrink", "tanhshrink")
 
 _library.register_addons_ops()
 gradients.register_all()
-_keras.find_as("Addons", {name: getattr(ops, name) for name in _FUNCTIONS}, ())
+_keras.find_as("Addons", {name: getattr(ops, name) for name in FUNCTIONS}, ())

@@ -46,7 +46,7 @@ FunctionDef WithResultForEach(const FunctionDef& function,
     node->set_op("TfExt>NoGradient");
     node->add_input(argument.name());
     (*node->mutable_attr())["T"].set_type(argument.type());
-    (*definition.mutable_ret())[name] = absl::StrCat(name, ":output:0");
+    (*definition.mutable_ret())[name] = absl::StrCat(name, ":zeros:0");
   }
   return definition;
 }

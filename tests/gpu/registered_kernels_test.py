@@ -11,8 +11,9 @@ from tensorflow.core.framework import kernel_def_pb2
 from tensorflow.python.framework import kernels, op_def_registry
 
 import tensorflow_ext
+from tensorflow_ext import addons
 
-_OPS = sorted(tensorflow_ext.raw_ops.OPS.values())
+_OPS = sorted({*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS})
 # Inputs that a kernel reads on the host.
 _HOST_MEMORY = {
     "TfExt>ClipByGlobalNorm": ["clip_norm"],

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes as TensorFlow Addons wrote them, with inputs and what they are to compute."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import formulas
+import numpy as np
+from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
+
+_RNG = np.random.default_rng(0)
+
+# The types of T.
+TYPES = {
+    "half": types_pb2.DT_HALF,
+    "bfloat16": types_pb2.DT_BFLOAT16,
+    "float": types_pb2.DT_FLOAT,
+    "double": types_pb2.DT_DOUBLE,
+}
+_INDEX_TYPES = {
+    np.dtype(np.int32): types_pb2.DT_INT32,
+    np.dtype(np.int64): types_pb2.DT_INT64,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One op with inputs and attributes.
+
+    Attributes:
+      name: for the test's name.
+      op: the op's type.
+      inputs: its inputs in their order; floating ones in float64.
+      attributes: all that are not of type `type`.
+      defaults: those of them that have their default.
+      formula: takes the inputs and all attributes; returns an output or a tuple.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[np.ndarray, ...]
+    formula: Callable[..., Any]
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+    defaults: tuple[str, ...] = ()
+
+    def outputs(self, *inputs: np.ndarray) -> list[np.ndarray]:
+        """What the op computes of other values of the inputs."""
+        found = self.formula(*inputs, **self.attributes)
+        return [*found] if isinstance(found, tuple) else [found]
+
+    @property
+    def differentiable(self) -> list[int]:
+        return [i for i, x in enumerate(self.inputs) if x.dtype.kind == "f"]
+
+    def node(
+        self, dtype: int = types_pb2.DT_DOUBLE, strip_defaults: bool = False
+    ) -> node_def_pb2.NodeDef:
+        """The node `y`, of inputs x0, x1, ..."""
+        node = node_def_pb2.NodeDef(
+            name="y", op=self.op, input=[f"x{i}" for i in range(len(self.inputs))]
+        )
+        node.attr["T"].type = dtype
+        for x in self.inputs:
+            if x.dtype.kind == "i":
+                node.attr["Tindices"].type = _INDEX_TYPES[x.dtype]
+        for name, value in self.attributes.items():
+            if strip_defaults and name in self.defaults:
+                continue
+            attribute = node.attr[name]
+            if isinstance(value, bool):
+                attribute.b = value
+            elif isinstance(value, int):
+                attribute.i = value
+            elif isinstance(value, float):
+                attribute.f = value
+            else:
+                attribute.s = value.encode()
+        return node
+
+    def graph(
+        self, dtype: int = types_pb2.DT_DOUBLE, strip_defaults: bool = False
+    ) -> graph_pb2.GraphDef:
+        """That node and placeholders of unknown shapes."""
+        graph = graph_pb2.GraphDef()
+        for i, x in enumerate(self.inputs):
+            node = graph.node.add(name=f"x{i}", op="Placeholder")
+            indices = _INDEX_TYPES.get(x.dtype)
+            node.attr["dtype"].type = dtype if indices is None else indices
+            node.attr["shape"].shape.unknown_rank = True
+        graph.node.append(self.node(dtype, strip_defaults))
+        graph.versions.producer = 27  # TensorFlow 1.13 to 2.15 wrote 27 and more.
+        return graph
+
+
+def _normal(*shape: int) -> np.ndarray:
+    return _RNG.normal(size=shape)
+
+
+def _activation(
+    name: str,
+    forward: Callable[..., Any],
+    backward: Callable[..., Any],
+    attributes: Sequence[tuple[dict[str, Any], tuple[str, ...]]] = (({}, ()),),
+) -> list[Case]:
+    x, gradients = _normal(3, 5), _normal(3, 5)
+    cases = []
+    for values, defaults in attributes:
+        label = "_".join([name.lower(), *map(str, values.values())])
+        cases += [
+            Case(label, f"Addons>{name}", (x,), forward, values, defaults),
+            Case(
+                f"{label}_grad",
+                f"Addons>{name}Grad",
+                (gradients, x),
+                backward,
+                values,
+                defaults,
+            ),
+        ]
+    return cases
+
+
+_BOUNDS = [
+    ({"lower": -0.5, "upper": 0.5}, ("lower", "upper")),
+    ({"lower": -1.0, "upper": 0.25}, ()),
+]
+
+
+def _embedding_bags() -> list[Case]:
+    cases = []
+    for index_type in (np.int32, np.int64):
+        indices = _RNG.integers(0, 4, size=(3, 5)).astype(index_type)
+        params, weights, grads = _normal(4, 3), _normal(3, 5), _normal(3, 3)
+        for combiner in ("SUM", "MEAN"):
+            label = f"embedding_bag_{combiner}_{np.dtype(index_type)}"
+            attributes = {"combiner": combiner}
+            defaults = ("combiner",) if combiner == "SUM" else ()
+            cases += [
+                Case(
+                    label,
+                    "Addons>EmbeddingBag",
+                    (indices, params, weights),
+                    formulas.embedding_bag,
+                    attributes,
+                    defaults,
+                ),
+                Case(
+                    f"{label}_grad",
+                    "Addons>EmbeddingBagGrad",
+                    (indices, params, weights, grads),
+                    formulas.embedding_bag_grad,
+                    attributes,
+                    defaults,
+                ),
+            ]
+    return cases
+
+
+def _resamplers() -> list[Case]:
+    data = _normal(2, 3, 4, 2)
+    # Inside, on the border's slope and beyond it, away from whole numbers, where the
+    # derivative has a jump.
+    warp = _RNG.integers(-2, 5, size=(2, 3, 2, 2)) + _RNG.uniform(
+        0.2, 0.8, (2, 3, 2, 2)
+    )
+    grad_output = _normal(2, 3, 2, 2)
+    return [
+        Case("resampler", "Addons>Resampler", (data, warp), formulas.resampler),
+        Case(
+            "resampler_grad",
+            "Addons>ResamplerGrad",
+            (data, warp, grad_output),
+            formulas.resampler_grad,
+        ),
+    ]
+
+
+def _correlation_costs() -> list[Case]:
+    names = ("kernel_size", "max_displacement", "stride_1", "stride_2", "pad")
+    cases = []
+    for values in [(1, 1, 1, 1, 1), (3, 2, 2, 2, 2), (1, 2, 2, 1, 3), (3, 0, 1, 2, 0)]:
+        sizes = dict(zip(names, values, strict=True))
+        for data_format in ("NHWC", "NCHW"):
+            shape = (2, 3, 4, 2) if data_format == "NHWC" else (2, 2, 3, 4)
+            a, b = _normal(*shape), _normal(*shape)
+            attributes = {**sizes, "data_format": data_format}
+            top_diff = _normal(*formulas.correlation_cost(a, b, **attributes).shape)
+            label = "_".join(map(str, ("correlation_cost", *values, data_format)))
+            defaults = ("data_format",) if data_format == "NHWC" else ()
+            cases += [
+                Case(
+                    label,
+                    "Addons>CorrelationCost",
+                    (a, b),
+                    formulas.correlation_cost,
+                    attributes,
+                    defaults,
+                ),
+                Case(
+                    f"{label}_grad",
+                    "Addons>CorrelationCostGrad",
+                    (a, b, top_diff),
+                    formulas.correlation_cost_grad,
+                    attributes,
+                    defaults,
+                ),
+            ]
+    return cases
+
+
+CASES = [
+    *_activation(
+        "Gelu",
+        formulas.gelu,
+        formulas.gelu_grad,
+        [({"approximate": True}, ("approximate",)), ({"approximate": False}, ())],
+    ),
+    *_activation("Hardshrink", formulas.hardshrink, formulas.shrink_grad, _BOUNDS),
+    *_activation("Lisht", formulas.lisht, formulas.lisht_grad),
+    *_activation("Mish", formulas.mish, formulas.mish_grad),
+    *_activation("Softshrink", formulas.softshrink, formulas.shrink_grad, _BOUNDS),
+    *_activation("Tanhshrink", formulas.tanhshrink, formulas.tanhshrink_grad),
+    *_embedding_bags(),
+    *_resamplers(),
+    *_correlation_costs(),
+]

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keras finds functions of this package under TensorFlow Addons' names when it loads a
+model, and saves them under their own.
+"""
+
+import json
+import pathlib
+import zipfile
+from types import ModuleType
+from typing import Any
+
+import keras
+import numpy as np
+import processes
+import pytest
+import tensorflow as tf
+import tf_keras
+
+import tensorflow_ext as tfe
+from tensorflow_ext import addons
+
+_X = (np.random.default_rng(0).normal(size=(5, 4)) * 2).astype(np.float32)
+
+every_keras = pytest.mark.parametrize("k", [keras, tf_keras], ids=["keras", "tf_keras"])
+every_function = pytest.mark.parametrize("name", addons.FUNCTIONS)
+
+
+def test_functions() -> None:
+    assert {"gelu", "hardshrink", "lisht", "mish", "softshrink", "tanhshrink"} <= {
+        *addons.FUNCTIONS
+    }
+
+
+def _old_model(k: ModuleType, name: str, path: pathlib.Path) -> Any:
+    """Saves a model whose file names TensorFlow Addons' function instead of ours;
+    returns the model.
+    """
+    model = k.Sequential(
+        [
+            k.layers.Input(_X.shape[1:]),
+            k.layers.Dense(3, activation=getattr(tfe, name)),
+            k.layers.Activation(getattr(tfe, name)),
+        ]
+    )
+    own = path.with_name("own.keras")
+    model.save(own)
+    with zipfile.ZipFile(own) as source, zipfile.ZipFile(path, "w") as target:
+        for entry in source.namelist():
+            content = source.read(entry)
+            if entry == "config.json":
+                assert b"tensorflow_ext>" in content
+                content = content.replace(b"tensorflow_ext>", b"Addons>")
+            target.writestr(entry, content)
+    return model
+
+
+@every_keras
+@every_function
+def test_model(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "old.keras"
+    model = _old_model(k, name, path)
+    loaded = k.models.load_model(path)
+    assert loaded.layers[0].activation is getattr(tfe, name)
+    assert loaded.layers[1].activation is getattr(tfe, name)
+    if name != "rrelu":  # random
+        np.testing.assert_array_equal(loaded(_X), model(_X))
+    loaded.save(tmp_path / "new.keras")
+    with zipfile.ZipFile(tmp_path / "new.keras") as file:
+        config = json.dumps(json.loads(file.read("config.json")))
+    assert f"tensorflow_ext>{name}" in config
+    assert "Addons" not in config
+
+
+@every_keras
+@every_function
+def test_string(k: ModuleType, name: str) -> None:
+    """As an activation is given in the files of TensorFlow 2.11 and before."""
+    dense = k.layers.Dense.from_config(
+        {"name": "dense", "units": 3, "activation": f"Addons>{name}"}
+    )
+    assert dense.activation is getattr(tfe, name)
+
+
+@every_keras
+@every_function
+def test_own_name(k: ModuleType, name: str) -> None:
+    function = getattr(tfe, name)
+    assert k.saving.get_registered_name(function) == f"tensorflow_ext>{name}"
+    assert k.saving.get_registered_object(f"Addons>{name}") is function
+
+
+def test_defaults() -> None:
+    """Those of TensorFlow Addons."""
+    x = tf.constant(_X)
+    np.testing.assert_array_equal(tfe.gelu(x), tfe.gelu(x, approximate=True))
+    for shrink in (tfe.hardshrink, tfe.softshrink):
+        np.testing.assert_array_equal(shrink(x), shrink(x, lower=-0.5, upper=0.5))
+
+
+def test_a_name_that_is_taken() -> None:
+    """As by TensorFlow Addons."""
+    program = """
+        import keras
+        import tf_keras
+        import tensorflow as tf
+
+        def theirs(x):
+            return 2 * x
+
+        for k in (keras, tf_keras):
+            k.saving.register_keras_serializable("Addons", "mish")(theirs)
+        import tensorflow_ext.addons
+        for k in (keras, tf_keras):
+            assert k.saving.get_registered_object("Addons>mish") is theirs
+            assert k.saving.get_registered_object("Addons>gelu")
+        print("fine")
+    """
+    assert "fine" in processes.run(program)
+
+
+def test_not_without_being_asked() -> None:
+    program = """
+        import keras
+        import tensorflow_ext
+        assert not keras.saving.get_registered_object("Addons>mish")
+        import tensorflow_ext.addons
+        assert keras.saving.get_registered_object("Addons>mish") is tensorflow_ext.mish
+        import tf_keras
+        assert tf_keras.activations.get("Addons>mish") is tensorflow_ext.mish
+        print("fine")
+    """
+    assert "fine" in processes.run(program)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow Addons' ops in graphs as it wrote them: values, shapes, types, errors."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import cases
+import ml_dtypes
+import numpy as np
+import pytest
+import tensorflow as tf
+import wrappers
+from cases import CASES, Case
+from tensorflow.core.framework import types_pb2
+
+from tensorflow_ext import addons
+
+# The largest error, relative to the largest value of the output: sums of products with
+# both signs cancel.
+_ROUNDING = {"half": 2e-3, "bfloat16": 1.6e-2, "float": 1e-6, "double": 1e-14}
+_NUMPY = {
+    "half": np.float16,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float": np.float32,
+    "double": np.float64,
+}
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def test_every_op_has_cases() -> None:
+    assert {case.op for case in CASES} == {*addons.OPS}
+
+
+def _rounded(case: Case, dtype: str) -> list[np.ndarray]:
+    """The inputs in this type."""
+    return [x.astype(_NUMPY[dtype]) if x.dtype.kind == "f" else x for x in case.inputs]
+
+
+def _check(case: Case, dtype: str, found: Any) -> None:
+    exact = [
+        x if x.dtype.kind == "i" else x.astype(np.float64)
+        for x in _rounded(case, dtype)
+    ]
+    expected = case.outputs(*exact)
+    assert len(found) == len(expected)
+    for value, reference in zip(found, expected, strict=True):
+        assert value.dtype == _NUMPY[dtype]
+        assert value.shape == reference.shape
+        error = np.abs(np.asarray(value, np.float64) - reference).max()
+        assert error <= _ROUNDING[dtype] * max(np.abs(reference).max(), 1)
+
+
+def _run(case: Case, dtype: str, strip_defaults: bool, compiled: bool) -> Any:
+    """Imports the graph into a function."""
+    graph_def = case.graph(cases.TYPES[dtype], strip_defaults)
+    del graph_def.node[:-1]  # XLA compiles no placeholders
+    inputs = _rounded(case, dtype)
+    count = len(wrappers.op_def(case.op).output_arg)
+
+    @tf.function(jit_compile=compiled)
+    def run(*values: tf.Tensor) -> list[tf.Tensor]:
+        names = {f"x{i}": value for i, value in enumerate(values)}
+        outputs = [f"y:{i}" for i in range(count)]
+        return tf.graph_util.import_graph_def(graph_def, names, outputs)
+
+    return [y.numpy() for y in run(*map(tf.constant, inputs))]
+
+
+@every_case
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dtype", cases.TYPES)
+def test_imported(dtype: str, compiled: bool, case: Case) -> None:
+    _check(case, dtype, _run(case, dtype, False, compiled))
+
+
+@every_case
+def test_without_defaults(case: Case) -> None:
+    _check(case, "float", _run(case, "float", True, False))
+
+
+@every_case
+def test_eager(case: Case) -> None:
+    values = wrappers.call(case, [tf.constant(x) for x in case.inputs])
+    _check(case, "double", [value.numpy() for value in values])
+
+
+# ----- Shapes. -----
+
+
+@every_case
+def test_known_shapes(case: Case) -> None:
+    outputs = case.outputs(*case.inputs)
+    with tf.Graph().as_default():
+        values = wrappers.call(
+            case, [tf.compat.v1.placeholder(x.dtype, x.shape) for x in case.inputs]
+        )
+        for value, output in zip(values, outputs, strict=True):
+            assert value.shape == output.shape
+
+
+@every_case
+def test_unknown_shapes(case: Case) -> None:
+    """Of unknown rank, and of known rank and unknown sizes."""
+    outputs = case.outputs(*case.inputs)
+    with tf.Graph().as_default():
+        for shape_of in (lambda x: None, lambda x: [None] * x.ndim):
+            placeholders = [
+                tf.compat.v1.placeholder(x.dtype, shape_of(x)) for x in case.inputs
+            ]
+            for value, output in zip(
+                wrappers.call(case, placeholders), outputs, strict=True
+            ):
+                assert value.shape.is_compatible_with(output.shape)
+
+
+@every_case
+def test_a_batch_that_is_empty(case: Case) -> None:
+    """Of the inputs' first dimension, but for the parameters of an EmbeddingBag."""
+    bags = case.op.startswith("Addons>EmbeddingBag")
+    inputs = [x if bags and i == 1 else x[:0] for i, x in enumerate(case.inputs)]
+    for compiled in (False, True):
+        call = tf.function(partial(wrappers.call, case), jit_compile=compiled)
+        values = call([*map(tf.constant, inputs)])
+        for i, (value, output) in enumerate(
+            zip(values, case.outputs(*case.inputs), strict=True)
+        ):
+            whole = bags and case.op.endswith("Grad") and i == 0
+            assert value.shape == (output.shape if whole else (0, *output.shape[1:]))
+            np.testing.assert_array_equal(value, np.zeros(value.shape))
+
+
+# ----- Errors. -----
+
+_A = np.zeros((2, 5, 6, 3), np.float32)
+_SIZES = {
+    "kernel_size": 1,
+    "max_displacement": 1,
+    "stride_1": 1,
+    "stride_2": 1,
+    "pad": 1,
+}
+
+
+def _cost(**attributes: Any) -> Callable[[], Any]:
+    return lambda: wrappers.function_of("Addons>CorrelationCost")(
+        _A, _A, **{**_SIZES, **attributes}
+    )
+
+
+_ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
+    "even kernel": (
+        _cost(kernel_size=2),
+        "Addons>CorrelationCost: .*attribute 'kernel_size' is 2, expected an odd",
+    ),
+    "negative pad": (_cost(pad=-1), "Addons>CorrelationCost: .*'pad' of -1"),
+    "stride of 0": (_cost(stride_1=0), "Addons>CorrelationCost: .*'stride_1' of 0"),
+    "unknown layout": (_cost(data_format="NCDHW"), "NCDHW"),
+    "too small": (
+        _cost(max_displacement=9, pad=0),
+        r"Addons>CorrelationCost: .*'a' has shape \[2,5,6,3\], expected a height",
+    ),
+    "other shapes": (
+        lambda: wrappers.function_of("Addons>CorrelationCost")(_A, _A[:1], **_SIZES),
+        r"Addons>CorrelationCost: .*'b' has shape \[1,5,6,3\]",
+    ),
+    "other shape of top_diff": (
+        lambda: wrappers.function_of("Addons>CorrelationCostGrad")(
+            _A, _A, _A, **_SIZES
+        ),
+        r"Addons>CorrelationCostGrad: .*'gradients' has shape",
+    ),
+    "bounds": (
+        lambda: wrappers.function_of("Addons>Softshrink")(_A, lower=2.0),
+        "Addons>Softshrink: .*'lower' is 2 and 'upper' is 0.5",
+    ),
+    "combiner": (
+        lambda: wrappers.function_of("Addons>EmbeddingBag")(
+            [[0]], [[1.0]], [[1.0]], combiner="sum"
+        ),
+        "sum",
+    ),
+    "warp": (
+        lambda: wrappers.function_of("Addons>Resampler")(_A, np.zeros((2, 3), "f")),
+        "Addons>Resampler: .*'warp' has shape",
+    ),
+}
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+@pytest.mark.parametrize("name", _ERRORS)
+def test_error(name: str, in_graph: bool) -> None:
+    call, message = _ERRORS[name]
+    run = tf.function(call, autograph=False) if in_graph else call
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+        run()
+
+
+def test_an_index_that_is_no_row() -> None:
+    bag = wrappers.function_of("Addons>EmbeddingBag")
+    for index in (-1, 3):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=f"Addons>EmbeddingBag: .*is {index} at",
+        ):
+            bag([[0, index]], np.zeros((3, 2)), np.ones((1, 2)))
+
+
+def test_integers_are_refused() -> None:
+    """TensorFlow Addons' CorrelationCost admits them and has no kernel for them."""
+    (case,) = (case for case in CASES if case.name.endswith("1_1_1_1_1_NHWC"))
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="int32"):
+        tf.graph_util.import_graph_def(case.graph(types_pb2.DT_INT32))

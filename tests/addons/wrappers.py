@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python functions of the ops, as TensorFlow generates them for any library."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+from cases import Case
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.framework import op_def_registry
+
+from tensorflow_ext import addons, raw_ops
+
+_MODULE = raw_ops._generate([op_def_registry.get(op) for op in addons.OPS])
+_FUNCTIONS = {
+    name.replace("_", ""): function for name, function in vars(_MODULE).items()
+}
+
+
+def function_of(op: str) -> Callable[..., Any]:
+    return _FUNCTIONS[op.replace(">", "").lower()]
+
+
+def op_def(op: str) -> op_def_pb2.OpDef:
+    return op_def_registry.get(op)
+
+
+def call(case: Case, inputs: Sequence[Any]) -> list[tf.Tensor]:
+    """The outputs of the case's op for these inputs."""
+    found = function_of(case.op)(*inputs, **case.attributes)
+    return [*found] if isinstance(found, tuple) else [found]

@@ -13,17 +13,47 @@ if keras.backend.backend() != "tensorflow":
         f"'{keras.backend.backend()}': set KERAS_BACKEND=tensorflow"
     )
 
+from tensorflow_ext.layers.activations import (
+    GELU,
+    HardShrink,
+    LiSHT,
+    Mish,
+    SoftShrink,
+    SwiGLU,
+    TanhShrink,
+)
+from tensorflow_ext.layers.correlation import CorrelationCost
+from tensorflow_ext.layers.embedding import EmbeddingBag
 from tensorflow_ext.layers.gradient_modifiers import GradientReversal, SignQuantizer
 from tensorflow_ext.layers.normalization import LayerNormalization, RmsNormalization
-from tensorflow_ext.layers.pruning import MagnitudePruning
+from tensorflow_ext.layers.pruning import MagnitudePruning, SparsityReport
 from tensorflow_ext.layers.regions import RoiAlign, RoiPooling
+from tensorflow_ext.layers.resampling import DenseImageWarp, Resampler
+from tensorflow_ext.layers.schedules import (
+    DomainAdversarialSchedule,
+    PolynomialSparsity,
+)
 
 __all__ = [
+    "GELU",
+    "CorrelationCost",
+    "DenseImageWarp",
+    "DomainAdversarialSchedule",
+    "EmbeddingBag",
     "GradientReversal",
+    "HardShrink",
     "LayerNormalization",
+    "LiSHT",
     "MagnitudePruning",
+    "Mish",
+    "PolynomialSparsity",
+    "Resampler",
     "RmsNormalization",
     "RoiAlign",
     "RoiPooling",
     "SignQuantizer",
+    "SoftShrink",
+    "SparsityReport",
+    "SwiGLU",
+    "TanhShrink",
 ]

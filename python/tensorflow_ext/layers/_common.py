@@ -1,12 +1,91 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several families of layers share."""
+"""What several families of layers share: arguments and shapes that are checked."""
 
+import math
+import numbers
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import keras
 
 Shape: TypeAlias = Sequence[int | None]
+
+
+def check(layer: object, argument: str, value: Any, valid: bool, expected: str) -> None:
+    """Raises a ValueError that names the argument unless it is valid."""
+    if not valid:
+        name = type(layer).__name__
+        raise ValueError(f"{name}: '{argument}' is {value!r}, expected {expected}")
+
+
+def integer(layer: object, argument: str, value: Any, least: int) -> int:
+    """The argument as an int; raises a ValueError if it is none or below `least`."""
+    valid = (
+        isinstance(value, numbers.Integral)
+        and not isinstance(value, bool)
+        and int(value) >= least
+    )
+    check(layer, argument, value, valid, f"an integer, at least {least}")
+    return int(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number other than NaN."""
+    return (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, bool)
+        and not math.isnan(value)
+    )
+
+
+def finite(
+    layer: object,
+    argument: str,
+    value: Any,
+    least: float = -math.inf,
+    most: float = math.inf,
+    alternative: str = "",
+) -> float:
+    """The argument as a float; raises a ValueError, which names what else it may be,
+    if it is no finite number within the bounds."""
+    expected = "a finite number"
+    if least > -math.inf:
+        expected += f", at least {least:g}"
+    if most < math.inf:
+        expected += f" and at most {most:g}"
+    if alternative:
+        expected += f", or {alternative}"
+    valid = is_number(value) and math.isfinite(value) and least <= value <= most
+    check(layer, argument, value, valid, expected)
+    return float(value)
+
+
+def above(layer: object, argument: str, value: Any, bound: float) -> float:
+    """The argument as a float; raises a ValueError if it is no finite number above
+    the bound."""
+    valid = is_number(value) and bound < value < math.inf
+    check(layer, argument, value, valid, f"a finite number above {bound:g}")
+    return float(value)
+
+
+def check_shape(
+    layer: keras.layers.Layer, name: str, shape: Shape, valid: bool, expected: str
+) -> None:
+    """Raises a ValueError that names the layer's input unless its shape is valid."""
+    if not valid:
+        raise ValueError(
+            f"{type(layer).__name__} '{layer.name}': '{name}' has shape "
+            f"{tuple(shape)}, expected {expected}"
+        )
+
+
+def same(a: int | None, b: int | None) -> bool:
+    """Whether two dimensions may be the same; one that is not known may."""
+    return a is None or b is None or a == b
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    return len(a) == len(b) and all(map(same, a, b))
 
 
 class SameShape(keras.layers.Layer):
@@ -18,3 +97,26 @@ class SameShape(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
+
+
+class OfTwo(keras.layers.Layer):
+    """A layer that is called with a list of two tensors.
+
+    Attributes:
+      input_names: What they are called in errors.
+    """
+
+    input_names: tuple[str, str]
+
+    def _check_two(self, inputs: Any) -> None:
+        """Raises a ValueError unless these are two tensors, or shapes."""
+        # One shape is a tuple, too.
+        is_list = isinstance(inputs, (list, tuple)) and not any(
+            x is None or isinstance(x, int) for x in inputs
+        )
+        if not is_list or len(inputs) != 2:
+            found = f"a list of {len(inputs)}" if is_list else "one tensor"
+            raise ValueError(
+                f"{type(self).__name__} '{self.name}': called with {found}, expected "
+                f"a list of two, [{', '.join(self.input_names)}]"
+            )

@@ -1,37 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers that are there for their gradient: reversed, or straight through."""
 
+import math
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape
+from tensorflow_ext.layers._common import SameShape, above
+from tensorflow_ext.layers.schedules import Schedule, Scheduled, serialize
 from tensorflow_ext.ops import gradient_modifiers as ops
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
-class GradientReversal(SameShape):
+class GradientReversal(Scheduled):
     """Identity whose gradient is -scale * dy, by `reverse_gradient`.
 
     Between features and a classifier of their domain it makes features that do
     not tell the domain (Y. Ganin and V. Lempitsky, "Unsupervised Domain
-    Adaptation by Backpropagation", ICML 2015).
+    Adaptation by Backpropagation", ICML 2015). They let the scale rise while
+    training:
+
+        GradientReversal(DomainAdversarialSchedule(steps=epochs * steps_per_epoch))
+
+    With a schedule the layer has a weight, `step`, that counts its calls in training
+    and is saved with the model; a layer that is called twice in each training step
+    counts both.
 
     Args:
-      scale: Factor of the reversed gradient, finite.
+      scale: Factor of the reversed gradient, finite; or a schedule of it.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
-    def __init__(self, scale: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, scale: float | Schedule = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.scale = scale
+        self.scale = self._number_or_schedule("scale", scale, -math.inf, math.inf)
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        return ops.reverse_gradient(inputs, scale=self.scale)
+    @property
+    def strength(self) -> tf.Tensor:
+        """The factor as it is now, a scalar of type float32."""
+        scale = self.scale(self.step) if callable(self.scale) else self.scale
+        return tf.cast(scale, tf.float32)
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        if not callable(self.scale):
+            return ops.reverse_gradient(inputs, scale=self.scale)
+        # The op's scale is an attribute, which no variable can be.
+        strength = tf.stop_gradient(tf.cast(self.strength, inputs.dtype))
+        outputs = ops.straight_through(inputs, -strength * inputs)
+        if training:
+            self.step.assign_add(1)
+        return outputs
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "scale": self.scale}
+        return {**super().get_config(), "scale": serialize(self.scale)}
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
@@ -45,7 +67,7 @@ class SignQuantizer(SameShape):
 
     def __init__(self, clip: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.clip = clip
+        self.clip = above(self, "clip", clip, 0)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         return ops.sign_straight_through(inputs, clip=self.clip)

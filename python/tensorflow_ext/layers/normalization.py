@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape, Shape
+from tensorflow_ext.layers._common import SameShape, Shape, check_shape, finite
 from tensorflow_ext.ops import normalization as ops
 
 
@@ -15,7 +15,7 @@ class _Normalization(SameShape):
 
     def __init__(self, epsilon: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.epsilon = epsilon
+        self.epsilon = finite(self, "epsilon", epsilon, 0)
 
     def _add_parameter(
         self,
@@ -25,15 +25,12 @@ class _Normalization(SameShape):
         regularizer: Any,
         constraint: Any,
     ) -> Any:
-        size = input_shape[-1]
-        if size is None:
-            raise ValueError(
-                f"{type(self).__name__} '{self.name}': the input has shape "
-                f"{tuple(input_shape)}, expected a known last dimension"
-            )
+        valid = len(input_shape) > 0 and input_shape[-1] is not None
+        expected = "a known last dimension"
+        check_shape(self, "inputs", input_shape, valid, expected)
         return self.add_weight(
             name=name,
-            shape=(size,),
+            shape=(input_shape[-1],),
             initializer=initializer,
             regularizer=regularizer,
             constraint=constraint,

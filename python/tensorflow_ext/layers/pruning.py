@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers that make weights sparse."""
+"""Layers that make weights sparse, and a callback that reports how sparse they are."""
 
+import math
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape
+from tensorflow_ext.layers._common import check, is_number
+from tensorflow_ext.layers.schedules import Schedule, Scheduled, serialize
 from tensorflow_ext.ops import pruning as ops
+
+_GRADIENTS = ("straight_through", "masked")
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
-class MagnitudePruning(SameShape):
+class MagnitudePruning(Scheduled):
     """Sets the values of least magnitude to zero, by `prune_by_magnitude`.
 
     Called on another layer's weights, or on activations. What is to be pruned is
@@ -22,23 +27,28 @@ class MagnitudePruning(SameShape):
         outputs = inputs @ pruning(kernel)
         pruning.level.assign(0.9)
 
+    With a schedule, `MagnitudePruning(PolynomialSparsity(...))`, each call in training
+    assigns it, and counts in `step`, another weight. The weight `reached` has the
+    fraction of zeros in the last call in training; `SparsityReport` reports both.
+
     Args:
-      threshold: The least magnitude that stays.
+      threshold: The least magnitude that stays; infinity prunes all.
       sparsity: The fraction of the values that is set to zero, in [0, 1]; of
-        equal magnitudes at the limit all stay. Either this or `threshold`.
+        equal magnitudes at the limit all stay. Or a schedule of it. Either this or
+        `threshold`.
       gradient: What becomes of the gradient of pruned values:
         'straight_through' hands it on, 'masked' drops it.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
 
     Raises:
-      ValueError: Not exactly one of `threshold` and `sparsity` is given, or
-        `sparsity` is outside [0, 1].
+      ValueError: Not exactly one of `threshold` and `sparsity` is given, or one is
+        not what it may be.
     """
 
     def __init__(
         self,
         threshold: float | None = None,
-        sparsity: float | None = None,
+        sparsity: float | Schedule | None = None,
         gradient: Literal["straight_through", "masked"] = "straight_through",
         **kwargs: Any,
     ) -> None:
@@ -48,40 +58,104 @@ class MagnitudePruning(SameShape):
                 f"MagnitudePruning: 'threshold' is {threshold} and 'sparsity' is "
                 f"{sparsity}, expected exactly one of them"
             )
-        if sparsity is not None and not 0 <= sparsity <= 1:
-            raise ValueError(
-                f"MagnitudePruning: 'sparsity' is {sparsity}, expected a number in "
-                "[0, 1]"
-            )
+        if sparsity is None:
+            check(self, "threshold", threshold, is_number(threshold), "a number")
+            initial = threshold = float(threshold or 0)
+        else:
+            sparsity = self._number_or_schedule("sparsity", sparsity, 0, 1)
+            initial = 0.0 if callable(sparsity) else sparsity
+        valid = gradient in _GRADIENTS
+        check(self, "gradient", gradient, valid, " or ".join(map(repr, _GRADIENTS)))
         self.threshold = threshold
         self.sparsity = sparsity
         self.gradient = gradient
-        self.level = self.add_weight(
-            name="level",
-            shape=(),
-            dtype="float32",
-            initializer=keras.initializers.Constant(
-                threshold if sparsity is None else sparsity
-            ),
-            trainable=False,
-            autocast=False,
-        )
+        self.level = self._add_scalar("level", initial, "only_first_replica")
+        self.reached = self._add_scalar("reached", 0.0, "mean")
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        if training and callable(self.sparsity):
+            self.level.assign(self.sparsity(self.step))
+            self.step.assign_add(1)
         threshold = tf.convert_to_tensor(self.level)
         if self.sparsity is None:
             threshold = tf.cast(threshold, inputs.dtype)
         else:
             threshold = _threshold_of(inputs, threshold)
-        return ops.prune_by_magnitude(inputs, threshold, gradient=self.gradient)
+        outputs = ops.prune_by_magnitude(inputs, threshold, gradient=self.gradient)
+        if training:
+            kept = tf.math.count_nonzero(outputs, dtype=tf.int64)
+            size = tf.size(outputs, tf.int64)
+            self.reached.assign(tf.cast((size - kept) / tf.maximum(size, 1), "float32"))
+        return outputs
 
     def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "threshold": self.threshold,
-            "sparsity": self.sparsity,
+            "sparsity": serialize(self.sparsity),
             "gradient": self.gradient,
         }
+
+    def _add_scalar(self, name: str, value: float, aggregation: str) -> Any:
+        return self.add_weight(
+            name=name,
+            shape=(),
+            dtype="float32",
+            initializer=keras.initializers.Constant(value),
+            trainable=False,
+            autocast=False,
+            aggregation=aggregation,
+        )
+
+
+class SparsityReport(keras.callbacks.Callback):
+    """Reports at the end of each epoch how sparse what a model prunes is.
+
+    For each `MagnitudePruning` in the model, however deep, it adds to `logs`, and so to
+    keras.callbacks.History, what the layer's last call in training had:
+
+    - NAME_reached_sparsity: the fraction of zeros,
+    - NAME_target_sparsity: the fraction that was asked for, unless it is a threshold
+      that says what is pruned.
+
+    NAME is the layer's name; its path, if several have that name. Give it before other
+    callbacks that read `logs`, such as keras.callbacks.CSVLogger and TensorBoard.
+
+    Args:
+      verbose: 1 to print them too, else 0.
+    """
+
+    def __init__(self, verbose: int = 0) -> None:
+        super().__init__()
+        check(self, "verbose", verbose, verbose in (0, 1), "0 or 1")
+        self.verbose = verbose
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        logs = {} if logs is None else logs
+        for name, layer in _named(self.model):
+            report = {"reached": float(layer.reached.numpy())}
+            if layer.sparsity is not None:
+                report["target"] = float(layer.level.numpy())
+            for kind, value in report.items():
+                logs[f"{name}_{kind}_sparsity"] = value
+            if self.verbose:
+                values = (f"{kind} {value:.2%}" for kind, value in report.items())
+                print(f"Epoch {epoch + 1}: sparsity of {name}: {', '.join(values)}")
+
+
+def _named(model: keras.Model) -> Iterator[tuple[str, MagnitudePruning]]:
+    """The layers of a model that prune, each with a name that no other one has."""
+    # Keras has no public function that finds layers that are attributes of layers.
+    layers = [x for x in model._flatten_layers() if isinstance(x, MagnitudePruning)]
+    names = [layer.name for layer in layers]
+    paths = [layer.path or layer.name for layer in layers]
+    for number, layer in enumerate(layers):
+        if names.count(layer.name) == 1:
+            yield layer.name, layer
+        elif paths.count(paths[number]) == 1:
+            yield paths[number], layer
+        else:
+            yield f"{paths[number]}_{number}", layer
 
 
 def _threshold_of(values: tf.Tensor, sparsity: tf.Tensor) -> tf.Tensor:
@@ -90,5 +164,6 @@ def _threshold_of(values: tf.Tensor, sparsity: tf.Tensor) -> tf.Tensor:
     size = tf.size(magnitudes)
     pruned = tf.cast(tf.round(sparsity * tf.cast(size, sparsity.dtype)), tf.int32)
     # Beyond the largest, infinity: all are pruned.
-    padded = tf.concat([magnitudes, [float("inf")]], axis=0)
+    infinity = tf.constant([math.inf], magnitudes.dtype)
+    padded = tf.concat([magnitudes, infinity], axis=0)
     return padded[tf.clip_by_value(pruned, 0, size)]

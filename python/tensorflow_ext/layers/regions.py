@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers over regions of interest. They are called with [data, rois]."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import Shape
+from tensorflow_ext.layers._common import Shape, finite, integer
+from tensorflow_ext.layers._images import OverImages
 from tensorflow_ext.ops import regions as ops
 
 
-class _OverRegions(keras.layers.Layer):
+class _OverRegions(OverImages):
     """A layer that makes pooled_height * pooled_width bins of every region."""
+
+    input_names = ("data", "rois")
 
     def __init__(
         self,
@@ -22,13 +24,15 @@ class _OverRegions(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.pooled_height = pooled_height
-        self.pooled_width = pooled_width
-        self.spatial_scale = spatial_scale
+        self.pooled_height = integer(self, "pooled_height", pooled_height, 1)
+        self.pooled_width = integer(self, "pooled_width", pooled_width, 1)
+        self.spatial_scale = finite(self, "spatial_scale", spatial_scale)
 
-    def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:
-        data, rois = input_shape
-        return (rois[0], self.pooled_height, self.pooled_width, data[3])
+    def computed_shape(self, first: Shape, second: Shape) -> Shape:
+        self.expect(0, first, len(first) == 4, "N", "H", "W", "C")
+        valid = len(second) == 2 and second[1] in (5, None)
+        self.expect(1, second, valid, "R", "5")
+        return (second[0], self.pooled_height, self.pooled_width, first[3])
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -51,14 +55,16 @@ class RoiPooling(_OverRegions):
       pooled_height: Rows of bins, at least 1.
       pooled_width: Columns of bins, at least 1.
       spatial_scale: Pixels of data per unit of the corners.
+      data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
+        result [R, C, pooled_height, pooled_width], which are transposed
+        (tensorflow_ext/layers/_images.py says why); by default that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
-    def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
-        data, rois = inputs
+    def compute(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
         return ops.roi_pool(
-            data,
-            rois,
+            first,
+            second,
             pooled_height=self.pooled_height,
             pooled_width=self.pooled_width,
             spatial_scale=self.spatial_scale,
@@ -80,6 +86,9 @@ class RoiAlign(_OverRegions):
       sampling_ratio: Samples along each side of a bin; 0: as many as it has
         pixels, rounded up.
       aligned: Whether corners are moved by half a pixel; see `roi_align`.
+      data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
+        result [R, C, pooled_height, pooled_width], which are transposed
+        (tensorflow_ext/layers/_images.py says why); by default that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -93,14 +102,13 @@ class RoiAlign(_OverRegions):
         **kwargs: Any,
     ) -> None:
         super().__init__(pooled_height, pooled_width, spatial_scale, **kwargs)
-        self.sampling_ratio = sampling_ratio
-        self.aligned = aligned
+        self.sampling_ratio = integer(self, "sampling_ratio", sampling_ratio, 0)
+        self.aligned = bool(aligned)
 
-    def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
-        data, rois = inputs
+    def compute(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
         return ops.roi_align(
-            data,
-            rois,
+            first,
+            second,
             pooled_height=self.pooled_height,
             pooled_width=self.pooled_width,
             spatial_scale=self.spatial_scale,

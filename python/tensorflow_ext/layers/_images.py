@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the layers over images share.
+
+data_format: the kernels compute channels-last, for their vectors run over the channels
+of a pixel, which then lie side by side. A layer of data_format 'channels_first'
+transposes its images before and its result after, so that each is read and written
+once more, and so is each of their gradients.
+
+Coordinates (of regions, of points, of flows) count pixels: bfloat16 has no odd number
+above 256 and float16 none above 2048. A layer that takes coordinates computes in
+float32 where its compute type is one of these, and returns the compute type. Its inputs
+are not cast by Keras, so coordinates of type float32 stay what they are.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tensorflow_ext.layers._common import OfTwo, Shape, check, check_shape
+
+_DATA_FORMATS = ("channels_last", "channels_first")
+
+
+class OverImages(OfTwo):
+    """A layer over images and something else, in a data format.
+
+    Attributes:
+      has_coordinates: Whether one of the inputs has coordinates.
+      has_channels: Which of the inputs are in the data format.
+    """
+
+    has_coordinates = True
+    has_channels = (True, False)
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if data_format is None:
+            data_format = keras.config.image_data_format()
+        expected = "'channels_last' or 'channels_first'"
+        valid = data_format in _DATA_FORMATS
+        check(self, "data_format", data_format, valid, expected)
+        self.data_format = data_format
+        if self.has_coordinates:
+            self.autocast = False
+
+    def compute(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+        """The result of inputs whose channels are last."""
+        raise NotImplementedError
+
+    def computed_shape(self, first: Shape, second: Shape) -> Shape:
+        """The shape of what `compute` returns.
+
+        Raises:
+          ValueError: By `expect`, of shapes that are wrong.
+        """
+        raise NotImplementedError
+
+    def expect(self, which: int, shape: Shape, valid: bool, *expected: str) -> None:
+        """Raises a ValueError unless the shape is valid.
+
+        Args:
+          which: Of which input.
+          shape: Its shape, the channels last.
+          valid: Whether it is valid.
+          *expected: The dimensions of one that is, the channels last.
+        """
+        if self._is_transposed(which):
+            shape, expected = _channels_second(shape), _channels_second(expected)
+        name = self.input_names[which]
+        check_shape(self, name, shape, valid, f"[{', '.join(expected)}]")
+
+    def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
+        self._check_two(inputs)
+        self.compute_output_shape([x.shape for x in inputs])
+        computed = tf.as_dtype(self.compute_dtype)
+        if self.has_coordinates and computed.size < tf.float32.size:
+            computed = tf.float32
+        result = self.compute(
+            *(
+                tf.cast(_transpose(x, _channels_last) if transposed else x, computed)
+                for x, transposed in zip(
+                    inputs, map(self._is_transposed, range(2)), strict=True
+                )
+            )
+        )
+        result = tf.cast(result, self.compute_dtype)
+        if self.data_format == "channels_first":
+            result = _transpose(result, _channels_second)
+        return result
+
+    def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:
+        self._check_two(input_shape)
+        shape = self.computed_shape(
+            *(
+                _channels_last(shape) if self._is_transposed(which) else tuple(shape)
+                for which, shape in enumerate(input_shape)
+            )
+        )
+        if self.data_format == "channels_first":
+            shape = _channels_second(shape)
+        return tuple(shape)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "data_format": self.data_format}
+
+    def _is_transposed(self, which: int) -> bool:
+        return self.data_format == "channels_first" and self.has_channels[which]
+
+
+def _channels_last(dimensions: Sequence[Any]) -> tuple[Any, ...]:
+    return (*dimensions[:1], *dimensions[2:], *dimensions[1:2])
+
+
+def _channels_second(dimensions: Sequence[Any]) -> tuple[Any, ...]:
+    if len(dimensions) < 2:
+        return tuple(dimensions)
+    return (dimensions[0], dimensions[-1], *dimensions[1:-1])
+
+
+def _transpose(x: tf.Tensor, order: Any) -> tf.Tensor:
+    return tf.transpose(x, order(range(x.shape.rank)))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activation functions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tensorflow_ext.layers._common import (
+    OfTwo,
+    SameShape,
+    Shape,
+    check,
+    check_shape,
+    is_number,
+    same_shape,
+)
+from tensorflow_ext.ops import activations as ops
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class GELU(SameShape):
+    """Gaussian error linear unit, by `gelu`.
+
+    Args:
+      approximate: Whether it is the form with tanh, or the exact one; that of
+        `keras.activations.gelu` is exact by default.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(self, approximate: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.approximate = bool(approximate)
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.gelu(inputs, approximate=self.approximate)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "approximate": self.approximate}
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class Mish(SameShape):
+    """x * tanh(softplus(x)), by `mish`.
+
+    Args:
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.mish(inputs)
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class LiSHT(SameShape):
+    """x * tanh(x), by `lisht`.
+
+    Args:
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.lisht(inputs)
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class TanhShrink(SameShape):
+    """x - tanh(x), by `tanhshrink`.
+
+    Args:
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.tanhshrink(inputs)
+
+
+class _Shrinkage(SameShape):
+    """A layer that is 0 from one bound to the other."""
+
+    def __init__(self, lower: float = -0.5, upper: float = 0.5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check(self, "lower", lower, is_number(lower), "a number")
+        valid = is_number(upper) and upper >= lower
+        check(self, "upper", upper, valid, f"a number, at least 'lower', {lower}")
+        self.lower = float(lower)
+        self.upper = float(upper)
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "lower": self.lower, "upper": self.upper}
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class HardShrink(_Shrinkage):
+    """x where it is below `lower` or above `upper`, else 0, by `hardshrink`.
+
+    Args:
+      lower: Lower bound; may be -infinity.
+      upper: Upper bound, at least `lower`; may be infinity.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.hardshrink(inputs, lower=self.lower, upper=self.upper)
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class SoftShrink(_Shrinkage):
+    """x less the bound that it is beyond, 0 between them, by `softshrink`.
+
+    Args:
+      lower: Lower bound; may be -infinity.
+      upper: Upper bound, at least `lower`; may be infinity.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.softshrink(inputs, lower=self.lower, upper=self.upper)
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class SwiGLU(OfTwo):
+    """gate * sigmoid(gate) * value, by `swiglu`.
+
+    Call it with [gate, value], two tensors of one shape. The masks of both are
+    combined as by `keras.layers.Multiply`: by a logical or, if both have one.
+
+    Args:
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    input_names = ("gate", "value")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
+        self._check_two(inputs)
+        self.compute_output_shape([x.shape for x in inputs])
+        return ops.swiglu(*inputs)
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> tf.Tensor | None:
+        masks = previous_mask or [None]
+        return None if any(x is None for x in masks) else keras.ops.logical_or(*masks)
+
+    def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:
+        self._check_two(input_shape)
+        gate, value = input_shape
+        expected = f"that of 'gate', {tuple(gate)}"
+        check_shape(self, "value", value, same_shape(gate, value), expected)
+        return tuple(a if b is None else b for a, b in zip(gate, value, strict=True))

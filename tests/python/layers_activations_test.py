@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Activations and normalizations: what they are to Keras, and that they learn."""
+
+from collections.abc import Callable
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tensorflow_ext import layers
+
+_X = np.random.default_rng(0).normal(size=(4, 3, 6)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("ours", "keras_layer"),
+    [
+        (layers.LayerNormalization, keras.layers.LayerNormalization),
+        (layers.RmsNormalization, keras.layers.RMSNormalization),
+    ],
+)
+def test_normalization_is_that_of_keras(
+    ours: type[keras.layers.Layer], keras_layer: type[keras.layers.Layer]
+) -> None:
+    """The same defaults, and one takes the weights of the other."""
+    theirs, mine = keras_layer(), ours()
+    theirs.build(_X.shape)
+    mine.build(_X.shape)
+    rng = np.random.default_rng(1)
+    weights = [rng.normal(size=w.shape) for w in theirs.get_weights()]
+    theirs.set_weights(weights)
+    mine.set_weights(weights)
+    np.testing.assert_allclose(mine(_X), theirs(_X), rtol=1e-5, atol=1e-5)
+
+
+class _Gated(keras.layers.Layer):
+    """A SwiGLU of two dense layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.value = keras.layers.Dense(16), keras.layers.Dense(16)
+        self.swiglu = layers.SwiGLU()
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return self.swiglu([self.gate(inputs), self.value(inputs)])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        layers.GELU,
+        layers.Mish,
+        layers.LiSHT,
+        layers.TanhShrink,
+        layers.HardShrink,
+        layers.SoftShrink,
+        layers.SignQuantizer,
+        layers.LayerNormalization,
+        layers.RmsNormalization,
+        _Gated,
+    ],
+)
+def test_training(make: Callable[[], keras.layers.Layer]) -> None:
+    """Whether two numbers have the same sign, which no line tells."""
+    keras.utils.set_random_seed(0)
+    x = np.random.default_rng(2).normal(size=(256, 8)).astype(np.float32)
+    y = (x[:, 0] * x[:, 1] > 0).astype(np.float32)
+    model = keras.Sequential(
+        [
+            keras.layers.Dense(32, activation="tanh"),
+            make(),
+            keras.layers.Dense(16),
+            make(),
+            keras.layers.Dense(16, activation="tanh"),
+            keras.layers.Dense(1),
+        ]
+    )
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.01), loss)
+    losses = model.fit(x, y, epochs=40, verbose=0).history["loss"]
+    assert losses[-1] < 0.5 * losses[0]

@@ -152,10 +152,48 @@ def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result
     )
 
 
+def _stock_rrelu(x: tf.Tensor, algorithm: str) -> tf.Tensor:
+    slopes = tf.random.stateless_uniform(
+        tf.shape(x), (1, 2), 1 / 8, 1 / 3, x.dtype, alg=algorithm
+    )
+    return tf.where(x >= 0, x, slopes * x)
+
+
+def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
+    """Without PyTorch, which draws other slopes."""
+    results = []
+    for case, by in measure.forward_and_backward(0):
+        contender = functools.partial(
+            measure.contender, inputs=[x], by=by, upstream=upstream
+        )
+        # Each way with the generator that is faster there.
+        results += measure.compare(
+            f"activations, {kernels.MEGABYTES} MB float",
+            f"Rrelu in training, {case}",
+            contender(lambda x: tfe.rrelu(x, training=True, seed=(1, 2))),
+            {
+                "where(x >= 0, x, slopes * x), tf.function": contender(
+                    functools.partial(_stock_rrelu, algorithm="philox"), bar=1 / 1.5
+                ),
+                "where(x >= 0, x, slopes * x), jit_compile": contender(
+                    functools.partial(_stock_rrelu, algorithm="threefry"),
+                    bar=1.0,
+                    mode="jit_compile",
+                ),
+            },
+            rounds=11,
+        )
+    return results
+
+
 def run() -> list[measure.Result]:
     rng = np.random.default_rng(2)
     arguments = [
         tf.constant(rng.standard_normal(kernels.ELEMENTS, dtype=np.float32))
         for _ in range(3)
     ]
-    return _gradients(arguments[:2]) + _swiglu(arguments[2], arguments[:2])
+    return (
+        _gradients(arguments[:2])
+        + _swiglu(arguments[2], arguments[:2])
+        + _rrelu(*arguments[:2])
+    )

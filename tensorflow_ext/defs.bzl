@@ -18,6 +18,7 @@ OPS = [
     "resampler",
     "roi_align",
     "roi_pool",
+    "rrelu",
     "zero_out",
 ]
 

@@ -112,6 +112,9 @@ inline XlaOp operator!(XlaOp x) { return Not(x); }
 
 TENSORFLOW_EXT_XLA_BINARY(Max)
 TENSORFLOW_EXT_XLA_BINARY(Min)
+TENSORFLOW_EXT_XLA_BINARY(ShiftLeft)
+TENSORFLOW_EXT_XLA_BINARY(ShiftRightArithmetic)
+TENSORFLOW_EXT_XLA_BINARY(ShiftRightLogical)
 TENSORFLOW_EXT_XLA_OPERATOR(+, Add)
 TENSORFLOW_EXT_XLA_OPERATOR(-, Sub)
 TENSORFLOW_EXT_XLA_OPERATOR(*, Mul)
@@ -119,6 +122,7 @@ TENSORFLOW_EXT_XLA_OPERATOR(/, Div)
 TENSORFLOW_EXT_XLA_OPERATOR(%, Rem)  // of x's sign
 TENSORFLOW_EXT_XLA_OPERATOR(&, And)
 TENSORFLOW_EXT_XLA_OPERATOR(|, Or)
+TENSORFLOW_EXT_XLA_OPERATOR(^, Xor)
 TENSORFLOW_EXT_XLA_OPERATOR(==, Eq)
 TENSORFLOW_EXT_XLA_OPERATOR(!=, Ne)
 TENSORFLOW_EXT_XLA_OPERATOR(<, Lt)
@@ -127,6 +131,11 @@ TENSORFLOW_EXT_XLA_OPERATOR(>, Gt)
 TENSORFLOW_EXT_XLA_OPERATOR(>=, Ge)
 #undef TENSORFLOW_EXT_XLA_OPERATOR
 #undef TENSORFLOW_EXT_XLA_BINARY
+
+// Of 32-bit integers, for Threefry (kernels/threefry.h).
+inline XlaOp RotateLeft(XlaOp x, int bits) {
+  return ShiftLeft(x, bits) | ShiftRightLogical(x, 32 - bits);
+}
 
 // on_true where the condition, a tensor of PRED, holds, else on_false.
 XlaOp Select(XlaOp condition, XlaOp on_true, XlaOp on_false);

@@ -23,6 +23,8 @@ _HOST_MEMORY = {
     "TfExt>ResamplerAdjoint": ["data_shape"],
     "TfExt>RoiAlignGrad": ["data_shape"],
     "TfExt>RoiPoolGrad": ["data_shape"],
+    "TfExt>Rrelu": ["seed"],
+    "TfExt>RreluGrad": ["seed"],
 }
 # What a type attribute without a list admits on the GPU: whatever has gradients.
 _DIFFERENTIABLE = {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import references
+import slopes
 import tensorflow as tf
 from references import with_value
 
@@ -82,6 +83,18 @@ _ACTIVATIONS = [
         lambda x: tfe.softshrink(x, **references.BOUNDS),
         references.softshrink,
         (_WIDE,),
+    ),
+    Comparison(
+        "rrelu",
+        lambda x: tfe.rrelu(x, 0.125, 0.375, training=True, seed=(7, -8)),
+        lambda x: slopes.rrelu(x, (7, -8), 0.125, 0.375),
+        (_X,),
+    ),
+    Comparison(
+        "rrelu, not training",
+        lambda x: tfe.rrelu(x, 0.125, 0.375),
+        lambda x: tf.nn.leaky_relu(x, 0.25),
+        (_X,),
     ),
 ]
 

@@ -86,6 +86,9 @@ RULES: dict[str, Rule] = {
     "prune_by_magnitude_grad": with_shared(
         2, otherwise=pruning.prune_by_magnitude_grad
     ),
+    # randomized: with a seed for each iteration
+    "rrelu": elementwise,
+    "rrelu_grad": elementwise,
     # regions
     "roi_align": batched(_TABLE, _REGIONS),
     "roi_align_grad": batched(_ROWS, _REGIONS, _SHAPE),

@@ -24,6 +24,7 @@ from tensorflow_ext.ops import (
     gradient_modifiers,
     normalization,
     pruning,
+    randomized,
     regions,
     resampling,
     zeroing,
@@ -36,6 +37,7 @@ from tensorflow_ext.ops.embedding import *
 from tensorflow_ext.ops.gradient_modifiers import *
 from tensorflow_ext.ops.normalization import *
 from tensorflow_ext.ops.pruning import *
+from tensorflow_ext.ops.randomized import *
 from tensorflow_ext.ops.regions import *
 from tensorflow_ext.ops.resampling import *
 from tensorflow_ext.ops.zeroing import *
@@ -49,6 +51,7 @@ __all__ += embedding.__all__
 __all__ += gradient_modifiers.__all__
 __all__ += normalization.__all__
 __all__ += pruning.__all__
+__all__ += randomized.__all__
 __all__ += regions.__all__
 __all__ += resampling.__all__
 __all__ += zeroing.__all__

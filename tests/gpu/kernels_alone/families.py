@@ -13,6 +13,7 @@ import prune_by_magnitude_checks
 import resampler_checks
 import roi_align_checks
 import roi_pool_checks
+import rrelu_checks
 from checking import Check
 from device import Device
 from rows import Row
@@ -27,6 +28,7 @@ _FAMILIES = (
     resampler_checks,
     roi_align_checks,
     roi_pool_checks,
+    rrelu_checks,
 )
 
 

@@ -38,7 +38,15 @@ OPS = tuple(
 )
 
 #: The functions that Keras finds as "Addons>gelu" and so on.
-FUNCTIONS = ("gelu", "hardshrink", "lisht", "mish", "softshrink", "tanhshrink")
+FUNCTIONS = (
+    "gelu",
+    "hardshrink",
+    "lisht",
+    "mish",
+    "rrelu",
+    "softshrink",
+    "tanhshrink",
+)
 
 _library.register_addons_ops()
 gradients.register_all()

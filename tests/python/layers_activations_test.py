@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activations and normalizations: what they are to Keras, and that they learn."""
 
+import pathlib
 from collections.abc import Callable
 
 import keras
@@ -56,6 +57,7 @@ class _Gated(keras.layers.Layer):
         layers.HardShrink,
         layers.SoftShrink,
         layers.SignQuantizer,
+        layers.RReLU,
         layers.LayerNormalization,
         layers.RmsNormalization,
         _Gated,
@@ -80,3 +82,39 @@ def test_training(make: Callable[[], keras.layers.Layer]) -> None:
     model.compile(keras.optimizers.Adam(0.01), loss)
     losses = model.fit(x, y, epochs=40, verbose=0).history["loss"]
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_random_slopes() -> None:
+    """Each call in training has its own, of one seed the same; other calls have the
+    mean."""
+    first, second = layers.RReLU(seed=3), layers.RReLU(seed=3)
+    x = -np.ones(1000, np.float32)
+    seen = [first(x, training=True).numpy() for _ in range(3)]
+    for y in seen:
+        assert ((y >= -1 / 3) & (y <= -0.125)).all()
+        np.testing.assert_array_equal(second(x, training=True), y)
+        np.testing.assert_allclose(y.mean(), -(1 / 8 + 1 / 3) / 2, atol=0.01)
+        assert sum(np.array_equal(y, z) for z in seen) == 1
+    np.testing.assert_array_equal(first(x), [-np.float32((1 / 8 + 1 / 3) / 2)] * 1000)
+
+
+def test_slopes_go_on(tmp_path: pathlib.Path) -> None:
+    """A model that is saved in the middle of training, and loaded, draws what it would
+    have drawn."""
+    model = keras.Sequential([keras.Input((50,)), layers.RReLU(), layers.RReLU()])
+    x = -np.ones((2, 50), np.float32)
+    first = model(x, training=True)
+    model.save(tmp_path / "model.keras")
+    model.save_weights(tmp_path / "model.weights.h5")
+    expected = model(x, training=True)
+    assert np.any(expected != first)
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded(x, training=True), expected)
+    loaded.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(loaded(x, training=True), expected)
+    keras.utils.set_random_seed(1)
+    one = keras.models.clone_model(model)(x, training=True)
+    keras.utils.set_random_seed(1)
+    np.testing.assert_array_equal(
+        keras.models.clone_model(model)(x, training=True), one
+    )

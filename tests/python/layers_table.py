@@ -41,6 +41,18 @@ CASES = {
     "SoftShrink": _elementwise(
         layers.SoftShrink, tfe.softshrink, _NO_BOUNDS, lower=-0.75, upper=0.25
     ),
+    "RReLU": Case(
+        layers.RReLU,
+        {"lower": 0.25, "upper": 0.5, "seed": 1},
+        (_X,),
+        lambda x, *_: tfe.rrelu(x, 0.25, 0.5),
+        invalid=[
+            *({"lower": x} for x in [*_INFINITE, "1"]),
+            {"upper": 0.0},
+            {"seed": 1.5},
+        ],
+        separable=False,
+    ),
     "SwiGLU": Case(
         layers.SwiGLU,
         {},

@@ -27,6 +27,7 @@ from tensorflow_ext.layers.embedding import EmbeddingBag
 from tensorflow_ext.layers.gradient_modifiers import GradientReversal, SignQuantizer
 from tensorflow_ext.layers.normalization import LayerNormalization, RmsNormalization
 from tensorflow_ext.layers.pruning import MagnitudePruning, SparsityReport
+from tensorflow_ext.layers.randomized import RReLU
 from tensorflow_ext.layers.regions import RoiAlign, RoiPooling
 from tensorflow_ext.layers.resampling import DenseImageWarp, Resampler
 from tensorflow_ext.layers.schedules import (
@@ -47,6 +48,7 @@ __all__ = [
     "MagnitudePruning",
     "Mish",
     "PolynomialSparsity",
+    "RReLU",
     "Resampler",
     "RmsNormalization",
     "RoiAlign",

@@ -4,7 +4,8 @@
 data_format: the kernels compute channels-last, for their vectors run over the channels
 of a pixel, which then lie side by side. A layer of data_format 'channels_first'
 transposes its images before and its result after, so that each is read and written
-once more, and so is each of their gradients.
+once more, and so is each of their gradients: on a CPU, a step of training takes about
+twice as long in RoiAlign and Resampler, and half as long again in CorrelationCost.
 
 Coordinates (of regions, of points, of flows) count pixels: bfloat16 has no odd number
 above 256 and float16 none above 2048. A layer that takes coordinates computes in

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers that draw random numbers."""
+
+import numbers
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tensorflow_ext.layers._common import SameShape, check, finite
+from tensorflow_ext.ops import randomized as ops
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class RReLU(SameShape):
+    """Randomized leaky rectified linear unit, by `rrelu`: x where x >= 0, else a x.
+
+    In training a is drawn for each element, uniformly from `lower` to `upper`; else it
+    is their mean. The seeds are those of a keras.random.SeedGenerator, whose state is
+    saved with the model: what is loaded goes on with the numbers that would have come.
+    Replicas of a tf.distribute.Strategy draw the same, as with Keras' own layers.
+
+    Args:
+      lower: Smallest slope, finite.
+      upper: Largest slope, at least `lower`.
+      seed: An integer, for the same numbers each time; None for others, or those of
+        keras.utils.set_random_seed.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(
+        self,
+        lower: float = 0.125,
+        upper: float = 1 / 3,
+        seed: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.lower = finite(self, "lower", lower)
+        self.upper = finite(self, "upper", upper)
+        valid = self.lower <= self.upper
+        check(self, "upper", upper, valid, f"at least 'lower', {lower}")
+        valid = seed is None or (
+            isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+        )
+        check(self, "seed", seed, valid, "an integer or None")
+        self.seed = None if seed is None else int(seed)
+        self.seed_generator = keras.random.SeedGenerator(self.seed)
+
+    def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+        seed = self.seed_generator.next() if training else None
+        return ops.rrelu(inputs, self.lower, self.upper, bool(training), seed)
+
+    # Keras does not save the state of a SeedGenerator.
+    def save_own_variables(self, store: Any) -> None:
+        store["seed"] = self.seed_generator.state.numpy()
+
+    def load_own_variables(self, store: Any) -> None:
+        self.seed_generator.state.assign(store["seed"])
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "lower": self.lower,
+            "upper": self.upper,
+            "seed": self.seed,
+        }

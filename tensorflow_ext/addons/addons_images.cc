@@ -70,7 +70,7 @@ std::vector<std::string> CostAttrDefs() {
 }
 
 // A node of one of our ops.
-FDH::Node Costs(const char* name, const char* op,
+FDH::Node Costs(const std::string& name, const char* op,
                 std::vector<std::string> inputs) {
   std::vector<std::string> names = CostAttrs();
   names.push_back("T");
@@ -84,60 +84,54 @@ FDH::Node FirstToLast() {
 FDH::Node LastToFirst() {
   return FDH::Const("last_to_first", absl::Span<const int32_t>({0, 3, 1, 2}));
 }
-FDH::Node Transpose(const std::string& name, const std::string& input,
+FDH::Node Transpose(const char* name, const std::string& input,
                     const char* axes) {
   return {
       {name}, "Transpose", {input, axes}, {{"T", "$T"}, {"Tperm", DT_INT32}}};
 }
 
-// Puts before `nodes` what makes images of ours of the arguments, and returns
-// their names: the arguments', where their channels come last.
-std::vector<std::string> Images(const AttrSlice& attrs,
-                                const std::vector<std::string>& arguments,
-                                Nodes* nodes) {
+bool ChannelsFirst(const AttrSlice& attrs) {
   std::string data_format;
   tensorflow::TryGetNodeAttr(attrs, "data_format", &data_format);
-  nodes->push_back(FirstToLast());
-  nodes->push_back(LastToFirst());
-  if (data_format != "NCHW") return arguments;
-  std::vector<std::string> images;
-  for (const std::string& argument : arguments) {
-    images.push_back(argument + "_nhwc");
-    nodes->push_back(Transpose(images.back(), argument, "first_to_last"));
-  }
-  return images;
+  return data_format == "NCHW";
 }
 
 // The output is [N, D * D, OH, OW] for either layout of the images.
 FunctionDef CorrelationCost(const AttrSlice& attrs) {
-  Nodes nodes;
-  const auto images = Images(attrs, {"input_a", "input_b"}, &nodes);
-  nodes.push_back(
-      Costs("costs", "TfExt>CorrelationCost", {images[0], images[1]}));
+  Nodes nodes = {LastToFirst()};
+  std::vector<std::string> images = {"input_a", "input_b"};
+  if (ChannelsFirst(attrs)) {
+    nodes.push_back(FirstToLast());
+    nodes.push_back(Transpose("a", images[0], "first_to_last"));
+    nodes.push_back(Transpose("b", images[1], "first_to_last"));
+    images = {"a", "b"};
+  }
+  nodes.push_back(Costs("costs", "TfExt>CorrelationCost", images));
   nodes.push_back(Transpose("output", "costs", "last_to_first"));
   return FDH::Define({"input_a: T", "input_b: T"}, {"output: T"},
                      CostAttrDefs(), nodes);
 }
 
 FunctionDef CorrelationCostGrad(const AttrSlice& attrs) {
-  Nodes nodes;
-  const std::vector<std::string> arguments = {"orig_input_a", "orig_input_b"};
-  const auto images = Images(attrs, arguments, &nodes);
-  const bool transposed = images != arguments;
-  const auto name = [&](const char* result) {
-    return transposed ? std::string(result) + "_nhwc" : std::string(result);
-  };
-  nodes.push_back(Transpose("gradients", "top_diff", "first_to_last"));
-  nodes.push_back(Costs(name("bottom_diff_a").c_str(),
-                        "TfExt>CorrelationCostAGrad",
+  Nodes nodes = {FirstToLast(),
+                 Transpose("gradients", "top_diff", "first_to_last")};
+  const bool channels_first = ChannelsFirst(attrs);
+  std::vector<std::string> images = {"orig_input_a", "orig_input_b"};
+  std::vector<std::string> results = {"bottom_diff_a", "bottom_diff_b"};
+  if (channels_first) {
+    nodes.push_back(Transpose("a", images[0], "first_to_last"));
+    nodes.push_back(Transpose("b", images[1], "first_to_last"));
+    images = {"a", "b"};
+    results = {"da", "db"};
+  }
+  nodes.push_back(Costs(results[0], "TfExt>CorrelationCostAGrad",
                         {"gradients", images[1]}));
-  nodes.push_back(Costs(name("bottom_diff_b").c_str(),
-                        "TfExt>CorrelationCostBGrad",
+  nodes.push_back(Costs(results[1], "TfExt>CorrelationCostBGrad",
                         {"gradients", images[0]}));
-  if (transposed) {
-    for (const char* result : {"bottom_diff_a", "bottom_diff_b"}) {
-      nodes.push_back(Transpose(result, name(result), "last_to_first"));
-    }
+  if (channels_first) {
+    nodes.push_back(LastToFirst());
+    nodes.push_back(Transpose("bottom_diff_a", "da", "last_to_first"));
+    nodes.push_back(Transpose("bottom_diff_b", "db", "last_to_first"));
   }
   return FDH::Define({"orig_input_a: T", "orig_input_b: T", "top_diff: T"},
                      {"bottom_diff_a: T", "bottom_diff_b: T"}, CostAttrDefs(),

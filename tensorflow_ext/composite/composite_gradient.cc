@@ -3,6 +3,8 @@
 #include "tensorflow_ext/composite/composite_gradient.h"
 
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op.h"
@@ -22,6 +24,31 @@ namespace {
 
 // A function may not have the name of an op.
 constexpr char kFunction[] = "Composite";
+
+// Leaves out identities, which differentiation puts before and behind all.
+void RemoveIdentities(FunctionDef* function) {
+  std::unordered_map<std::string, std::string> inputs;
+  FunctionDef without = *function;
+  without.clear_node_def();
+  for (const NodeDef& node : function->node_def()) {
+    if (node.op() == "Identity" && node.input_size() == 1) {
+      inputs[absl::StrCat(node.name(), ":output:0")] = node.input(0);
+    } else {
+      *without.add_node_def() = node;
+    }
+  }
+  const auto replace = [&](std::string* name) {
+    for (auto it = inputs.find(*name); it != inputs.end();
+         it = inputs.find(*name)) {
+      *name = it->second;
+    }
+  };
+  for (NodeDef& node : *without.mutable_node_def()) {
+    for (std::string& input : *node.mutable_input()) replace(&input);
+  }
+  for (auto& [result, tensor] : *without.mutable_ret()) replace(&tensor);
+  *function = std::move(without);
+}
 
 // The function that returns a gradient for each argument that has one, as the
 // definition of an op's gradient, which returns something for all of them.
@@ -81,6 +108,7 @@ absl::Status DefineCompositeGradient(const CompositeOp& op,
   for (const FunctionDef& found : made->library.function()) {
     if (found.signature().name() != made->name) continue;
     *gradient = WithResultForEach(found, made->gradients);
+    RemoveIdentities(gradient);
     return absl::OkStatus();
   }
   return absl::InternalError(

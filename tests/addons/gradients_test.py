@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import wrappers
+from addons_cases import CASES, Case
 from c_client import Client, Graph, tensorflow_dir
-from cases import CASES, Case
 from graph_api import GraphApi
 from tensorflow.core.framework import graph_pb2, types_pb2
 

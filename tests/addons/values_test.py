@@ -5,13 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import cases
 import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
 import wrappers
-from cases import CASES, Case
+from addons_cases import CASES, TYPES, Case
 from tensorflow.core.framework import types_pb2
 
 from tensorflow_ext import addons
@@ -54,7 +53,7 @@ def _check(case: Case, dtype: str, found: Any) -> None:
 
 def _run(case: Case, dtype: str, strip_defaults: bool, compiled: bool) -> Any:
     """Imports the graph into a function."""
-    graph_def = case.graph(cases.TYPES[dtype], strip_defaults)
+    graph_def = case.graph(TYPES[dtype], strip_defaults)
     del graph_def.node[:-1]  # XLA compiles no placeholders
     inputs = _rounded(case, dtype)
     count = len(wrappers.op_def(case.op).output_arg)
@@ -70,7 +69,7 @@ def _run(case: Case, dtype: str, strip_defaults: bool, compiled: bool) -> Any:
 
 @every_case
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("dtype", cases.TYPES)
+@pytest.mark.parametrize("dtype", TYPES)
 def test_imported(dtype: str, compiled: bool, case: Case) -> None:
     _check(case, dtype, _run(case, dtype, False, compiled))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
-from cases import Case
+from addons_cases import Case
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry
 

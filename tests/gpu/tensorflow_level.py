@@ -33,7 +33,9 @@ import tensorflow_ext
 from tensorflow_ext import _library
 
 _TESTS = pathlib.Path(__file__).absolute().parents[1]
-sys.path.append(str(_TESTS / "stock_gradients"))
+sys.path += [str(_TESTS / "addons"), str(_TESTS / "stock_gradients")]
+import addons_cases  # noqa: E402
+import wrappers  # noqa: E402
 from c_client import Client, ClientError, tensorflow_dir  # noqa: E402
 
 _CASES = _TESTS / "clients" / "cases"
@@ -193,6 +195,25 @@ def _recurrent(op: str) -> None:
         np.testing.assert_allclose(a, b, 1e-4, 1e-5, err_msg=f"{op} by {name}")
 
 
+def _old_op(case: addons_cases.Case) -> None:
+    """An op of TensorFlow Addons, made of ours: values and gradients, as on the CPU."""
+    results = []
+    for device in (_GPU, _CPU):
+        with tf.device(device):
+            inputs = [tf.constant(x) for x in case.inputs]
+            xs = [inputs[i] for i in case.differentiable]
+            with tf.GradientTape() as tape:
+                tape.watch(xs)
+                outputs = wrappers.call(case, inputs)
+            results.append([*outputs, *tape.gradient(outputs, xs)])
+    for output in results[0][: len(outputs)]:
+        assert output.device.endswith(_GPU), f"an output is on {output.device}"
+    for a, b in zip(*results, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
 def _valid_cases() -> list[Case]:
     """Those that are to compute something; of every op of ours at least one.
 
@@ -219,6 +240,8 @@ def _all_checks() -> Iterator[tuple[str, Check]]:
         for client in _TWICE:
             name = f"{case.id}, second order, {client}"
             yield name, functools.partial(_second_order, case, client)
+    for old in addons_cases.CASES:
+        yield f"{old.op}, {old.name}", functools.partial(_old_op, old)
     yield "values that cannot be refused", _bad_values
     yield "determinism", _determinism
     for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"):

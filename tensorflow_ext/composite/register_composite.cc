@@ -56,20 +56,15 @@ OpKernel* NewKernel(OpKernelConstruction* context) {
                              Composites::Global().Get(context->def().op()));
 }
 
-// Whether kernels of this device are run, or compiled by XLA in jit_compile and
-// clusters. XLA's other devices compile on demand, by kernels of another kind.
-bool IsServed(const std::string& device) {
-  return device == tensorflow::DEVICE_CPU || device == tensorflow::DEVICE_GPU ||
-         device == "XLA_CPU_JIT" || device == "XLA_GPU_JIT";
-}
-
 void RegisterKernels(const CompositeOp& op) {
-  // XLA makes its kernels of the lowerings when it first compiles, and never
-  // again: where the main part has them already, the op gets its own here.
   const tensorflow::KernelList parts =
       tensorflow::GetRegisteredKernelsForOp(op.main_part);
   for (const KernelDef& part : parts.kernel()) {
-    if (!IsServed(part.device_type())) continue;
+    const std::string& device = part.device_type();
+    // XLA's devices take the lowering below.
+    if (device != tensorflow::DEVICE_CPU && device != tensorflow::DEVICE_GPU) {
+      continue;
+    }
     auto kernel = std::make_unique<KernelDef>(part);
     kernel->set_op(op.name);
     tensorflow::kernel_factory::OpKernelRegistrar(

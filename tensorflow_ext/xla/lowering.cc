@@ -7,6 +7,9 @@
 #include "tensorflow/compiler/tf2xla/lib/broadcast.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tensorflow/core/framework/kernel_def_builder.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/gradient/first_copy.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/kernels/same_shape.h"
@@ -162,6 +165,29 @@ tensorflow::OpKernel* internal::NewLoweringKernel(
   return new LoweringKernel(context, std::move(lowering));
 }
 
+namespace {
+
+// XLA makes kernels of all lowerings when it first compiles, and never again.
+// One that is registered after that, as in a process that imports this library
+// late, gets its kernels here.
+void RegisterLateKernels(const std::string& op,
+                         LoweringRegistration::Factory factory) {
+  tensorflow::NodeDef
+      any;  // an op that XLA has a kernel of, without attributes
+  any.set_op("NoOp");
+  for (const char* device :
+       {tensorflow::DEVICE_CPU_XLA_JIT, tensorflow::DEVICE_GPU_XLA_JIT}) {
+    if (!tensorflow::KernelDefAvailable(tensorflow::DeviceType(device), any)) {
+      continue;
+    }
+    tensorflow::kernel_factory::OpKernelRegistrar(
+        tensorflow::KernelDefBuilder(op.c_str()).Device(device).Build(),
+        "tensorflow_ext::LoweringKernel", factory);
+  }
+}
+
+}  // namespace
+
 LoweringRegistration LoweringRegistration::Name(const char* op) {
   LoweringRegistration registration;
   registration.op_ = op;
@@ -189,6 +215,7 @@ bool LoweringRegistration::Register(Factory factory) const {
     builder.AllowResourceTypes().AllowStringType().AllowVariantTypes();
   }
   tensorflow::XlaOpRegistrar registrar(builder.Build(factory));
+  RegisterLateKernels(op_, factory);
   return true;
 }
 

@@ -129,6 +129,29 @@ def test_loading_the_same_file_again() -> None:
     assert tfe.gradients.register_all() == 0
 
 
+def test_import_after_xla_has_compiled() -> None:
+    """XLA takes over the lowerings that there are when it first compiles."""
+    program = """
+        import tensorflow as tf
+        tf.function(lambda x: x + 1, jit_compile=True, autograph=False)(tf.ones([2]))
+        import tensorflow_ext as tfe
+
+        def derivative(x, i):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tfe.mish(tfe.embedding_bag(i, x))
+            return tape.gradient(y, x)
+
+        compiled = tf.function(derivative, jit_compile=True, autograph=False)
+        for dtype in (tf.half, tf.bfloat16, tf.float32, tf.float64):
+            x, i = tf.ones([3, 2], dtype), tf.constant([[0, 2]])
+            error = tf.abs(tf.cast(compiled(x, i) - derivative(x, i), tf.float32))
+            assert tf.reduce_max(error) < 1e-2
+        print("fine")
+    """
+    assert "fine" in processes.run(program)
+
+
 def test_import_by_many_threads() -> None:
     program = (
         """

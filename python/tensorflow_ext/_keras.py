@@ -35,9 +35,15 @@ def register(functions: Functions) -> None:
     _when_imported("tf_keras", with_keras_2)
 
 
-def find_as(package: str, functions: Functions, layers: Sequence[str]) -> None:
+def find_as(package: str, functions: Functions, layers: str) -> None:
     """Lets Keras find functions and layers of this package by the names that they have
     in another one, where these are not taken. They are saved under their own.
+
+    Args:
+      package: The other package.
+      functions: By their names in it.
+      layers: A module of this package whose LAYERS are those of Keras 3, by their names
+        in the other package.
     """
 
     def with_functions(keras: ModuleType) -> None:
@@ -48,8 +54,8 @@ def find_as(package: str, functions: Functions, layers: Sequence[str]) -> None:
     def with_keras_3(keras: ModuleType) -> None:
         with_functions(keras)
         if keras.backend.backend() == "tensorflow":
-            module = importlib.import_module(f"{_PACKAGE}.layers")
-            names = {f"{package}>{name}": getattr(module, name) for name in layers}
+            found = importlib.import_module(f"{_PACKAGE}.{layers}").LAYERS
+            names = {f"{package}>{name}": found[name] for name in found}
             _add_missing(keras.saving.get_custom_objects(), names)
 
     _when_imported("keras", with_keras_3)

@@ -17,7 +17,7 @@ import tensorflow as tf
 import tf_keras
 
 import tensorflow_ext as tfe
-from tensorflow_ext import addons
+from tensorflow_ext import addons, layers
 
 _X = (np.random.default_rng(0).normal(size=(5, 4)) * 2).astype(np.float32)
 
@@ -69,6 +69,57 @@ def test_model(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
         config = json.dumps(json.loads(file.read("config.json")))
     assert f"tensorflow_ext>{name}" in config
     assert "Addons" not in config
+
+
+def _old_layers(path: pathlib.Path) -> Any:
+    """The same with TensorFlow Addons' layers."""
+    words = keras.Input((3,), dtype="int32")
+    frames = [keras.Input((4, 5, 2)) for _ in range(2)]
+    bags = layers.EmbeddingBag(4, 2, combiner="mean")(words)
+    sizes = dict.fromkeys(
+        ("kernel_size", "max_displacement", "stride_1", "stride_2", "pad"), 1
+    )
+    costs = layers.CorrelationCost(**sizes, data_format="channels_first")(frames)
+    outputs = [layers.GELU(approximate=False)(bags), costs]
+    model = keras.Model([words, *frames], outputs)
+    own = path.with_name("own.keras")
+    model.save(own)
+    with zipfile.ZipFile(own) as source, zipfile.ZipFile(path, "w") as target:
+        for entry in source.namelist():
+            content = source.read(entry)
+            if entry == "config.json":
+                config = json.loads(content)
+                for layer in config["config"]["layers"]:
+                    _as_addons_wrote_it(layer)
+                content = json.dumps(config).encode()
+            target.writestr(entry, content)
+    return model
+
+
+def _as_addons_wrote_it(layer: dict[str, Any]) -> None:
+    if layer["registered_name"] is None:
+        return
+    layer["module"] = None
+    layer["registered_name"] = f"Addons>{layer['class_name']}"
+    layer["config"].pop("sparse_gradients", None)
+    if layer["class_name"] == "EmbeddingBag":
+        layer["config"]["mask_zero"] = True
+
+
+def test_layers(tmp_path: pathlib.Path) -> None:
+    model = _old_layers(tmp_path / "old.keras")
+    loaded = keras.models.load_model(tmp_path / "old.keras")
+    kinds = {type(layer) for layer in loaded.layers}
+    assert {layers.EmbeddingBag, layers.CorrelationCost, layers.GELU} <= kinds
+    rng = np.random.default_rng(0)
+    frames = rng.normal(size=(2, 2, 4, 5, 2)).astype(np.float32)
+    # A 0 counts: TensorFlow Addons' mask_zero left none out.
+    inputs = [np.array([[0, 1, 2], [3, 0, 0]], np.int32), *frames]
+    for found, expected in zip(loaded(inputs), model(inputs), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    loaded.save(tmp_path / "new.keras")
+    with zipfile.ZipFile(tmp_path / "new.keras") as file:
+        assert b"Addons" not in file.read("config.json")
 
 
 @every_keras

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Keras makes of the configurations of TensorFlow Addons' layers."""
+
+from typing import Any
+
+from tensorflow_ext import layers
+
+
+class _EmbeddingBag:
+    """TensorFlow Addons' `mask_zero` left no index out."""
+
+    @staticmethod
+    def from_config(config: dict[str, Any]) -> layers.EmbeddingBag:
+        return layers.EmbeddingBag.from_config({**config, "mask_zero": False})
+
+
+LAYERS = {
+    "CorrelationCost": layers.CorrelationCost,
+    "EmbeddingBag": _EmbeddingBag,
+    "GELU": layers.GELU,
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that TensorFlow Addons had from version 0.5 to 0.11.
+// Kernels that TensorFlow Addons had, by these names, from version 0.6 or 0.7
+// to 0.11.
 
 #include <string>
 #include <utility>

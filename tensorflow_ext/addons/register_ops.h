@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs and SavedModels of TensorFlow Addons, which holds its ops under the
- * names Addons>Resampler and so on and ended with TensorFlow 2.16. Plain C, in
- * the manner of gradient/c_api.h.
+ * Graphs and SavedModels of TensorFlow Addons, which ended in 2024: its ops, by
+ * the names Addons>Resampler and so on. Plain C, in the manner of
+ * gradient/c_api.h.
  */
 #ifndef TENSORFLOW_EXT_ADDONS_REGISTER_OPS_H_
 #define TENSORFLOW_EXT_ADDONS_REGISTER_OPS_H_
@@ -27,8 +27,8 @@ extern "C" {
  * They have TensorFlow Addons' arguments, attributes, defaults and layouts, and
  * are computed by the ops TfExt>CorrelationCost ... of this library: on the
  * CPU, on the GPU where this library has kernels for it, and in XLA; their
- * gradients, of any order, are in the registries of all clients. Python learns
- * of these by `import tensorflow_ext.addons`, which calls this function.
+ * gradients, to second order, are in the registries of all clients. Python
+ * learns of these by `import tensorflow_ext.addons`, which calls this function.
  * docs/tensorflow_addons.md says where a result differs on purpose.
  *
  * An op that is registered before, as by TensorFlow Addons itself, stays as it

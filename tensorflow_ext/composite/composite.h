@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An op that is made of others. One table says of which: its kernel on every
-// device, its shape function and its gradient to any order follow from theirs.
-// For ops that differ from ours in the order of arguments, in layouts or in the
-// values of attributes, and whose speed need not be the last word: a call of
-// such an op costs a few microseconds more than a call of its parts' kernels.
+// device, its shape function and its gradient follow from theirs. For ops that
+// differ from ours in the order of arguments, in layouts or in the values of
+// attributes. A call costs a microsecond or two more than those of its parts'
+// kernels.
 //
 //   static const auto* relu = new CompositeOp{
 //       "My>Relu", "TfExt>Relu",

@@ -56,7 +56,7 @@ _REGISTERS = {
     "EmbeddingBagWeightsGradKernel": 48,
     "EmbeddingBagScatterKernel": 40,
     "EmbeddingBagOrderedKernel": 40,
-    "RreluKernel": 40,
+    "RreluKernel": 48,
 }
 # The same for functors of ElementwiseKernel that compute for longer or hold more.
 _FUNCTOR_REGISTERS = {

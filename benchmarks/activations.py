@@ -186,14 +186,56 @@ def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
     return results
 
 
+def _stock_snake(x: tf.Tensor, frequency: tf.Tensor) -> tf.Tensor:
+    return x + tf.square(tf.sin(frequency * x)) / frequency
+
+
+def _torch_snake(x: pytorch.Tensor, frequency: pytorch.Tensor) -> pytorch.Tensor:
+    return x + pytorch.torch.sin(frequency * x).square() / frequency
+
+
+def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
+    """A frequency for each of 256 channels."""
+    x = tf.reshape(x, [-1, 256])
+    inputs = [x, tf.linspace(0.5, 4.0, 256)]
+    upstream = tf.reshape(upstream, x.shape)
+    results = []
+    for case, by in measure.forward_and_backward(0, 1):
+        contender = functools.partial(
+            measure.contender, inputs=inputs, by=by, upstream=upstream
+        )
+        side = contender(tfe.snake, mode="eager")
+        rivals = {
+            "x + sin(f x)^2 / f, eager": contender(_stock_snake, mode="eager"),
+            "x + sin(f x)^2 / f, jit_compile": contender(
+                _stock_snake, bar=1.0, mode="jit_compile"
+            ),
+        }
+        rivals |= pytorch.contenders(
+            "x + sin(f x)^2 / f", _torch_snake, inputs, by, side.work, upstream
+        )
+        results += measure.compare(
+            f"activations, {kernels.MEGABYTES} MB float",
+            f"Snake, {case}",
+            side,
+            rivals,
+            rounds=11,
+            note=lambda seconds: (
+                f"{seconds / kernels.ELEMENTS * 1e9:.2f} ns an element"
+            ),
+        )
+    return results
+
+
 def run() -> list[measure.Result]:
     rng = np.random.default_rng(2)
     arguments = [
         tf.constant(rng.standard_normal(kernels.ELEMENTS, dtype=np.float32))
         for _ in range(3)
     ]
-    return (
-        _gradients(arguments[:2])
-        + _swiglu(arguments[2], arguments[:2])
-        + _rrelu(*arguments[:2])
-    )
+    return [
+        *_gradients(arguments[:2]),
+        *_swiglu(arguments[2], arguments[:2]),
+        *_rrelu(*arguments[:2]),
+        *_snake(*arguments[:2]),
+    ]

@@ -19,6 +19,7 @@ OPS = [
     "roi_align",
     "roi_pool",
     "rrelu",
+    "snake",
     "zero_out",
 ]
 

@@ -44,6 +44,7 @@ FUNCTIONS = (
     "lisht",
     "mish",
     "rrelu",
+    "snake",
     "softshrink",
     "tanhshrink",
 )

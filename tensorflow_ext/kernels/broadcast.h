@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/quotient.h"
 
@@ -121,15 +122,17 @@ TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
 //     }
 //   };
 //
-// With kArity 3 the first operand has the output's shape.
+// With kArity 3 the first operand has the output's shape. One that returns a
+// Pair (elementwise.h) has two outputs, of one shape.
 
 template <typename Functor>
 struct CpuBroadcast {
-  // output[i] = functor(inputs[0][...], ...) for i in [begin, end). The output
-  // may be an input that does not repeat, and may not overlap one otherwise.
+  // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end).
+  // An output may be an input that does not repeat, and may not overlap one
+  // otherwise.
   static void Run(NumericType type, const Broadcast<Functor::kArity>& broadcast,
-                  const void* const* inputs, void* output, int64_t begin,
-                  int64_t end);
+                  const void* const* inputs, void* const* outputs,
+                  int64_t begin, int64_t end);
 };
 
 template <typename Functor>
@@ -139,8 +142,8 @@ struct GpuBroadcast {
   // launches nothing.
   static int Launch(NumericType type,
                     const Broadcast<Functor::kArity>& broadcast,
-                    const void* const* inputs, void* output, int64_t size,
-                    void* stream);
+                    const void* const* inputs, void* const* outputs,
+                    int64_t size, void* stream);
 };
 
 // Calls `fn(TypeTag<T>{})` with the type named by `type`, one that the

@@ -14,38 +14,46 @@
 
 namespace tensorflow_ext {
 
-// A run of elements in the innermost dimension; x[i * kX] and y[i * kY] (kX and
-// kY are 0 or 1) are the operands of element i. With kArity 3 the arguments are
-// (z, x, y, output, size), and z does not repeat. An op specialises this where
-// it can do better than call its functor.
+// Calls the functor for each element of a run, see below.
+template <int kX, int kY, typename Functor, typename C>
+TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
+                                  C* const* outputs, int64_t size) {
+  constexpr int kArity = Functor::kArity;
+  const C* z = inputs[0];
+  const C* x = inputs[kArity - 2];
+  const C* y = inputs[kArity - 1];
+  C* first = outputs[0];
+  C* last = outputs[kOutputs<Functor> - 1];
+  const C x0 = x[0], y0 = y[0];
+  // An output that is an input is so at the same index, without repeating.
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) {
+    const C x_i = kX ? x[i] : x0, y_i = kY ? y[i] : y0;
+    C results[2];
+    if constexpr (kArity == 2) {
+      internal::Spread(functor(x_i, y_i), results);
+    } else {
+      internal::Spread(functor(z[i], x_i, y_i), results);
+    }
+    first[i] = results[0];
+    if constexpr (kOutputs<Functor> == 2) last[i] = results[1];
+  }
+}
+
+// A run of elements in the innermost dimension; with x and y the last two of
+// the inputs, x[i * kX] and y[i * kY] (kX and kY are 0 or 1) are the operands
+// of element i. With kArity 3 the first input does not repeat. An op
+// specialises this where it can do better than call its functor.
 template <typename Functor>
 struct BroadcastRun {
   template <int kX, int kY, typename C>
-  TENSORFLOW_EXT_INLINE static void Run(const C* x, const C* y, C* output,
-                                        int64_t size) {
-    const Functor functor{};
-    const C x0 = x[0], y0 = y[0];
-    // An output that is an input is so at the same index, without repeating.
-#pragma GCC ivdep
-    for (int64_t i = 0; i < size; ++i) {
-      output[i] = functor(kX ? x[i] : x0, kY ? y[i] : y0);
-    }
+  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs,
+                                        C* const* outputs, int64_t size) {
+    MapRun<kX, kY>(Functor{}, inputs, outputs, size);
   }
 };
 
 namespace internal {
-
-// Calls the functor's run for a type that is computed as it is stored.
-template <typename Functor, int kX, int kY, typename T>
-TENSORFLOW_EXT_INLINE void CallRun(const T* const* inputs, T* output,
-                                   int64_t size) {
-  using Run = BroadcastRun<Functor>;
-  if constexpr (Functor::kArity == 2) {
-    Run::template Run<kX, kY>(inputs[0], inputs[1], output, size);
-  } else {
-    Run::template Run<kX, kY>(inputs[0], inputs[1], inputs[2], output, size);
-  }
-}
 
 // A run in the compute type; x_moves and y_moves are false where that operand
 // repeats. The 16-bit types go block by block through buffers that stay in the
@@ -53,12 +61,15 @@ TENSORFLOW_EXT_INLINE void CallRun(const T* const* inputs, T* output,
 // is compiled for each of these types.
 template <typename Isa, typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, bool x_moves,
-                                        bool y_moves, T* output, int64_t size) {
+                                        bool y_moves, T* const* outputs,
+                                        int64_t size) {
+  using Run = BroadcastRun<Functor>;
   constexpr int kArity = Functor::kArity;
   if constexpr (!std::is_same_v<T, ComputeType<T>>) {
     constexpr int64_t kBlock = 256;
-    float wide[kArity][kBlock], result[kBlock];
+    float wide[kArity][kBlock], narrowed[kOutputs<Functor>][kBlock];
     const float* operands[kArity];
+    float* results[kOutputs<Functor>];
     bool moves[kArity];
     for (int k = 0; k < kArity; ++k) {
       operands[k] = wide[k];
@@ -67,22 +78,25 @@ TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, bool x_moves,
         std::fill_n(wide[k], std::min(kBlock, size), ToCompute(inputs[k][0]));
       }
     }
+    for (int k = 0; k < kOutputs<Functor>; ++k) results[k] = narrowed[k];
     for (int64_t i = 0; i < size; i += kBlock) {
       const int64_t block = std::min(kBlock, size - i);
       for (int k = 0; k < kArity; ++k) {
         if (moves[k]) Isa::Widen(inputs[k] + i, wide[k], block);
       }
-      CallRun<Functor, 1, 1>(operands, result, block);
-      Isa::Narrow(result, output + i, block);
+      Run::template Run<1, 1>(operands, results, block);
+      for (int k = 0; k < kOutputs<Functor>; ++k) {
+        Isa::Narrow(results[k], outputs[k] + i, block);
+      }
     }
   } else if (x_moves && y_moves) {
-    CallRun<Functor, 1, 1>(inputs, output, size);
+    Run::template Run<1, 1>(inputs, outputs, size);
   } else if (x_moves) {
-    CallRun<Functor, 1, 0>(inputs, output, size);
+    Run::template Run<1, 0>(inputs, outputs, size);
   } else if (y_moves) {
-    CallRun<Functor, 0, 1>(inputs, output, size);
+    Run::template Run<0, 1>(inputs, outputs, size);
   } else {
-    CallRun<Functor, 0, 0>(inputs, output, size);
+    Run::template Run<0, 0>(inputs, outputs, size);
   }
 }
 
@@ -123,7 +137,7 @@ struct RunPosition {
 template <typename Isa, typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void LoopOverRuns(
     const Broadcast<Functor::kArity>& broadcast, const void* const* inputs,
-    T* output, int64_t begin, int64_t end) {
+    void* const* outputs, int64_t begin, int64_t end) {
   constexpr int kArity = Functor::kArity;
   const int inner = broadcast.rank - 1;
   const bool x_moves = broadcast.strides[kArity - 2][inner] != 0;
@@ -136,7 +150,11 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
     for (int k = 0; k < kArity; ++k) {
       operands[k] = static_cast<const T*>(inputs[k]) + position.offsets[k];
     }
-    RunConverted<Isa, Functor>(operands, x_moves, y_moves, output + begin, run);
+    T* results[kOutputs<Functor>];
+    for (int k = 0; k < kOutputs<Functor>; ++k) {
+      results[k] = static_cast<T*>(outputs[k]) + begin;
+    }
+    RunConverted<Isa, Functor>(operands, x_moves, y_moves, results, run);
     position.Advance(broadcast, run);
     begin += run;
   }
@@ -147,8 +165,8 @@ struct BroadcastLoop {
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(
       const Broadcast<Functor::kArity>* broadcast, const void* const* inputs,
-      T* output, int64_t begin, int64_t end) {
-    LoopOverRuns<Isa, Functor>(*broadcast, inputs, output, begin, end);
+      void* const* outputs, int64_t begin, int64_t end) {
+    LoopOverRuns<Isa, Functor, T>(*broadcast, inputs, outputs, begin, end);
   }
 };
 
@@ -157,12 +175,12 @@ struct BroadcastLoop {
 template <typename Functor>
 void CpuBroadcast<Functor>::Run(NumericType type,
                                 const Broadcast<Functor::kArity>& broadcast,
-                                const void* const* inputs, void* output,
+                                const void* const* inputs, void* const* outputs,
                                 int64_t begin, int64_t end) {
   DispatchFor<Functor>(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<internal::BroadcastLoop<Functor, T>>(
-        &broadcast, inputs, static_cast<T*>(output), begin, end);
+    RunBest<internal::BroadcastLoop<Functor, T>>(&broadcast, inputs, outputs,
+                                                 begin, end);
   });
 }
 

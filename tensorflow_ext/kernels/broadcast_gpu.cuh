@@ -12,9 +12,9 @@
 namespace tensorflow_ext {
 namespace internal {
 
-template <typename T, int kArity>
-struct BroadcastOperands {
-  const T* values[kArity];
+template <typename T, int kCount>
+struct BroadcastArrays {
+  T* values[kCount];
 };
 
 // kFlat: one dimension (the same shape, or one operand a scalar), where the
@@ -22,7 +22,8 @@ struct BroadcastOperands {
 template <bool kFlat, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastKernel(Broadcast<Functor::kArity> broadcast,
-                    BroadcastOperands<T, Functor::kArity> inputs, T* output,
+                    BroadcastArrays<const T, Functor::kArity> inputs,
+                    BroadcastArrays<T, kOutputs<Functor>> outputs,
                     int64_t size) {
   constexpr int kArity = Functor::kArity;
   const Functor functor{};
@@ -36,15 +37,15 @@ __global__ void __launch_bounds__(kBlockThreads)
     } else {
       BroadcastOffsets(broadcast, i, offsets);
     }
-    ComputeType<T> x[kArity];
+    ComputeType<T> x[kArity], results[kOutputs<Functor>];
 #pragma unroll
     for (int k = 0; k < kArity; ++k) {
       x[k] = ToCompute(inputs.values[k][offsets[k]]);
     }
-    if constexpr (kArity == 2) {
-      output[i] = FromCompute<T>(functor(x[0], x[1]));
-    } else {
-      output[i] = FromCompute<T>(functor(x[0], x[1], x[2]));
+    Apply(functor, x, results);
+#pragma unroll
+    for (int k = 0; k < kOutputs<Functor>; ++k) {
+      outputs.values[k][i] = FromCompute<T>(results[k]);
     }
   }
 }
@@ -54,21 +55,26 @@ __global__ void __launch_bounds__(kBlockThreads)
 template <typename Functor>
 int GpuBroadcast<Functor>::Launch(NumericType type,
                                   const Broadcast<Functor::kArity>& broadcast,
-                                  const void* const* inputs, void* output,
-                                  int64_t size, void* stream) {
+                                  const void* const* inputs,
+                                  void* const* outputs, int64_t size,
+                                  void* stream) {
   if (size == 0) return cudaSuccess;
   return DispatchFor<Functor>(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    internal::BroadcastOperands<T, Functor::kArity> operands;
+    internal::BroadcastArrays<const T, Functor::kArity> operands;
+    internal::BroadcastArrays<T, kOutputs<Functor>> results;
     for (int k = 0; k < Functor::kArity; ++k) {
       operands.values[k] = static_cast<const T*>(inputs[k]);
+    }
+    for (int k = 0; k < kOutputs<Functor>; ++k) {
+      results.values[k] = static_cast<T*>(outputs[k]);
     }
     const auto kernel = broadcast.rank == 1
                             ? internal::BroadcastKernel<true, Functor, T>
                             : internal::BroadcastKernel<false, Functor, T>;
     kernel<<<GridBlocks(size), kBlockThreads, 0,
-             static_cast<cudaStream_t>(stream)>>>(
-        broadcast, operands, static_cast<T*>(output), size);
+             static_cast<cudaStream_t>(stream)>>>(broadcast, operands, results,
+                                                  size);
     return cudaGetLastError();
   });
 }

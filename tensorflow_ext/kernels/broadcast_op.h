@@ -36,32 +36,36 @@ class BroadcastOp : public tensorflow::OpKernel {
       : OpKernel(context), type_(NumericTypeOf(context->input_type(0))) {}
 
   void Compute(tensorflow::OpKernelContext* context) override {
+    const tensorflow::TensorShape& x = context->input(kArity - 2).shape();
+    const tensorflow::TensorShape& y = context->input(kArity - 1).shape();
     tensorflow::TensorShape shape;
-    OP_REQUIRES_OK(
-        context,
-        BroadcastShape(type_string(), context->input(kArity - 2).shape(),
-                       context->input(kArity - 1).shape(), &shape));
+    OP_REQUIRES_OK(context,
+                   BroadcastShape(type_string(), kArity - 2, x, y, &shape));
     if constexpr (kArity == 3) {
       OP_REQUIRES_OK(
           context,
           CheckGradientShape(type_string(), context->input(0).shape(), shape));
     }
-    tensorflow::Tensor* output = nullptr;
-    OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
-                                Candidates(), 0, shape, &output));
-    if (output->NumElements() == 0) return;
+    void* outputs[kOutputs<Functor>];
+    for (int k = 0; k < kOutputs<Functor>; ++k) {
+      tensorflow::Tensor* output = nullptr;
+      OP_REQUIRES_OK(context, context->forward_input_or_allocate_output(
+                                  Candidates(), k, shape, &output));
+      outputs[k] = Data(output);
+    }
+    if (shape.num_elements() == 0) return;
     OP_REQUIRES_OK(context, CheckValues(context));
     Broadcast<kArity> broadcast;
     OP_REQUIRES_OK(context, Plan(context, shape, &broadcast));
     const void* inputs[kArity];
     for (int k = 0; k < kArity; ++k) inputs[k] = Data(context->input(k));
-    Launch(context, broadcast, inputs, Data(output), output->NumElements());
+    Launch(context, broadcast, inputs, outputs, shape.num_elements());
   }
 
  protected:
   virtual void Launch(tensorflow::OpKernelContext* context,
                       const Broadcast<kArity>& broadcast,
-                      const void* const* inputs, void* output,
+                      const void* const* inputs, void* const* outputs,
                       int64_t size) = 0;
 
   // For a kernel that can read its inputs' values, and does not take them all.
@@ -72,7 +76,7 @@ class BroadcastOp : public tensorflow::OpKernel {
   NumericType type() const { return type_; }
 
  private:
-  // The inputs whose buffer the output may take over.
+  // The inputs whose buffer an output may take over.
   static absl::Span<const int> Candidates() {
     static constexpr int kInputs[] = {0, 1, 2};
     return absl::MakeConstSpan(kInputs, kArity);
@@ -93,7 +97,8 @@ class BroadcastOp : public tensorflow::OpKernel {
     if (MakeBroadcast(operands, all, broadcast) == BroadcastResult::kOk) {
       return absl::OkStatus();
     }
-    return TooManyDimensions(type_string(), context->input(kArity - 2).shape(),
+    return TooManyDimensions(type_string(), kArity - 2,
+                             context->input(kArity - 2).shape(),
                              context->input(kArity - 1).shape());
   }
 
@@ -108,10 +113,11 @@ class BroadcastCpuOp : public BroadcastOp<Functor> {
  private:
   void Launch(tensorflow::OpKernelContext* context,
               const Broadcast<Functor::kArity>& broadcast,
-              const void* const* inputs, void* output, int64_t size) override {
+              const void* const* inputs, void* const* outputs,
+              int64_t size) override {
     Parallel(context, size, Functor::kCost, [&](int64_t begin, int64_t end) {
-      CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, output, begin,
-                                 end);
+      CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, outputs,
+                                 begin, end);
     });
   }
 };
@@ -125,9 +131,10 @@ class BroadcastGpuOp final : public BroadcastOp<Functor> {
  private:
   void Launch(tensorflow::OpKernelContext* context,
               const Broadcast<Functor::kArity>& broadcast,
-              const void* const* inputs, void* output, int64_t size) override {
+              const void* const* inputs, void* const* outputs,
+              int64_t size) override {
     const int error = GpuBroadcast<Functor>::Launch(
-        this->type(), broadcast, inputs, output, size, GpuStream(context));
+        this->type(), broadcast, inputs, outputs, size, GpuStream(context));
     OP_REQUIRES_OK(context, LaunchStatus(*this, error));
   }
 };

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shapes of broadcasting ops of arguments 'x' and 'y', for kernels and XLA
-// lowerings. Errors are InvalidArgument naming the op and the shapes.
+// Shapes of broadcasting ops, for shape functions, kernels and XLA lowerings.
+// The last two arguments, of which the first is argument `first`, broadcast
+// against each other; where there are three, argument 0 has the shape that they
+// broadcast to. Errors are InvalidArgument naming the op, the arguments and
+// their shapes.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
@@ -12,20 +15,46 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/same_shape.h"
 
 namespace tensorflow_ext {
 
-// For an error about both.
-inline std::string BothShapes(const tensorflow::TensorShape& x,
-                              const tensorflow::TensorShape& y) {
-  return absl::StrCat(x.DebugString(), " and 'y' ", y.DebugString());
+namespace internal {
+
+// About both of the arguments that broadcast.
+inline absl::Status BroadcastError(const std::string& op, int first,
+                                   const std::string& x, const std::string& y,
+                                   const std::string& expected) {
+  const std::string both =
+      absl::StrCat(x, " and '", ArgumentName(op, first + 1), "' ", y);
+  return ShapeError(op, ArgumentName(op, first), both, expected);
 }
 
+inline absl::Status DoNotBroadcast(const std::string& op, int first,
+                                   const std::string& x, const std::string& y) {
+  return BroadcastError(op, first, x, y,
+                        "shapes that broadcast: aligned at the last dimension, "
+                        "sizes are equal or one of them is 1");
+}
+
+inline absl::Status WrongGradientShape(const std::string& op,
+                                       const std::string& gradients,
+                                       const std::string& expected) {
+  return ShapeError(
+      op, ArgumentName(op, 0), gradients,
+      absl::StrCat("the shape that '", ArgumentName(op, 1), "' and '",
+                   ArgumentName(op, 2), "' broadcast to, ", expected));
+}
+
+}  // namespace internal
+
 // The shape that `x` and `y` broadcast to.
-inline absl::Status BroadcastShape(const std::string& op,
+inline absl::Status BroadcastShape(const std::string& op, int first,
                                    const tensorflow::TensorShape& x,
                                    const tensorflow::TensorShape& y,
                                    tensorflow::TensorShape* shape) {
@@ -36,34 +65,56 @@ inline absl::Status BroadcastShape(const std::string& op,
     const int64_t x_size = in_x < 0 ? 1 : x.dim_size(in_x);
     const int64_t y_size = in_y < 0 ? 1 : y.dim_size(in_y);
     if (x_size != y_size && x_size != 1 && y_size != 1) {
-      return ShapeError(op, "x", BothShapes(x, y),
-                        "shapes that broadcast: aligned at the last dimension, "
-                        "sizes are equal or one of them is 1");
+      return internal::DoNotBroadcast(op, first, x.DebugString(),
+                                      y.DebugString());
     }
     sizes[d] = x_size == 1 ? y_size : x_size;
   }
   return tensorflow::TensorShape::BuildTensorShape(sizes, shape);
 }
 
-// 'gradients' has the shape that 'x' and 'y' broadcast to.
+// Argument 0 has the shape that the others broadcast to.
 inline absl::Status CheckGradientShape(
     const std::string& op, const tensorflow::TensorShape& gradients,
     const tensorflow::TensorShape& expected) {
   if (gradients == expected) return absl::OkStatus();
-  return ShapeError(op, "gradients", gradients,
-                    absl::StrCat("the shape that 'x' and 'y' broadcast to, ",
-                                 expected.DebugString()));
+  return internal::WrongGradientShape(op, gradients.DebugString(),
+                                      expected.DebugString());
 }
 
-inline absl::Status TooManyDimensions(const std::string& op,
+inline absl::Status TooManyDimensions(const std::string& op, int first,
                                       const tensorflow::TensorShape& x,
                                       const tensorflow::TensorShape& y) {
-  return ShapeError(
-      op, "x", BothShapes(x, y),
+  return internal::BroadcastError(
+      op, first, x.DebugString(), y.DebugString(),
       absl::StrCat("at most ", kMaxBroadcastRank,
                    " dimensions after those that broadcast alike are joined; "
                    "transpose them next to each other, or broadcast one "
                    "argument beforehand"));
+}
+
+// The shape function, of all outputs.
+inline auto BroadcastShapeFn(const char* op) {
+  return [=](tensorflow::shape_inference::InferenceContext* c) {
+    const int first = c->num_inputs() - 2;
+    const auto x = c->input(first), y = c->input(first + 1);
+    tensorflow::shape_inference::ShapeHandle shape;
+    if (!tensorflow::shape_inference::BroadcastBinaryOpOutputShapeFnHelper(
+             c, x, y, /*incompatible_shape_error=*/true, &shape)
+             .ok()) {
+      return internal::DoNotBroadcast(op, first, c->DebugString(x),
+                                      c->DebugString(y));
+    }
+    if (first > 0) {
+      const auto broadcast = shape;
+      if (!c->Merge(c->input(0), broadcast, &shape).ok()) {
+        return internal::WrongGradientShape(op, c->DebugString(c->input(0)),
+                                            c->DebugString(broadcast));
+      }
+    }
+    for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, shape);
+    return absl::OkStatus();
+  };
 }
 
 }  // namespace tensorflow_ext

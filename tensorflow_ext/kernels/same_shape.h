@@ -18,18 +18,22 @@
 
 namespace tensorflow_ext {
 
+// The name of argument `index`; no argument of the op is a list.
+inline std::string ArgumentName(const std::string& op, int index) {
+  const tensorflow::OpDef* definition = nullptr;
+  if (tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok()) {
+    return definition->input_arg(index).name();
+  }
+  return std::to_string(index);
+}
+
 // InvalidArgument naming op, arguments 0 and `index`, and both shapes.
 inline absl::Status ShapesDiffer(const std::string& op,
                                  const std::string& first_shape, int index,
                                  const std::string& shape) {
-  std::string first = "0", name = std::to_string(index);
-  const tensorflow::OpDef* definition = nullptr;
-  if (tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok()) {
-    first = definition->input_arg(0).name();
-    name = definition->input_arg(index).name();
-  }
-  return ShapeError(op, name, shape,
-                    absl::StrCat("that of '", first, "', ", first_shape));
+  return ShapeError(
+      op, ArgumentName(op, index), shape,
+      absl::StrCat("that of '", ArgumentName(op, 0), "', ", first_shape));
 }
 
 // For a kernel, whose argument `index` has the shape `shape` and argument 0 the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lowerings made of the functors of elementwise.h and broadcast.h: those that
-// are written with operators, comparisons and the functions of elementary.h
-// alone (Where for a choice):
+// are written with operators, comparisons and the functions of elementary.h and
+// trigonometric.h alone (Where for a choice):
 //
 //   REGISTER_LOWERING(Name("TfExt>Mish"), FunctorLowering<Mish>);
 //   REGISTER_LOWERING(Name("TfExt>MultiplyLeft"),
@@ -17,6 +17,7 @@
 
 #include "tensorflow_ext/kernels/elementary.h"
 #include "tensorflow_ext/kernels/elementwise.h"
+#include "tensorflow_ext/kernels/trigonometric.h"
 #include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {
@@ -108,7 +109,7 @@ struct RealOf<XlaNumber<C>> {
   using type = C;
 };
 
-// ----- What elementary.h leaves to T. -----
+// ----- What elementary.h and trigonometric.h leave to T. -----
 
 template <typename C>
 XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a,
@@ -157,6 +158,11 @@ template <typename C>
 XlaNumber<C> SquareRoundoff(const XlaNumber<C>& /*x*/,
                             const XlaNumber<C>& /*square*/) {
   return XlaNumber<C>(0);
+}
+
+template <typename C>
+SineAndCosine<XlaNumber<C>> SinCos(const XlaNumber<C>& x) {
+  return {XlaNumber<C>(xla::Sin(x.op())), XlaNumber<C>(xla::Cos(x.op()))};
 }
 
 // ----- The lowerings. -----

@@ -107,7 +107,7 @@ absl::Status LoweringContext::BroadcastInputs(
   TensorShape x, y, shape;
   TF_RETURN_IF_ERROR(InputShape(count - 2, &x));
   TF_RETURN_IF_ERROR(InputShape(count - 1, &y));
-  TF_RETURN_IF_ERROR(BroadcastShape(op(), x, y, &shape));
+  TF_RETURN_IF_ERROR(BroadcastShape(op(), count - 2, x, y, &shape));
   if (count == 3) {
     TensorShape gradients;
     TF_RETURN_IF_ERROR(InputShape(0, &gradients));

@@ -94,8 +94,8 @@ class LoweringContext {
 
   // The rule of elementwise ops: the first `count` inputs have one shape.
   absl::Status CheckSameShape(int count) const;
-  // All inputs of a broadcasting op in their compute type and the shape of the
-  // output. The last two are 'x' and 'y', and the first of three 'gradients'.
+  // All inputs of a broadcasting op (kernels/broadcast_shape.h) in their
+  // compute type and the shape of the output.
   absl::Status BroadcastInputs(std::vector<xla::XlaOp>* inputs) const;
 
   // Rounds `value` to the type of output `index`.

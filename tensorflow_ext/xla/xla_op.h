@@ -87,6 +87,8 @@ XlaOp Not(XlaOp x);
 XlaOp Abs(XlaOp x);
 XlaOp Sign(XlaOp x);
 XlaOp Exp(XlaOp x);
+XlaOp Sin(XlaOp x);
+XlaOp Cos(XlaOp x);
 XlaOp Sqrt(XlaOp x);
 XlaOp Floor(XlaOp x);
 XlaOp Ceil(XlaOp x);

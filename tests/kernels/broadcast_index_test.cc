@@ -115,11 +115,12 @@ void TestLoop(const Shape& x, const Shape& y) {
   Broadcast<2> broadcast;
   MakeBroadcast({List(x), List(y)}, List(output), &broadcast);
   const void* inputs[] = {xs.data(), ys.data()};
+  void* const outputs[] = {zs.data()};
   for (int64_t part : {int64_t{1}, int64_t{7}, size}) {
     zs.assign(size, 0);
     for (int64_t begin = 0; begin < size; begin += part) {
       CpuBroadcast<MultiplyLeft>::Run(NumericType::kFloat, broadcast, inputs,
-                                      zs.data(), begin,
+                                      outputs, begin,
                                       std::min(size, begin + part));
     }
     for (int64_t i = 0; i < size; ++i) {

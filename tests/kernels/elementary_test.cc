@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementary functions of the kernels against the C library's in long
-// double, over sweeps of their range, through the vectorised loops; and those
-// loops against each other: every instruction set and every length give the
-// same bits, with subnormal floats flushed to zero and without.
+// The elementary and trigonometric functions of the kernels against the C
+// library's in long double, over sweeps of their range, through the vectorised
+// loops; and those loops against each other: every instruction set and every
+// length give the same bits, with subnormal floats flushed to zero and without.
 
 #include "tensorflow_ext/kernels/elementary.h"
 
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tensorflow_ext/kernels/elementwise_cpu.h"
+#include "tensorflow_ext/kernels/trigonometric.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -59,6 +60,14 @@ Real DecayOf(Real x) { return std::exp(-x); }
 
 Real PowerOf(Real x) { return std::exp2(-x); }
 
+Real SineOf(Real x) { return std::sin(x); }
+
+Real CosineOf(Real x) { return std::cos(x); }
+
+Real FarSineOf(Real x) { return std::sin(x); }
+
+Real FarCosineOf(Real x) { return std::cos(x); }
+
 // Name, expression of x, range, units.
 #define DEFINE_FUNCTION(Name, expression, low, high, units) \
   struct Name##Function {                                   \
@@ -82,6 +91,10 @@ DEFINE_FUNCTION(SigmoidSlope, Sigmoid(x).slope, -720, 720, 4)
 DEFINE_FUNCTION(Central, Normal(x).cumulative, -4, 4, 6.5)
 DEFINE_FUNCTION(Cumulative, Normal(x).cumulative, -40, 40, 10)
 DEFINE_FUNCTION(Density, Normal(x).density, -40, 40, 4)
+DEFINE_FUNCTION(Sine, SinCos(x).sine, -70000, 70000, 1.75)
+DEFINE_FUNCTION(Cosine, SinCos(x).cosine, -70000, 70000, 1.75)
+DEFINE_FUNCTION(FarSine, SinCos(x).sine, -3e38, 3e38, 1.75)
+DEFINE_FUNCTION(FarCosine, SinCos(x).cosine, -3e38, 3e38, 1.75)
 #undef DEFINE_FUNCTION
 
 template <typename T>
@@ -129,8 +142,7 @@ Real Unit(Real value) {
 }
 
 template <typename Function, typename T>
-void CheckAccuracy() {
-  const std::vector<T> values = Sweep<T>(Function::kLow, Function::kHigh);
+void CheckAccuracy(const std::vector<T>& values) {
   const std::vector<T> results = Run<Function>(values);
   const Real smallest = std::numeric_limits<T>::min();
   Real worst = 0;
@@ -254,12 +266,57 @@ void CheckBits() {
 
 template <typename Function>
 void CheckFunction() {
-  CheckAccuracy<Function, float>();
-  CheckAccuracy<Function, double>();
+  CheckAccuracy<Function>(Sweep<float>(Function::kLow, Function::kHigh));
+  CheckAccuracy<Function>(Sweep<double>(Function::kLow, Function::kHigh));
   CheckLimits<Function, float>();
   CheckLimits<Function, double>();
   CheckBits<Function, float>();
   CheckBits<Function, double>();
+}
+
+// The numbers next to multiples of pi/2, where most of the argument cancels,
+// and of all magnitudes.
+template <typename T>
+void CheckMultiplesOfHalfPi() {
+  constexpr Real kHalfPi = 1.57079632679489661923132169163975144L;
+  std::vector<T> values;
+  for (int n = 1; n <= 100000; ++n)
+    values.push_back(static_cast<T>(n * kHalfPi));
+  for (T x = 1; x < std::numeric_limits<T>::max() / 2; x *= T(1.37)) {
+    const Real n = std::floor(x / kHalfPi);
+    for (int k = 1; k <= 9; ++k) {
+      values.push_back(static_cast<T>((n + k) * kHalfPi));
+      values.push_back(x * (1 + k * std::numeric_limits<T>::epsilon()));
+    }
+  }
+  // The double that is nearest of all to one, found by W. Kahan's program.
+  if (!kIsFloat<T>) values.push_back(std::ldexp(T(6381956970095103), 797));
+  CheckAccuracy<FarSineFunction>(values);
+  CheckAccuracy<FarCosineFunction>(values);
+}
+
+struct SinCosNearFunction {
+  static constexpr int kArity = 2;
+  template <typename T>
+  TENSORFLOW_EXT_INLINE Pair<T> operator()(T x, T /*unused*/) const {
+    const auto [sine, cosine] = SinCosNear(x);
+    return {sine, cosine};
+  }
+};
+
+// What vectorises gives the bits of what does not.
+template <typename T>
+void CheckSinCosNear() {
+  const double limit = kTrigonometricLimit;
+  std::vector<T> values = Sweep<T>(-limit, limit);
+  values.push_back(std::numeric_limits<T>::quiet_NaN());
+  std::vector<T> sines(values.size()), cosines(values.size());
+  const void* const inputs[] = {values.data(), values.data()};
+  void* const outputs[] = {sines.data(), cosines.data()};
+  CpuElementwise<SinCosNearFunction>::Run({}, kType<T>, inputs, outputs, 0,
+                                          values.size());
+  CheckSame("SinCosNear", "sine", Run<SineFunction>(values), sines);
+  CheckSame("SinCosNear", "cosine", Run<CosineFunction>(values), cosines);
 }
 
 }  // namespace
@@ -277,6 +334,14 @@ int main() {
   CheckFunction<CentralFunction>();
   CheckFunction<CumulativeFunction>();
   CheckFunction<DensityFunction>();
+  CheckFunction<SineFunction>();
+  CheckFunction<CosineFunction>();
+  CheckFunction<FarSineFunction>();
+  CheckFunction<FarCosineFunction>();
+  CheckMultiplesOfHalfPi<float>();
+  CheckMultiplesOfHalfPi<double>();
+  CheckSinCosNear<float>();
+  CheckSinCosNear<double>();
   if (failures > 0) std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -71,6 +71,12 @@ _ACTIVATIONS = [
     ),
     Comparison("mish", tfe.mish, lambda x: x * tf.tanh(tf.nn.softplus(x)), (_WIDE,)),
     Comparison("lisht", tfe.lisht, lambda x: x * tf.tanh(x), (_WIDE,)),
+    Comparison(
+        "snake",
+        tfe.snake,
+        lambda x, frequency: x + tf.sin(frequency * x) ** 2 / frequency,
+        (_WIDE, apart((4,), 1) * 8),
+    ),
     Comparison("tanhshrink", tfe.tanhshrink, lambda x: x - tf.tanh(x), (_WIDE,)),
     Comparison(
         "hardshrink",

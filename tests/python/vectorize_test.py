@@ -136,7 +136,7 @@ def test_jacobian_of_a_gradient(op: Comparison) -> None:
     assert np.all(np.isfinite(jacobian()))
 
 
-@pytest.mark.parametrize("op", [tfe.floor_mod, tfe.multiply_left])
+@pytest.mark.parametrize("op", [tfe.floor_mod, tfe.multiply_left, tfe.snake])
 @pytest.mark.parametrize(
     "shapes", [((4,), (3, 4)), ((3, 4), (4,)), ((), (2, 3)), ((2, 1), (1, 3))]
 )
@@ -144,11 +144,14 @@ def test_broadcasting(op: Callable, shapes: tuple[tuple[int, ...], ...]) -> None
     _check(op, [_tensor(3, *shape) for shape in shapes], 3)
 
 
+@pytest.mark.parametrize("op", [raw_ops.floor_mod_grad, raw_ops.snake_grad])
 @pytest.mark.parametrize(
     "shapes", [((3, 4), (4,), (3, 4)), ((2, 3), (), (2, 3)), ((2, 3), (2, 1), (3,))]
 )
-def test_floor_mod_grad(shapes: tuple[tuple[int, ...], ...]) -> None:
-    _check(raw_ops.floor_mod_grad, [_tensor(3, *shape) for shape in shapes], 3)
+def test_gradient_of_broadcasting(
+    op: Callable, shapes: tuple[tuple[int, ...], ...]
+) -> None:
+    _check(op, [_tensor(3, *shape) for shape in shapes], 3)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])

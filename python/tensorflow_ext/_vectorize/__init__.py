@@ -42,6 +42,8 @@ RULES: dict[str, Rule] = {
     "mish_grad": elementwise,
     "relu": elementwise,
     "relu_grad": elementwise,
+    "snake": broadcasting,
+    "snake_grad": gradient_of_broadcasting,
     "softshrink": elementwise,
     "softshrink_grad": elementwise,
     "swi_glu": elementwise,

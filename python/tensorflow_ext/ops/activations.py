@@ -12,6 +12,7 @@ __all__ = [
     "lisht",
     "mish",
     "relu",
+    "snake",
     "softshrink",
     "swiglu",
     "tanhshrink",
@@ -195,3 +196,33 @@ def softshrink(
     shrinkage", Biometrika 81, 1994, with a bound for each sign.
     """
     return raw_ops.softshrink(x, lower, upper, name)
+
+
+@op
+def snake(
+    x: TensorLike, frequency: TensorLike = 1.0, name: str | None = None
+) -> tf.Tensor:
+    """Snake: x + sin(f x)^2 / f with the frequency f, a line with waves on it.
+
+    Nothing cancels where f x is small; where f is 0 it is x.
+
+    Gradient: 1 + sin(2 f x) to x and x sin(2 f x) / f - sin(f x)^2 / f^2 to the
+    frequency, in one pass, each summed to its input's shape.
+
+    Args:
+      x: Tensor of type F and any shape.
+      frequency: Number or tensor of a shape that broadcasts with that of x; cast to
+        x's type. One for all, or one for each channel, which may be trained.
+      name: Name for the op.
+
+    Returns:
+      Tensor of x's type and the broadcast shape.
+
+    Raises:
+      tf.errors.InvalidArgumentError: The shapes do not broadcast.
+
+    Source: L. Ziyin, T. Hartwig and M. Ueda, "Neural Networks Fail to Learn Periodic
+    Functions and How to Fix It", arXiv:2006.08195.
+    """
+    x = tf.convert_to_tensor(x)
+    return raw_ops.snake(x, tf.cast(frequency, x.dtype), name)

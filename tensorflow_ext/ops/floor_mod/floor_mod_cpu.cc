@@ -162,9 +162,11 @@ TENSORFLOW_EXT_INLINE void DivideBeyond(const double* x, const double* y,
 template <>
 struct BroadcastRun<FloorMod> {
   template <int kX, int kY, typename C>
-  TENSORFLOW_EXT_INLINE static void Run(const C* x, const C* y, C* output,
-                                        int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs,
+                                        C* const* outputs, int64_t size) {
     constexpr FloorMod functor{};
+    const C *x = inputs[0], *y = inputs[1];
+    C* output = outputs[0];
     const C x0 = x[0], y0 = y[0];
     for (int64_t i = 0; i < size; ++i) {
       output[i] = functor(kX ? x[i] : x0, kY ? y[i] : y0);
@@ -172,8 +174,10 @@ struct BroadcastRun<FloorMod> {
   }
 
   template <int kX, int kY>
-  TENSORFLOW_EXT_INLINE static void Run(const int32_t* x, const int32_t* y,
-                                        int32_t* output, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const int32_t* const* inputs,
+                                        int32_t* const* outputs, int64_t size) {
+    const int32_t *x = inputs[0], *y = inputs[1];
+    int32_t* output = outputs[0];
     const int32_t x0 = x[0], y0 = y[0];
 #pragma GCC ivdep
     for (int64_t i = 0; i < size; ++i) {
@@ -192,8 +196,10 @@ struct BroadcastRun<FloorMod> {
   }
 
   template <int kX, int kY>
-  TENSORFLOW_EXT_INLINE static void Run(const float* x, const float* y,
-                                        float* output, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const float* const* inputs,
+                                        float* const* outputs, int64_t size) {
+    const float *x = inputs[0], *y = inputs[1];
+    float* output = outputs[0];
     // The output may be x or y, which are read more than once: it gets a block
     // when that is complete.
     int32_t quotients[kBlock];
@@ -220,8 +226,10 @@ struct BroadcastRun<FloorMod> {
 template <>
 struct BroadcastRun<FloorModGrad> {
   template <int kX, int kY, typename C>
-  TENSORFLOW_EXT_INLINE static void Run(const C* gradient, const C* x,
-                                        const C* y, C* output, int64_t size) {
+  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs,
+                                        C* const* outputs, int64_t size) {
+    const C *gradient = inputs[0], *x = inputs[1], *y = inputs[2];
+    C* output = outputs[0];
     C quotients[kBlock];
     for (int64_t begin = 0; begin < size; begin += kBlock) {
       const int64_t n = std::min(kBlock, size - begin);

@@ -1,36 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using tensorflow::shape_inference::BroadcastBinaryOpOutputShapeFnHelper;
-using tensorflow::shape_inference::InferenceContext;
-using tensorflow::shape_inference::ShapeHandle;
-
-// `x` and `y` broadcast against each other to the shape of `gradients`.
-absl::Status FloorModGradShape(InferenceContext* c) {
-  ShapeHandle broadcast;
-  TF_RETURN_IF_ERROR(BroadcastBinaryOpOutputShapeFnHelper(
-      c, c->input(1), c->input(2), /*incompatible_shape_error=*/true,
-      &broadcast));
-  ShapeHandle output;
-  TF_RETURN_IF_ERROR(c->Merge(c->input(0), broadcast, &output));
-  c->set_output(0, output);
-  return absl::OkStatus();
-}
-
 REGISTER_OP("TfExt>FloorMod")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
     .Attr(kNumericT)
-    .SetShapeFn(tensorflow::shape_inference::BroadcastBinaryOpShapeFn)
+    .SetShapeFn(BroadcastShapeFn("TfExt>FloorMod"))
     .Doc(R"doc(
 Remainder of the floored division, as NumPy's `mod`: the result has the sign of
 the divisor, z = x - floor(x / y) * y.
@@ -55,7 +38,7 @@ REGISTER_OP("TfExt>FloorModGrad")
     .Input("y: T")
     .Output("backprops: T")
     .Attr(kFloatingT)
-    .SetShapeFn(FloorModGradShape)
+    .SetShapeFn(BroadcastShapeFn("TfExt>FloorModGrad"))
     .Doc(R"doc(
 Gradient of FloorMod with respect to its divisor, before it is summed to the
 divisor's shape: -floor(x / y) * gradients.

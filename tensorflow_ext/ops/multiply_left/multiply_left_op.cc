@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
@@ -13,7 +13,7 @@ REGISTER_OP("TfExt>MultiplyLeft")
     .Input("y: T")
     .Output("z: T")
     .Attr(kFloatingT)
-    .SetShapeFn(tensorflow::shape_inference::BroadcastBinaryOpShapeFn)
+    .SetShapeFn(BroadcastShapeFn("TfExt>MultiplyLeft"))
     .Doc(R"doc(
 Product x * y whose gradient flows to the left factor only.
 

@@ -120,18 +120,22 @@ def _broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> N
             shapes = (output_shape, *shapes)
         for offset in (0, 1):
             stored = [random_values(random, dtype, s, special) for s in shapes]
-            expected = kernel.expected(dtype, [dtype.decode(x) for x in stored])
+            values = [dtype.decode(x) for x in stored]
             with device.memory():
                 inputs = [device.upload(x, offset) for x in stored]
-                output = device.empty(output_shape, dtype.storage, offset)
+                outputs = [
+                    device.empty(output_shape, dtype.storage, offset)
+                    for _ in range(kernel.outputs)
+                ]
                 arguments = device, kernel.name, dtype, inputs
-                kernels.broadcast(*arguments, output, (*shapes, output_shape))
+                kernels.broadcast(*arguments, outputs, (*shapes, output_shape))
                 assert_close(
                     f"shapes {shapes}, offset {offset}",
                     dtype,
-                    device.download(output),
-                    expected,
+                    _results(device, outputs),
+                    kernel.expected(dtype, values),
                     kernel.roundoffs,
+                    kernel.allowance(dtype, values),
                 )
 
 
@@ -141,14 +145,16 @@ def _in_place_broadcast(
     random = generator(kernel.name, dtype.name, "in place")
     shapes = ((7, 129), (7, 129), (129,))[-kernel.arity :]
     stored = [random_values(random, dtype, shape) for shape in shapes]
-    expected = kernel.expected(dtype, [dtype.decode(x) for x in stored])
+    values = [dtype.decode(x) for x in stored]
+    limits = kernel.roundoffs, kernel.allowance(dtype, values)
     with device.memory():
         inputs = [device.upload(x) for x in stored]
+        outputs = inputs[: kernel.outputs]
         kernels.broadcast(
-            device, kernel.name, dtype, inputs, inputs[0], (*shapes, (7, 129))
+            device, kernel.name, dtype, inputs, outputs, (*shapes, (7, 129))
         )
-        result = device.download(inputs[0])
-        assert_close("in place", dtype, result, expected, kernel.roundoffs)
+        result = _results(device, outputs)
+        assert_close("in place", dtype, result, kernel.expected(dtype, values), *limits)
 
 
 def _zero_out(device: Device, dtype: NumericType) -> None:
@@ -195,7 +201,7 @@ def _streams(device: Device) -> None:
                 kernel.name,
                 dtype,
                 inputs[: kernel.arity],
-                output,
+                [output, second][: kernel.outputs],
                 shapes,
             )
             assert device.recorded(work) == 1, f"{kernel.name}: not on its stream"
@@ -223,7 +229,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
 
 _PERIOD = 65_521  # prime: an index that lost its upper bits finds another value
 _LARGE = ("Relu", "ReluGrad", "SwiGluGrad")  # by arity; the rest share their loops
-_LARGE_BROADCAST = ("FloorModGrad", "MultiplyLeft")
+_LARGE_BROADCAST = ("MultiplyLeft", "SnakeGrad")
 
 
 def _large_elementwise(device: Device, kernel: PointwiseKernel, beyond: int) -> None:
@@ -251,14 +257,21 @@ def _large_broadcast(device: Device, kernel: PointwiseKernel, beyond: int) -> No
     random = generator("large", kernel.name)
     shapes = ((rows, columns), (rows, 1), (columns,))[-kernel.arity :]
     stored = [random_values(random, dtype, shape) for shape in shapes]
-    expected = kernel.expected(dtype, [dtype.decode(x) for x in stored])
+    values = [dtype.decode(x) for x in stored]
+    expected = kernel.expected(dtype, values).reshape(kernel.outputs, rows, columns)
+    slack = np.broadcast_to(kernel.allowance(dtype, values), expected.shape)
     with device.memory():
         inputs = [device.repeat(x, copies) for x in stored[:-1]]
         inputs.append(device.upload(stored[-1]))
-        output = device.empty((copies * rows, columns), dtype.storage)
-        all_shapes = [buffer.shape for buffer in (*inputs, output)]
-        kernels.broadcast(device, kernel.name, dtype, inputs, output, all_shapes)
-        assert_repeats("output", device, dtype, output, expected, kernel.roundoffs)
+        outputs = [
+            device.empty((copies * rows, columns), dtype.storage)
+            for _ in range(kernel.outputs)
+        ]
+        all_shapes = [buffer.shape for buffer in (*inputs, outputs[0])]
+        kernels.broadcast(device, kernel.name, dtype, inputs, outputs, all_shapes)
+        for k, output in enumerate(outputs):
+            limits = kernel.roundoffs, slack[k]
+            assert_repeats(f"output {k}", device, dtype, output, expected[k], *limits)
 
 
 def _large_zero_out(device: Device, beyond: int) -> None:
@@ -310,7 +323,7 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
                         kernel.name,
                         dtype,
                         inputs,
-                        outputs[0],
+                        outputs,
                         shapes,
                     )
                 total = sum(buffer.size for buffer in (*inputs, *outputs))
@@ -326,19 +339,24 @@ def _outer(device: Device, size: int) -> Iterator[Row]:
             if kernel.arity == 3:
                 shapes.insert(0, (side, side))
             with device.memory():
-                *inputs, output = (
-                    random_buffer(device, dtype, math.prod(shape)) for shape in shapes
-                )
+                inputs = [
+                    random_buffer(device, dtype, math.prod(shape))
+                    for shape in shapes[:-1]
+                ]
+                outputs = [
+                    device.empty(side * side, dtype.storage)
+                    for _ in range(kernel.outputs)
+                ]
                 work = functools.partial(
                     kernels.broadcast,
                     device,
                     kernel.name,
                     dtype,
                     inputs,
-                    output,
+                    outputs,
                     shapes,
                 )
-                total = output.size + sum(buffer.size for buffer in inputs)
+                total = sum(buffer.size for buffer in (*inputs, *outputs))
                 yield Row(f"{kernel.name}, row by column", dtype.name, total, work)
 
 

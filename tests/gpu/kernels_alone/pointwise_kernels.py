@@ -41,10 +41,10 @@ def broadcast(
     name: str,
     dtype: NumericType,
     inputs: Sequence[Buffer],
-    output: Buffer,
+    outputs: Sequence[Buffer],
     shapes: Sequence[tuple[int, ...]],
 ) -> None:
-    """Launches GpuBroadcast of the functor `name`; the last shape is the output's."""
+    """Launches GpuBroadcast of the functor `name`; the last shape is the outputs'."""
     sizes = [size for shape in shapes for size in shape]
     device.call(
         "Kernel_Broadcast",
@@ -53,7 +53,7 @@ def broadcast(
         array(ctypes.c_int32, [len(shape) for shape in shapes]),
         array(ctypes.c_int64, sizes),
         addresses(inputs),
-        address(output),
+        addresses(outputs),
         device.stream,
     )
 
@@ -222,4 +222,19 @@ BROADCAST = (
         extremes=False,
     ),
     PointwiseKernel("MultiplyLeft", 2, np.multiply, roundoffs=2),
+    PointwiseKernel("Snake", 2, activations.snake, roundoffs=_ACCURATE),
+    PointwiseKernel(
+        "SnakeGrad",
+        3,
+        lambda dy, x, f: dy * np.stack(activations.snake_slopes(x, f)),
+        roundoffs=_ACCURATE,
+        extremes=False,
+        outputs=2,
+        # Both are sums, and move with the roundoff of f x.
+        slack=lambda dy, x, f: np.abs(
+            dy
+            * (8 + 4 * np.abs(f * x))
+            * np.stack(np.broadcast_arrays(1, x * x + 0 * f))
+        ),
+    ),
 )

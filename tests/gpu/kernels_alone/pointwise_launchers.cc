@@ -17,6 +17,7 @@
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 #include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
+#include "tensorflow_ext/ops/snake/snake.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
 
 namespace tensorflow_ext {
@@ -82,13 +83,13 @@ struct {
 };
 
 using BroadcastLauncher = int (*)(NumericType, const DimensionList*,
-                                  DimensionList, const void* const*, void*,
-                                  void*);
+                                  DimensionList, const void* const*,
+                                  void* const*, void*);
 
 template <typename Functor>
 int LaunchBroadcast(NumericType type, const DimensionList* operands,
                     DimensionList output_shape, const void* const* inputs,
-                    void* output, void* stream) {
+                    void* const* outputs, void* stream) {
   constexpr int kArity = Functor::kArity;
   DimensionList lists[kArity];
   for (int k = 0; k < kArity; ++k) lists[k] = operands[k];
@@ -98,7 +99,7 @@ int LaunchBroadcast(NumericType type, const DimensionList* operands,
   }
   int64_t size = 1;
   for (int d = 0; d < output_shape.rank; ++d) size *= output_shape.sizes[d];
-  return GpuBroadcast<Functor>::Launch(type, broadcast, inputs, output, size,
+  return GpuBroadcast<Functor>::Launch(type, broadcast, inputs, outputs, size,
                                        stream);
 }
 
@@ -110,6 +111,8 @@ struct {
     {"FloorMod", FloorMod::kArity, LaunchBroadcast<FloorMod>},
     {"FloorModGrad", FloorModGrad::kArity, LaunchBroadcast<FloorModGrad>},
     {"MultiplyLeft", MultiplyLeft::kArity, LaunchBroadcast<MultiplyLeft>},
+    {"Snake", Snake::kArity, LaunchBroadcast<Snake>},
+    {"SnakeGrad", SnakeGrad::kArity, LaunchBroadcast<SnakeGrad>},
 };
 
 constexpr int kMaxArity = 3;
@@ -131,10 +134,10 @@ int Kernel_Elementwise(const char* name, const float* attributes, int32_t type,
   return kUnknown;
 }
 
-// `ranks` are the operands' and then the output's, `sizes` their shapes.
+// `ranks` are the operands' and then the outputs', `sizes` their shapes.
 int Kernel_Broadcast(const char* name, int32_t type, const int32_t* ranks,
                      const int64_t* sizes, const void* const* inputs,
-                     void* output, void* stream) {
+                     void* const* outputs, void* stream) {
   for (const auto& entry : kBroadcast) {
     if (entry.name != name) continue;
     DimensionList shapes[kMaxArity + 1];
@@ -143,7 +146,7 @@ int Kernel_Broadcast(const char* name, int32_t type, const int32_t* ranks,
       sizes += ranks[k];
     }
     return entry.launch(static_cast<NumericType>(type), shapes,
-                        shapes[entry.arity], inputs, output, stream);
+                        shapes[entry.arity], inputs, outputs, stream);
   }
   return kUnknown;
 }

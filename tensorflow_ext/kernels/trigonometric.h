@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sine and cosine, like the functions of elementary.h: the same bits in vectors
+// of every width, accurate to two units in the last place, whatever the
+// argument. NaN and infinity give NaN. XlaNumber brings its own SinCos.
+//
+// An argument up to kTrigonometricLimit is reduced by a few products, which
+// vectorise; a larger one by integers, for which there is a branch. A loop that
+// is to vectorise calls SinCosNear where it knows that its arguments are near,
+// as ops/snake does block by block.
+
+#ifndef TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
+#define TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "tensorflow_ext/kernels/elementary.h"
+
+namespace tensorflow_ext {
+
+template <typename T>
+struct SineAndCosine {
+  T sine, cosine;
+};
+
+constexpr double kTrigonometricLimit = 65536;
+
+namespace internal {
+
+// x = high + low + n pi/2 with a whole number n, of which `quadrant` has the
+// lowest bits, and |high| at most pi/4 but for the roundoff of n.
+template <typename T>
+struct ReducedAngle {
+  T high, low;
+  BitsOf<T> quadrant;
+};
+
+// Adding it rounds to a whole number, of which the lowest bits then stand in
+// the lowest bits.
+template <typename T>
+constexpr double kWhole = kIsFloat<T> ? 12582912. : 6755399441055744.;
+
+// For |x| up to kTrigonometricLimit, with pi/2 in parts, n times each of which
+// but the last is exact: W. J. Cody and W. Waite, "Software Manual for the
+// Elementary Functions", 1980, chapter 8. The least distance of a number in
+// reach from a multiple of pi/2 is about 2^-28 among floats and 2^-60 among
+// doubles; what the parts leave out is smaller by a further unit.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<T> ReduceNear(T x) {
+  constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+#if defined(__CUDA_ARCH__)
+  // Fused, every product is exact.
+  constexpr T kFirst = kIsFloat<T> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0;
+  constexpr T kSecond = kIsFloat<T> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54;
+  constexpr T kThird = kIsFloat<T> ? -0x1.ee59dap-50 : -0x1.f1976b7ed8fbcp-110;
+  const T rounded = fma(x, T(kTwoOverPi), T(kWhole<T>));
+  const T n = rounded - T(kWhole<T>);
+  const T high = fma(n, -kThird, fma(n, -kSecond, fma(n, -kFirst, x)));
+  return {high, T(0), BitCast<BitsOf<T>>(rounded)};
+#else
+  constexpr double kFirst = 0x1.921fb544p+0;  // 33 bits, as the next two
+  if constexpr (kIsFloat<T>) {
+    constexpr double kRest = 0x1.0b4611a626331p-34;
+    const double wide = x;
+    const double rounded = wide * kTwoOverPi + kWhole<double>;
+    const double n = rounded - kWhole<double>;
+    const double high = (wide - n * kFirst) - n * kRest;
+    return {static_cast<float>(high), 0,
+            static_cast<uint32_t>(BitCast<uint64_t>(rounded))};
+  } else {
+    constexpr double kSecond = 0x1.0b4611a6p-34;
+    constexpr double kThird = 0x1.3198a2ep-69;
+    constexpr double kRest = 0x1.b839a252049c1p-104;
+    const double rounded = x * kTwoOverPi + kWhole<double>;
+    const double n = rounded - kWhole<double>;
+    const double first = x - n * kFirst;  // exact
+    const double second = first - n * kSecond;
+    const double second_roundoff = (first - second) - n * kSecond;
+    const double high = second - n * kThird;
+    const double high_roundoff = (second - high) - n * kThird;
+    return {high, (second_roundoff + high_roundoff) - n * kRest,
+            BitCast<uint64_t>(rounded)};
+  }
+#endif
+}
+
+template <typename T>
+constexpr BitsOf<T> kSignBit = BitsOf<T>{1} << (8 * sizeof(T) - 1);
+
+// Those of a number other than 0.
+TENSORFLOW_EXT_HOST_DEVICE int LeadingZeros(uint64_t x) {
+#if defined(__CUDA_ARCH__)
+  return __clzll(static_cast<long long>(x));
+#else
+  return __builtin_clzll(x);
+#endif
+}
+
+// The same for a finite |x| of at least 1: M. H. Payne and R. N. Hanek, "Radian
+// Reduction for Trigonometric Functions", ACM SIGNUM Newsletter 18, 1983. Of
+// x 2 / pi = m 2^e 2 / pi with a whole number m, the binary digits of 2 / pi
+// whose products with m 2^e are multiples of 4 do not matter; of the others,
+// 192 are as many as the nearest doubles to multiples of pi/2 need.
+TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<double> ReduceFar(double x) {
+  // 64 zeros, and the digits behind the point.
+  static constexpr uint64_t kTwoOverPi[] = {
+      0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
+      0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
+      0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+      0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+      0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
+      0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea,
+      0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab,
+  };
+  constexpr uint64_t kHalfPi = 0xc90fdaa22168c234;  // times 2^63
+  using Wide = unsigned __int128;
+  const uint64_t bits = BitCast<uint64_t>(x);
+  const uint64_t m = (bits & 0xfffffffffffff) | 0x10000000000000;
+  const int e = static_cast<int>(bits >> 52 & 0x7ff) - 1075;
+
+  // The digits from that on whose product with the last bit of m is 2.
+  const int first = e + 62, shift = first % 64;
+  const uint64_t* words = kTwoOverPi + first / 64;
+  uint64_t digits[3];
+  for (int k = 0; k < 3; ++k) {
+    const Wide both = Wide{words[k]} << 64 | words[k + 1];
+    digits[k] = static_cast<uint64_t>(both >> (64 - shift));
+  }
+  const Wide low = Wide{m} * digits[2];
+  const Wide middle = Wide{m} * digits[1] + static_cast<uint64_t>(low >> 64);
+  const uint64_t high = m * digits[0] + static_cast<uint64_t>(middle >> 64);
+
+  // Two bits of whole number, and the fraction, from -1/2 to 1/2.
+  uint64_t quadrant = high >> 62;
+  Wide fraction = (Wide{high} << 64 | static_cast<uint64_t>(middle)) << 2 |
+                  static_cast<uint64_t>(low) >> 62;
+  const bool above = (high >> 61 & 1) != 0;
+  if (above) fraction = -fraction;
+  quadrant += above;
+
+  // Times pi/2, in 64 bits.
+  const uint64_t upper = static_cast<uint64_t>(fraction >> 64);
+  const uint64_t lower = static_cast<uint64_t>(fraction);
+  const int zeros =
+      upper != 0 ? LeadingZeros(upper) : 64 + LeadingZeros(lower | 1);
+  const uint64_t leading = static_cast<uint64_t>(fraction << zeros >> 64);
+  const uint64_t angle = static_cast<uint64_t>(Wide{leading} * kHalfPi >> 64);
+  constexpr uint64_t kTail = 0x7ff;  // what a double has no room for
+  const bool negative = (bits >> 63 != 0) != above;
+  const double unit =
+      BitCast<double>(static_cast<uint64_t>(1023 - 63 - zeros) << 52);
+  const double scale = negative ? -unit : unit;
+  return {static_cast<double>(angle & ~kTail) * scale,
+          static_cast<double>(angle & kTail) * scale,
+          bits >> 63 != 0 ? -quadrant : quadrant};
+}
+
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> OfReduced(
+    const ReducedAngle<T>& angle) {
+  using Bits = BitsOf<T>;
+  const T x = angle.high, square = x * x;
+  const T half = square * T(0.5);
+  T sine, cosine;  // of x + low, less x and 1 - x^2 / 2
+  if constexpr (kIsFloat<T>) {
+    sine = x * square *
+           Polynomial(square, -0.166666542, 0.00833213297, -0.000195114579);
+    cosine = square * square *
+             Polynomial(square, 0.0416666449, -0.00138872785, 2.44287867e-5);
+  } else {
+    sine = x * square *
+               Polynomial(square, -0.16666666666666628, 0.0083333333333214411,
+                          -0.0001984126982902891, 2.755731342108728e-6,
+                          -2.5050715563620605e-8, 1.5894318692613363e-10) +
+           angle.low * (T(1) - half);
+    cosine = square * square *
+                 Polynomial(square, 0.041666666666666587, -0.001388888888887209,
+                            2.4801587288234522e-5, -2.755731399732968e-7,
+                            2.0875675639362435e-9, -1.1357208803558451e-11) -
+             angle.low * x;
+  }
+  sine = x + sine;
+  cosine = (T(1) - half) + cosine;
+  // An odd quadrant swaps them. By the bits: of a choice between 64-bit numbers
+  // not every machine has a vector instruction.
+  const Bits quadrant = angle.quadrant;
+  constexpr int kToSign = 8 * sizeof(T) - 2;
+  const Bits swap =
+      (BitCast<Bits>(sine) ^ BitCast<Bits>(cosine)) & -(quadrant & 1);
+  const Bits sine_sign = quadrant << kToSign & kSignBit<T>;
+  const Bits cosine_sign = (quadrant + 1) << kToSign & kSignBit<T>;
+  return {BitCast<T>(BitCast<Bits>(sine) ^ swap ^ sine_sign),
+          BitCast<T>(BitCast<Bits>(cosine) ^ swap ^ cosine_sign)};
+}
+
+}  // namespace internal
+
+// Of x no further from 0 than kTrigonometricLimit, or NaN.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> SinCosNear(T x) {
+  return internal::OfReduced(internal::ReduceNear(x));
+}
+
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> SinCos(T x) {
+  const T magnitude = Abs(x);
+  if (magnitude > T(kTrigonometricLimit) && magnitude < T(INFINITY)) {
+    const internal::ReducedAngle<double> angle = internal::ReduceFar(x);
+    return internal::OfReduced<T>({static_cast<T>(angle.high),
+                                   static_cast<T>(angle.low),
+                                   static_cast<BitsOf<T>>(angle.quadrant)});
+  }
+  return SinCosNear(x);
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_

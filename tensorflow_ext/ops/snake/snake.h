@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Snake, x + sin(f x)^2 / f, and its gradient, for host, device and XLA.
+//
+// sin(f x) / f is x sin(t) / t with t = f x: so nothing cancels where t is
+// small, and f = 0 gives the limits. The roundoff of t moves y by no more than
+// that of x does, for sin(t)^2 / f changes by at most x dt / t.
+
+#ifndef TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
+#define TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
+
+#include <cmath>
+
+#include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/trigonometric.h"
+
+namespace tensorflow_ext {
+
+// With kNear for |f x| up to kTrigonometricLimit: what the CPU's loops
+// vectorise.
+template <bool kNear, typename C>
+TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<C> SnakeSinCos(C t) {
+  if constexpr (kNear) {
+    return SinCosNear(t);
+  } else {
+    return SinCos(t);
+  }
+}
+
+// sin(t) / f.
+template <typename C>
+TENSORFLOW_EXT_HOST_DEVICE C SnakeRatio(C x, C t, C sine) {
+  return x * Where(t == C(0), C(1), sine / t);
+}
+
+template <bool kNear>
+struct SnakeIn {
+  static constexpr int kArity = 2;
+  static constexpr bool kIntegers = false;
+  static constexpr int64_t kCost = 6;
+
+  template <typename C>
+  TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C frequency) const {
+    const C t = frequency * x;
+    const C sine = SnakeSinCos<kNear>(t).sine;
+    // The wave is no higher than 1 / f, which x / t does not show where t is
+    // infinite.
+    const C wave = SnakeRatio(x, t, sine) * sine;
+    return x + Where(Abs(t) == C(INFINITY), C(0), wave);
+  }
+};
+
+// dy (1 + sin(2t)) and dy x^2 (t sin(2t) - sin(t)^2) / t^2.
+template <bool kNear>
+struct SnakeGradIn {
+  static constexpr int kArity = 3;
+  static constexpr bool kIntegers = false;
+  static constexpr int64_t kCost = 8;
+
+  template <typename C>
+  TENSORFLOW_EXT_HOST_DEVICE Pair<C> operator()(C gradient, C x,
+                                                C frequency) const {
+    const C t = frequency * x;
+    const auto [sine, cosine] = SnakeSinCos<kNear>(t);
+    const C ratio = SnakeRatio(x, t, sine);
+    const C sum = sine + cosine;  // its square is 1 + sin(2t)
+    return {gradient * (sum * sum),
+            gradient * (ratio * (C(2) * x * cosine - ratio))};
+  }
+};
+
+using Snake = SnakeIn<false>;
+using SnakeGrad = SnakeGradIn<false>;
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_

@@ -118,3 +118,19 @@ def test_slopes_go_on(tmp_path: pathlib.Path) -> None:
     np.testing.assert_array_equal(
         keras.models.clone_model(model)(x, training=True), one
     )
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_training_of_a_frequency(per_channel: bool) -> None:
+    """Snake learns how often a wave repeats, and goes on with it."""
+    keras.utils.set_random_seed(0)
+    x = np.linspace(-8, 8, 400, dtype=np.float32)[:, np.newaxis]
+    y = x + np.sin(1.3 * x) ** 2 / 1.3
+    layer = layers.Snake(per_channel=per_channel)
+    model = keras.Sequential([keras.Input((1,)), layer])
+    model.compile(keras.optimizers.Adam(0.01), "mse")
+    losses = model.fit(x, y, epochs=30, verbose=0).history["loss"]
+    assert losses[-1] < 0.01 * losses[0]
+    np.testing.assert_allclose(
+        layer.frequency, np.full(layer.frequency.shape, 1.3), rtol=1e-2
+    )

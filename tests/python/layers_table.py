@@ -110,6 +110,22 @@ CASES = {
 
 _SIZE_UNKNOWN: list[Any] = [[(4, 3, None)], [()]]
 CASES |= {
+    "Snake": Case(
+        layers.Snake,
+        {"frequency_initializer": keras.initializers.Constant(0.5)},
+        (_X,),
+        tfe.snake,
+    ),
+    "Snake of channels": Case(
+        layers.Snake,
+        {
+            "frequency_initializer": keras.initializers.RandomUniform(0.5, 2, seed=1),
+            "per_channel": True,
+        },
+        (_X,),
+        tfe.snake,
+        wrong=_SIZE_UNKNOWN,
+    ),
     "LayerNormalization": Case(
         layers.LayerNormalization,
         {

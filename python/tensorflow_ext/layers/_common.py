@@ -79,6 +79,14 @@ def check_shape(
         )
 
 
+def known_last(layer: keras.layers.Layer, shape: Shape) -> int:
+    """The last dimension of the layer's input; a ValueError if it is not known."""
+    size = shape[-1] if len(shape) > 0 else None
+    expected = "a known last dimension"
+    check_shape(layer, "inputs", shape, size is not None, expected)
+    return int(size or 0)
+
+
 def same(a: int | None, b: int | None) -> bool:
     """Whether two dimensions may be the same; one that is not known may."""
     return a is None or b is None or a == b

@@ -14,6 +14,7 @@ from tensorflow_ext.layers._common import (
     check,
     check_shape,
     is_number,
+    known_last,
     same_shape,
 )
 from tensorflow_ext.ops import activations as ops
@@ -117,6 +118,48 @@ class SoftShrink(_Shrinkage):
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         return ops.softshrink(inputs, lower=self.lower, upper=self.upper)
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class Snake(SameShape):
+    """x + sin(f x)^2 / f, by `snake`, with a frequency f that is trained.
+
+    Args:
+      frequency_initializer: Initializer of `frequency`.
+      per_channel: Whether each element of the last dimension has a frequency of its
+        own, or all have one, as in TF Addons.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(
+        self,
+        frequency_initializer: Any = "ones",
+        per_channel: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.frequency_initializer = keras.initializers.get(frequency_initializer)
+        self.per_channel = bool(per_channel)
+
+    def build(self, input_shape: Shape) -> None:
+        shape: tuple[Any, ...] = ()
+        if self.per_channel:
+            shape = (known_last(self, input_shape),)
+        self.frequency = self.add_weight(
+            name="frequency", shape=shape, initializer=self.frequency_initializer
+        )
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        return ops.snake(inputs, self.frequency)
+
+    def get_config(self) -> dict[str, Any]:
+        return {
+            **super().get_config(),
+            "frequency_initializer": keras.initializers.serialize(
+                self.frequency_initializer
+            ),
+            "per_channel": self.per_channel,
+        }
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape, Shape, check_shape, finite
+from tensorflow_ext.layers._common import SameShape, Shape, finite, known_last
 from tensorflow_ext.ops import normalization as ops
 
 
@@ -25,12 +25,9 @@ class _Normalization(SameShape):
         regularizer: Any,
         constraint: Any,
     ) -> Any:
-        valid = len(input_shape) > 0 and input_shape[-1] is not None
-        expected = "a known last dimension"
-        check_shape(self, "inputs", input_shape, valid, expected)
         return self.add_weight(
             name=name,
-            shape=(input_shape[-1],),
+            shape=(known_last(self, input_shape),),
             initializer=initializer,
             regularizer=regularizer,
             constraint=constraint,

@@ -18,4 +18,5 @@ LAYERS = {
     "CorrelationCost": layers.CorrelationCost,
     "EmbeddingBag": _EmbeddingBag,
     "GELU": layers.GELU,
+    "Snake": layers.Snake,
 }

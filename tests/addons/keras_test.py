@@ -17,7 +17,7 @@ import tensorflow as tf
 import tf_keras
 
 import tensorflow_ext as tfe
-from tensorflow_ext import addons, layers
+from tensorflow_ext import _old_layers, addons, layers
 
 _X = (np.random.default_rng(0).normal(size=(5, 4)) * 2).astype(np.float32)
 
@@ -71,7 +71,7 @@ def test_model(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
     assert "Addons" not in config
 
 
-def _old_layers(path: pathlib.Path) -> Any:
+def _old_model_of_layers(path: pathlib.Path) -> Any:
     """The same with TensorFlow Addons' layers."""
     words = keras.Input((3,), dtype="int32")
     frames = [keras.Input((4, 5, 2)) for _ in range(2)]
@@ -80,7 +80,8 @@ def _old_layers(path: pathlib.Path) -> Any:
         ("kernel_size", "max_displacement", "stride_1", "stride_2", "pad"), 1
     )
     costs = layers.CorrelationCost(**sizes, data_format="channels_first")(frames)
-    outputs = [layers.GELU(approximate=False)(bags), costs]
+    waves = layers.Snake(keras.initializers.Constant(0.5))(bags)
+    outputs = [layers.GELU(approximate=False)(waves), costs]
     model = keras.Model([words, *frames], outputs)
     own = path.with_name("own.keras")
     model.save(own)
@@ -101,16 +102,17 @@ def _as_addons_wrote_it(layer: dict[str, Any]) -> None:
         return
     layer["module"] = None
     layer["registered_name"] = f"Addons>{layer['class_name']}"
-    layer["config"].pop("sparse_gradients", None)
+    for name in ("sparse_gradients", "per_channel"):
+        layer["config"].pop(name, None)
     if layer["class_name"] == "EmbeddingBag":
         layer["config"]["mask_zero"] = True
 
 
 def test_layers(tmp_path: pathlib.Path) -> None:
-    model = _old_layers(tmp_path / "old.keras")
+    model = _old_model_of_layers(tmp_path / "old.keras")
     loaded = keras.models.load_model(tmp_path / "old.keras")
     kinds = {type(layer) for layer in loaded.layers}
-    assert {layers.EmbeddingBag, layers.CorrelationCost, layers.GELU} <= kinds
+    assert {getattr(layers, name) for name in _old_layers.LAYERS} <= kinds
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(2, 2, 4, 5, 2)).astype(np.float32)
     # A 0 counts: TensorFlow Addons' mask_zero left none out.

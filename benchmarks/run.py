@@ -35,6 +35,7 @@ SUITES = (
     "correlation_cost",
     "embedding_bag",
     "clip_by_global_norm",
+    "sparsemax",
 )
 
 

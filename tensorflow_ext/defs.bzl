@@ -20,6 +20,7 @@ OPS = [
     "roi_pool",
     "rrelu",
     "snake",
+    "sparsemax",
     "zero_out",
 ]
 

@@ -189,6 +189,15 @@ XlaOp ReduceSumAll(XlaOp x) {
   });
 }
 
+XlaOp ReduceMax(XlaOp x, Sizes dimensions) {
+  return WithShape(x, [&](const ::xla::Shape& shape) {
+    const ::xla::PrimitiveType type = shape.element_type();
+    return ::xla::Reduce(Real(x), ::xla::MinValue(x.builder(), type),
+                         ::xla::CreateScalarMaxComputation(type, x.builder()),
+                         dimensions);
+  });
+}
+
 XlaOp ReduceMaxAll(XlaOp x, Constant least) {
   return WithShape(x, [&](const ::xla::Shape& shape) {
     return ::xla::ReduceAll(

@@ -176,6 +176,9 @@ PrimitiveType ElementType(XlaOp x);
 // The sum over `dimensions`, which the result lacks, or over all; in x's type.
 XlaOp ReduceSum(XlaOp x, Sizes dimensions);
 XlaOp ReduceSumAll(XlaOp x);
+// The largest element over `dimensions`, which the result lacks; -infinity over
+// none. Of NaN, NaN or another element.
+XlaOp ReduceMax(XlaOp x, Sizes dimensions);
 // The largest element of x, and at least `least`: a scalar.
 XlaOp ReduceMaxAll(XlaOp x, Constant least);
 // The sums over windows that lie inside x.

@@ -57,6 +57,8 @@ _REGISTERS = {
     "EmbeddingBagScatterKernel": 40,
     "EmbeddingBagOrderedKernel": 40,
     "RreluKernel": 48,
+    "SparsemaxKernel": 80,
+    "SparsemaxGradKernel": 64,
 }
 # The same for functors of ElementwiseKernel that compute for longer or hold more.
 _FUNCTOR_REGISTERS = {
@@ -74,9 +76,14 @@ _FUNCTOR_REGISTERS = {
     "Tanhshrink": 48,
     "TanhshrinkGrad": 48,
 }
-# The same for rows of which a thread holds eight packs: two blocks of
-# DifferentiateRowsKernel, three of NormalizeRowsKernel are resident.
-_LONGER_ROW_REGISTERS = {"DifferentiateRowsKernel": 128, "NormalizeRowsKernel": 80}
+# The same for rows of which a thread holds eight packs: two blocks of the gradients'
+# kernels, three of the others are resident.
+_LONGER_ROW_REGISTERS = {
+    "DifferentiateRowsKernel": 128,
+    "NormalizeRowsKernel": 80,
+    "SparsemaxGradKernel": 128,
+    "SparsemaxKernel": 80,
+}
 # Bytes a block. sm_90 takes 1 KiB for itself where there is any.
 _SHARED = {
     "AlignRowsKernel": 1056,
@@ -89,6 +96,8 @@ _SHARED = {
     "SumColumnsKernel": 3072,
     "SumPartsKernel": 3072,
     "EmbeddingBagOrderedKernel": 1056,
+    "SparsemaxGradKernel": 1088,
+    "SparsemaxKernel": 1216,
 }
 
 

@@ -45,6 +45,18 @@ def softshrink(x: tf.Tensor) -> tf.Tensor:
     return tf.nn.relu(x - 0.5) - tf.nn.relu(-0.25 - x)
 
 
+def sparsemax(x: tf.Tensor) -> tf.Tensor:
+    """By sorting. Not keras.ops.sparsemax, which adds up the sums up to each element of
+    the support where the last of them is meant."""
+    ordered = tf.sort(x, direction="DESCENDING")
+    sums = tf.cumsum(ordered, axis=-1) - 1
+    counts = tf.range(1, tf.shape(x)[-1] + 1, dtype=x.dtype)
+    in_support = tf.cast(counts * ordered > sums, tf.int32)
+    size = tf.reduce_sum(in_support, axis=-1, keepdims=True)
+    sums = tf.gather(sums, size - 1, batch_dims=len(x.shape) - 1)
+    return tf.nn.relu(x - sums / tf.cast(size, x.dtype))
+
+
 @tf.custom_gradient
 def clip_gradient(x: tf.Tensor) -> tuple[tf.Tensor, Callable[..., tf.Tensor]]:
     return tf.identity(x), lambda dy: tf.clip_by_value(dy, -0.5, 0.25)

@@ -46,6 +46,8 @@ RULES: dict[str, Rule] = {
     "snake_grad": gradient_of_broadcasting,
     "softshrink": elementwise,
     "softshrink_grad": elementwise,
+    "sparsemax": elementwise,  # row by row
+    "sparsemax_grad": elementwise,
     "swi_glu": elementwise,
     "swi_glu_grad": elementwise,
     "tanhshrink": elementwise,

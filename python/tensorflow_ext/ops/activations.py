@@ -14,6 +14,7 @@ __all__ = [
     "relu",
     "snake",
     "softshrink",
+    "sparsemax",
     "swiglu",
     "tanhshrink",
 ]
@@ -226,3 +227,60 @@ def snake(
     """
     x = tf.convert_to_tensor(x)
     return raw_ops.snake(x, tf.cast(frequency, x.dtype), name)
+
+
+@op
+def sparsemax(logits: TensorLike, axis: int = -1, name: str | None = None) -> tf.Tensor:
+    """Sparsemax: max(logits - t, 0), where t is such that it sums up to 1 along `axis`.
+
+    This is the point of the probability simplex that is nearest to the logits. Unlike
+    softmax it gives exact zeros. keras.activations.sparsemax of Keras 3.15 computes
+    something else on TensorFlow, which does not sum up to 1.
+
+    Logits with NaN or infinity among them along the axis, or of -infinity alone, give
+    NaN throughout; -infinity beside finite ones gives 0.
+
+    Gradient: dy less its mean over the elements where the result is positive, else 0.
+
+    Args:
+      logits: Tensor of type F and shape [..., D], or with D at another axis.
+      axis: The axis along which to sum up; negative ones count from the last. Along
+        another one than the last, `logits` is transposed and the result back.
+      name: Name for the op.
+
+    Returns:
+      Tensor of the same type and shape.
+
+    Raises:
+      ValueError: `logits` has no such axis.
+      tf.errors.InvalidArgumentError: `logits` is a scalar.
+
+    Source: A. F. T. Martins and R. F. Astudillo, "From Softmax to Sparsemax: A Sparse
+    Model of Attention and Multi-Label Classification", arXiv:1602.02068.
+    """
+    logits = tf.convert_to_tensor(logits)
+    rank = logits.shape.rank
+    if rank and not -rank <= axis < rank:
+        raise ValueError(
+            f"sparsemax: argument 'axis' is {axis}, expected {-rank} <= axis < {rank} "
+            f"for 'logits' of rank {rank}"
+        )
+    if rank == 0 or axis == -1 or (rank is not None and axis == rank - 1):
+        return raw_ops.sparsemax(logits, name)
+    swapped = _with_last_axis(logits, axis)
+    return tf.transpose(raw_ops.sparsemax(tf.transpose(logits, swapped), name), swapped)
+
+
+def _with_last_axis(x: tf.Tensor, axis: int) -> list[int] | tf.Tensor:
+    """The permutation that swaps an axis of x and the last one."""
+    if x.shape.rank is not None:
+        axes = list(range(x.shape.rank))
+        axes[axis], axes[-1] = axes[-1], axes[axis]
+        return axes
+    rank = tf.rank(x)
+    message = f"sparsemax: argument 'axis' is {axis}, expected one of 'logits' of rank"
+    is_one = tf.debugging.Assert((-rank <= axis) & (axis < rank), [message, rank])
+    with tf.control_dependencies([is_one]):
+        ordered = tf.range(rank)
+    last, place = rank - 1, axis if axis >= 0 else axis + rank
+    return tf.where(ordered == place, last, tf.where(ordered == last, place, ordered))

@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #include "tensorflow_ext/kernels/numeric.h"
+#include "tensorflow_ext/kernels/rows.h"
 
 namespace tensorflow_ext {
 
@@ -40,15 +41,6 @@ struct RmsNorm {
   static constexpr char kName[] = "TfExt>RmsNorm";
   static constexpr char kGradName[] = "TfExt>RmsNormGrad";
   static constexpr char kInverse[] = "inverse_rms";
-};
-
-struct RowDims {
-  int64_t rows, size;
-
-  // What a sum over a row is divided by.
-  TENSORFLOW_EXT_HOST_DEVICE int64_t divisor() const {
-    return size > 0 ? size : 1;
-  }
 };
 
 // Of type T: x, y, scale, offset and their gradients; x and y are [rows, size],

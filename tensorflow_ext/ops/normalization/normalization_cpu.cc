@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/lane_sums_cpu.h"
+#include "tensorflow_ext/kernels/rows_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 
@@ -16,55 +17,6 @@ namespace {
 
 // Values of a row that are converted at a time; a multiple of LaneSums' lanes.
 constexpr int64_t kRowChunk = 1024;
-
-// A row of T to be read in its compute type, chunk by chunk: in place, or
-// through a buffer, which keeps the last chunk.
-template <typename Isa, typename T>
-class WideRow {
- public:
-  using C = ComputeType<T>;
-
-  TENSORFLOW_EXT_INLINE void Start(const T* row) {
-    row_ = row;
-    held_ = -1;
-  }
-  TENSORFLOW_EXT_INLINE const C* Chunk(int64_t begin, int64_t size) {
-    if constexpr (std::is_same_v<T, C>) {
-      return row_ + begin;
-    } else {
-      if (held_ != begin) Isa::Widen(row_ + begin, buffer_, size);
-      held_ = begin;
-      return buffer_;
-    }
-  }
-
- private:
-  const T* row_ = nullptr;
-  int64_t held_ = -1;
-  C buffer_[std::is_same_v<T, C> ? 1 : kRowChunk];
-};
-
-// Where a chunk of an output is computed: in place, or in a buffer that Store
-// rounds to T.
-template <typename Isa, typename T>
-class NarrowRow {
- public:
-  using C = ComputeType<T>;
-
-  TENSORFLOW_EXT_INLINE C* Chunk(T* row) {
-    if constexpr (std::is_same_v<T, C>) {
-      return row;
-    } else {
-      return buffer_;
-    }
-  }
-  TENSORFLOW_EXT_INLINE void Store(T* row, int64_t size) {
-    if constexpr (!std::is_same_v<T, C>) Isa::Narrow(buffer_, row, size);
-  }
-
- private:
-  C buffer_[std::is_same_v<T, C> ? 1 : kRowChunk];
-};
 
 // The terms of the sums, for LaneSums.
 template <typename C>
@@ -163,8 +115,8 @@ struct ForwardLoop {
     const C* offset =
         Norm::kCentered ? static_cast<const C*>(tensors.offset) : scale;
     const C divisor = static_cast<C>(dims.divisor());
-    WideRow<Isa, T> x;
-    NarrowRow<Isa, T> out;
+    WideRow<Isa, T, kRowChunk> x;
+    NarrowRow<Isa, T, kRowChunk> out;
     for (int64_t row = begin; row < end; ++row) {
       x.Start(static_cast<const T*>(tensors.x) + row * dims.size);
       C mean = 0;
@@ -210,8 +162,8 @@ struct BackwardLoop {
                                         int64_t begin, int64_t end) {
     const C* scale = static_cast<const C*>(tensors.scale);
     const C divisor = static_cast<C>(dims.divisor());
-    WideRow<Isa, T> x, dy;
-    NarrowRow<Isa, T> out;
+    WideRow<Isa, T, kRowChunk> x, dy;
+    NarrowRow<Isa, T, kRowChunk> out;
     for (int64_t row = begin; row < end; ++row) {
       x.Start(static_cast<const T*>(tensors.x) + row * dims.size);
       dy.Start(static_cast<const T*>(tensors.gradients) + row * dims.size);

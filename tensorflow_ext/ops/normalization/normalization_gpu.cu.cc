@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "tensorflow_ext/kernels/launch.cuh"
-#include "tensorflow_ext/ops/normalization/device_row.cuh"
+#include "tensorflow_ext/kernels/rows_gpu.cuh"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 
 namespace tensorflow_ext {

@@ -17,6 +17,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/attributes.h"
+#include "tensorflow_ext/kernels/rows_checks.h"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 
 namespace tensorflow_ext {
@@ -64,19 +65,16 @@ namespace internal {
 
 // x: [..., D] and scale: [D], with what is known of either. `x` is the merged
 // shape of x, `parameters` that of scale, `statistics` that of x without D.
-inline absl::Status InferRows(tensorflow::shape_inference::InferenceContext* c,
-                              const char* op, int x_index, int scale_index,
-                              tensorflow::shape_inference::ShapeHandle* x,
-                              tensorflow::shape_inference::ShapeHandle* scale,
-                              tensorflow::shape_inference::ShapeHandle* rows) {
+inline absl::Status InferParameterRows(
+    tensorflow::shape_inference::InferenceContext* c, const char* op,
+    int x_index, int scale_index, tensorflow::shape_inference::ShapeHandle* x,
+    tensorflow::shape_inference::ShapeHandle* scale,
+    tensorflow::shape_inference::ShapeHandle* rows) {
   using tensorflow::shape_inference::DimensionHandle;
-  if (!c->WithRankAtLeast(c->input(x_index), 1, x).ok()) {
-    return ShapeError(op, "x", c->DebugString(c->input(x_index)),
-                      "[..., D], at least rank 1");
-  }
-  absl::Status status =
-      InferRank(c, op, "scale", scale_index, 1,
-                "[D], D being the last dimension of 'x'", scale);
+  absl::Status status = InferRows(c, op, "x", x_index, x);
+  if (!status.ok()) return status;
+  status = InferRank(c, op, "scale", scale_index, 1,
+                     "[D], D being the last dimension of 'x'", scale);
   if (!status.ok()) return status;
   DimensionHandle size;
   if (!c->Merge(c->Dim(*x, -1), c->Dim(*scale, 0), &size).ok()) {
@@ -101,8 +99,8 @@ absl::Status NormalizationShape(
   float epsilon;
   absl::Status status = CheckStatisticsType(c, Norm::kName);
   status.Update(GetNonNegativeAttr(c, Norm::kName, "epsilon", &epsilon));
-  status.Update(internal::InferRows(c, Norm::kName, Arguments::kX,
-                                    Arguments::kScale, &x, &scale, &rows));
+  status.Update(internal::InferParameterRows(
+      c, Norm::kName, Arguments::kX, Arguments::kScale, &x, &scale, &rows));
   if (!status.ok()) return status;
   if constexpr (Norm::kCentered) {
     status = InferShapeOf(c, Norm::kName, "offset", Arguments::kOffset, "scale",
@@ -122,8 +120,8 @@ absl::Status NormalizationGradShape(
   constexpr const char* kOp = Norm::kGradName;
   tensorflow::shape_inference::ShapeHandle x, scale, rows;
   absl::Status status = CheckStatisticsType(c, kOp);
-  status.Update(internal::InferRows(c, kOp, Arguments::kX, Arguments::kScale,
-                                    &x, &scale, &rows));
+  status.Update(internal::InferParameterRows(
+      c, kOp, Arguments::kX, Arguments::kScale, &x, &scale, &rows));
   status.Update(
       InferShapeOf(c, kOp, "gradients", Arguments::kGradients, "x", x, &x));
   const auto statistic = [&](const std::string& name, int index) {
@@ -159,12 +157,8 @@ inline absl::Status ReadRowDims(const std::string& op,
                                 const char* name,
                                 const tensorflow::TensorShape& parameter,
                                 RowDims* dims) {
-  if (x.dims() < 1) {
-    return ShapeError(op, "x", x, "[..., D], at least rank 1");
-  }
-  dims->size = x.dim_size(x.dims() - 1);
-  dims->rows = 1;  // Below the number of elements, unless that is 0.
-  for (int d = 0; d + 1 < x.dims(); ++d) dims->rows *= x.dim_size(d);
+  const absl::Status status = ReadRows(op, "x", x, dims);
+  if (!status.ok()) return status;
   if (parameter.dims() != 1 || parameter.dim_size(0) != dims->size) {
     return ShapeError(
         op, name, parameter,

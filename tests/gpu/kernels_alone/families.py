@@ -14,6 +14,7 @@ import resampler_checks
 import roi_align_checks
 import roi_pool_checks
 import rrelu_checks
+import sparsemax_checks
 from checking import Check
 from device import Device
 from rows import Row
@@ -29,6 +30,7 @@ _FAMILIES = (
     roi_align_checks,
     roi_pool_checks,
     rrelu_checks,
+    sparsemax_checks,
 )
 
 

@@ -19,37 +19,9 @@ from checking import (
 from device import Buffer, Device
 from normalization_kernels import Expected, RowNormalization
 from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
+from row_shapes import ROW_SHAPES
 from rows import Row, random_buffer
 
-# Rows around the pack, the warp, what a warp and a block hold in registers, and
-# beyond; parts of the rows, whole and not.
-_SHAPES = (
-    (1, 1),
-    (3, 2),
-    (70, 7),
-    (9, 8),
-    (257, 32),
-    (65, 33),
-    (5, 128),
-    (6, 136),
-    (4, 255),
-    (3, 256),
-    (2, 257),
-    (3, 512),
-    (5, 1000),
-    (2, 1024),
-    (3, 1032),
-    (2, 4096),
-    (3, 8192),
-    (2, 8200),
-    (2, 16384),
-    (2, 16392),
-    (1, 30001),
-    (16500, 4),
-    (0, 8),
-    (3, 0),
-    (0, 0),
-)
 _EPSILON = 0.01
 # Rounding errors of the compute type, beside the terms of a sum.
 _ROUNDINGS = 32
@@ -271,7 +243,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     yield "Normalization streams", _streams
     for dtype in FLOATING:
         for centered in (True, False):
-            for rows, size in _SHAPES:
+            for rows, size in ROW_SHAPES:
                 norm = "LayerNorm" if centered else "RmsNorm"
                 yield (
                     f"{norm} {dtype.name} {rows} x {size}",

@@ -4,8 +4,8 @@
 // block. A thread keeps its part of the row in registers where the row is short
 // enough, and reads it again, from the cache, where it is not.
 
-#ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_DEVICE_ROW_CUH_
-#define TENSORFLOW_EXT_OPS_NORMALIZATION_DEVICE_ROW_CUH_
+#ifndef TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
+#define TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
 
 #include <cstdint>
 #include <initializer_list>
@@ -80,26 +80,41 @@ class DeviceRow {
   Pack held_[Shape::kHeld > 0 ? Shape::kHeld : 1];
 };
 
-// The sum over the threads of a row, the same bits in each of them. All threads
-// of the block call it.
-template <typename Shape, typename C>
-__device__ __forceinline__ C RowSum(C value) {
+// What combine(a, b), in which a and b may change places, makes of the values
+// of all threads of a row, the same bits in each of them. All threads of the
+// block call it.
+template <typename Shape, typename C, typename Combine>
+__device__ __forceinline__ C RowReduce(C value, Combine&& combine) {
 #pragma unroll
   for (int step = kWarpThreads / 2; step > 0; step /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, step);
+    value = combine(value, __shfl_xor_sync(0xffffffff, value, step));
   }
   if constexpr (Shape::kThreads > kWarpThreads) {
     constexpr int kWarps = Shape::kThreads / kWarpThreads;
-    __shared__ C sums[kWarps];
-    __syncthreads();  // The sums before these have been read.
+    __shared__ C values[kWarps];
+    __syncthreads();  // The values before these have been read.
     if (threadIdx.x % kWarpThreads == 0)
-      sums[threadIdx.x / kWarpThreads] = value;
+      values[threadIdx.x / kWarpThreads] = value;
     __syncthreads();
-    value = sums[0];
+    value = values[0];
 #pragma unroll
-    for (int warp = 1; warp < kWarps; ++warp) value += sums[warp];
+    for (int warp = 1; warp < kWarps; ++warp) {
+      value = combine(value, values[warp]);
+    }
   }
   return value;
+}
+
+// The sum over the threads of a row.
+template <typename Shape, typename C>
+__device__ __forceinline__ C RowSum(C value) {
+  return RowReduce<Shape>(value, [](C a, C b) { return a + b; });
+}
+
+// The largest value of the threads of a row, none of which is NaN.
+template <typename Shape, typename C>
+__device__ __forceinline__ C RowMaximum(C value) {
+  return RowReduce<Shape>(value, [](C a, C b) { return a < b ? b : a; });
 }
 
 // The rows of this thread: the first one, and how many lie between two.
@@ -155,4 +170,4 @@ unsigned int RowBlocks(int64_t rows) {
 }  // namespace internal
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_OPS_NORMALIZATION_DEVICE_ROW_CUH_
+#endif  // TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparsemax forward and backward against its composition of TensorFlow's ops, by
+sorting. keras.ops.sparsemax is one too, but of Keras 3.15 gives another function."""
+
+import measure
+import numpy as np
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+SHAPES = ((1024, 10), (1024, 1000), (64, 32_000))
+RIVAL = "sort, sum up, gather"
+
+
+def _sorted(x: tf.Tensor) -> tf.Tensor:
+    ordered = tf.sort(x, direction="DESCENDING")
+    sums = tf.cumsum(ordered, axis=-1) - 1
+    counts = tf.range(1, x.shape[-1] + 1, dtype=x.dtype)
+    in_support = tf.cast(counts * ordered > sums, tf.int32)
+    size = tf.reduce_sum(in_support, axis=-1, keepdims=True)
+    threshold = tf.gather(sums, size - 1, batch_dims=1) / tf.cast(size, x.dtype)
+    return tf.nn.relu(x - threshold)
+
+
+def _run(rows: int, columns: int) -> list[measure.Result]:
+    rng = np.random.default_rng(0)
+    x, upstream = (
+        tf.constant(rng.normal(size=(rows, columns)).astype(np.float32))
+        for _ in range(2)
+    )
+    results = []
+    for case, by in measure.forward_and_backward(0):
+        name = f"{case}, {rows} x {columns}"
+        moved = (5 if by else 2) * 4 * rows * columns
+        for mode in ("tf.function", "jit_compile"):
+            ours = measure.contender(tfe.sparsemax, [x], by, None, upstream, mode)
+            rivals = {
+                f"{RIVAL}, {rival}": measure.contender(
+                    _sorted, [x], by, 1 / 2 if by else None, upstream, rival
+                )
+                for rival in ("tf.function", "jit_compile")
+                if mode in ("tf.function", rival)
+            }
+            results += measure.compare(
+                "Sparsemax",
+                f"{name}, {mode}",
+                ours,
+                rivals,
+                note=measure.bandwidth(moved),
+            )
+    return results
+
+
+def run() -> list[measure.Result]:
+    return [result for shape in SHAPES for result in _run(*shape)]

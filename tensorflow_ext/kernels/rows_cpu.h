@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A row that is gone over several times, while it is in cache. For use in the
+// loops of RunBest (simd.h).
+
+#ifndef TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
+#define TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tensorflow_ext/kernels/simd.h"
+
+namespace tensorflow_ext {
+
+// A row of T to be read in its compute type, up to kChunk values at a time: in
+// place, or through a buffer, which keeps the last chunk.
+template <typename Isa, typename T, int64_t kChunk>
+class WideRow {
+ public:
+  using C = ComputeType<T>;
+
+  TENSORFLOW_EXT_INLINE void Start(const T* row) {
+    row_ = row;
+    held_ = -1;
+  }
+  TENSORFLOW_EXT_INLINE const C* Chunk(int64_t begin, int64_t size) {
+    if constexpr (std::is_same_v<T, C>) {
+      return row_ + begin;
+    } else {
+      if (held_ != begin) Isa::Widen(row_ + begin, buffer_, size);
+      held_ = begin;
+      return buffer_;
+    }
+  }
+
+ private:
+  const T* row_ = nullptr;
+  int64_t held_ = -1;
+  C buffer_[std::is_same_v<T, C> ? 1 : kChunk];
+};
+
+// Where a chunk of an output is computed: in place, or in a buffer that Store
+// rounds to T.
+template <typename Isa, typename T, int64_t kChunk>
+class NarrowRow {
+ public:
+  using C = ComputeType<T>;
+
+  TENSORFLOW_EXT_INLINE C* Chunk(T* row) {
+    if constexpr (std::is_same_v<T, C>) {
+      return row;
+    } else {
+      return buffer_;
+    }
+  }
+  TENSORFLOW_EXT_INLINE void Store(T* row, int64_t size) {
+    if constexpr (!std::is_same_v<T, C>) Isa::Narrow(buffer_, row, size);
+  }
+
+ private:
+  C buffer_[std::is_same_v<T, C> ? 1 : kChunk];
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_

@@ -11,6 +11,8 @@ from tensorflow_ext.ops._common import TensorLike, op
 
 __all__ = ["rrelu"]
 
+_ANY_SEED = np.zeros(2, np.int32)  # for what draws nothing
+
 
 @op
 def rrelu(
@@ -70,7 +72,7 @@ def rrelu(
 
     def leaky() -> tf.Tensor:
         mean = (lower + upper) / 2
-        return raw_ops.rrelu(x, [0, 0], lower=mean, upper=mean, name=name)
+        return raw_ops.rrelu(x, _ANY_SEED, lower=mean, upper=mean, name=name)
 
     if training is not None and not isinstance(training, bool | int | np.bool_):
         training = tf.convert_to_tensor(training)
@@ -100,8 +102,8 @@ def _draw_seed(
         return seed
     return tf.random.uniform(
         [2],
-        tf.int32.min,
-        tf.int32.max,
+        -(2**31),
+        2**31 - 1,
         tf.int32,
         seed=None if seed is None else int(seed),
     )

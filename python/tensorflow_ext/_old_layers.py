@@ -19,4 +19,5 @@ LAYERS = {
     "EmbeddingBag": _EmbeddingBag,
     "GELU": layers.GELU,
     "Snake": layers.Snake,
+    "Sparsemax": layers.Sparsemax,
 }

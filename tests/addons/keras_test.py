@@ -81,7 +81,8 @@ def _old_model_of_layers(path: pathlib.Path) -> Any:
     )
     costs = layers.CorrelationCost(**sizes, data_format="channels_first")(frames)
     waves = layers.Snake(keras.initializers.Constant(0.5))(bags)
-    outputs = [layers.GELU(approximate=False)(waves), costs]
+    shares = layers.Sparsemax(axis=1)(waves)
+    outputs = [layers.GELU(approximate=False)(shares), costs]
     model = keras.Model([words, *frames], outputs)
     own = path.with_name("own.keras")
     model.save(own)

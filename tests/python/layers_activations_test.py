@@ -134,3 +134,24 @@ def test_training_of_a_frequency(per_channel: bool) -> None:
     np.testing.assert_allclose(
         layer.frequency, np.full(layer.frequency.shape, 1.3), rtol=1e-2
     )
+
+
+def test_training_of_sparsemax() -> None:
+    """Attention to the one of five vectors that says the answer."""
+    keras.utils.set_random_seed(0)
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(256, 5, 4)).astype(np.float32)
+    chosen = rng.integers(0, 5, size=256)
+    x[..., 0] = 0
+    x[np.arange(256), chosen, 0] = 1
+    y = x[np.arange(256), chosen, 1]
+    inputs = keras.Input((5, 4))
+    attention = layers.Sparsemax(axis=1)(keras.layers.Dense(1)(inputs))
+    output = keras.layers.Dot(axes=1)([attention, keras.layers.Dense(1)(inputs)])
+    model = keras.Model(inputs, keras.layers.Flatten()(output))
+    model.compile(keras.optimizers.Adam(0.05), "mse")
+    losses = model.fit(x, y, epochs=40, verbose=0).history["loss"]
+    assert losses[-1] < 0.05 * losses[0]
+    weights = keras.Model(inputs, attention).predict(x, verbose=0)[..., 0]
+    np.testing.assert_array_equal(np.argmax(weights, axis=1), chosen)
+    assert np.mean(weights == 0) > 0.6

@@ -53,6 +53,14 @@ CASES = {
         ],
         separable=False,
     ),
+    "Sparsemax": Case(
+        layers.Sparsemax,
+        {"axis": 1},
+        (_X,),
+        lambda x: tfe.sparsemax(x, axis=1),
+        invalid=[{"axis": 1.0}, {"axis": True}, {"axis": None}],
+        wrong=[[(4,)], [()]],
+    ),
     "SwiGLU": Case(
         layers.SwiGLU,
         {},

@@ -20,6 +20,7 @@ from tensorflow_ext.layers.activations import (
     Mish,
     Snake,
     SoftShrink,
+    Sparsemax,
     SwiGLU,
     TanhShrink,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "SignQuantizer",
     "Snake",
     "SoftShrink",
+    "Sparsemax",
     "SparsityReport",
     "SwiGLU",
     "TanhShrink",

@@ -18,14 +18,12 @@ def check(layer: object, argument: str, value: Any, valid: bool, expected: str) 
         raise ValueError(f"{name}: '{argument}' is {value!r}, expected {expected}")
 
 
-def integer(layer: object, argument: str, value: Any, least: int) -> int:
+def integer(layer: object, argument: str, value: Any, least: int | None = None) -> int:
     """The argument as an int; raises a ValueError if it is none or below `least`."""
-    valid = (
-        isinstance(value, numbers.Integral)
-        and not isinstance(value, bool)
-        and int(value) >= least
-    )
-    check(layer, argument, value, valid, f"an integer, at least {least}")
+    expected = "an integer" if least is None else f"an integer, at least {least}"
+    valid = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    in_range = valid and (least is None or int(value) >= least)
+    check(layer, argument, value, in_range, expected)
     return int(value)
 
 

@@ -13,6 +13,7 @@ from tensorflow_ext.layers._common import (
     Shape,
     check,
     check_shape,
+    integer,
     is_number,
     known_last,
     same_shape,
@@ -160,6 +161,34 @@ class Snake(SameShape):
             ),
             "per_channel": self.per_channel,
         }
+
+
+@keras.saving.register_keras_serializable(package="tensorflow_ext")
+class Sparsemax(SameShape):
+    """The nearest point of the probability simplex, by `sparsemax`.
+
+    Args:
+      axis: The axis along which the result sums up to 1.
+      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+    """
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = integer(self, "axis", axis)
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        self.compute_output_shape(inputs.shape)
+        return ops.sparsemax(inputs, self.axis)
+
+    def compute_output_shape(self, input_shape: Shape) -> Shape:
+        rank = len(input_shape)
+        expected = f"an axis {self.axis}"
+        valid = -rank <= self.axis < rank
+        check_shape(self, "inputs", input_shape, valid, expected)
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "axis": self.axis}
 
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")

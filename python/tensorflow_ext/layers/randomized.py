@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers that draw random numbers."""
 
-import numbers
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape, check, finite
+from tensorflow_ext.layers._common import SameShape, check, finite, integer
 from tensorflow_ext.ops import randomized as ops
 
 
@@ -40,11 +39,7 @@ class RReLU(SameShape):
         self.upper = finite(self, "upper", upper)
         valid = self.lower <= self.upper
         check(self, "upper", upper, valid, f"at least 'lower', {lower}")
-        valid = seed is None or (
-            isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
-        )
-        check(self, "seed", seed, valid, "an integer or None")
-        self.seed = None if seed is None else int(seed)
+        self.seed = None if seed is None else integer(self, "seed", seed)
         self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:

@@ -20,6 +20,7 @@ def activations(dtype: str) -> keras.Model:
         layers.Dense(5, activation="tensorflow_ext>mish"),
         layers.Activation(tfe.lisht),
         layers.Lambda(tfe.hardshrink, arguments={"lower": -0.1, "upper": 0.2}),
+        layers.Dense(3, activation=tfe.sparsemax),
     )
 
 
@@ -36,6 +37,7 @@ def activation_layers(dtype: str) -> keras.Model:
         ours.SoftShrink(-0.01, 0.02),
         ours.HardShrink(-0.01, 0.02),
         ours.RReLU(),
+        ours.Sparsemax(axis=1),
     )
 
 

@@ -31,7 +31,12 @@ def _elementwise(
 
 _NO_BOUNDS = [{"lower": float("nan")}, {"upper": "a"}, {"upper": -2.0}]
 CASES = {
-    "GELU": _elementwise(layers.GELU, tfe.gelu, approximate=False),
+    "GELU": _elementwise(
+        layers.GELU,
+        tfe.gelu,
+        approximate=False,
+        invalid=[{"approximate": "tanh"}, {"approximate": None}],
+    ),
     "Mish": _elementwise(layers.Mish, tfe.mish),
     "LiSHT": _elementwise(layers.LiSHT, tfe.lisht),
     "TanhShrink": _elementwise(layers.TanhShrink, tfe.tanhshrink),
@@ -145,7 +150,7 @@ CASES |= {
         },
         (_X,),
         lambda x, gamma, beta: tfe.layer_norm(x, gamma, beta, epsilon=0.25).y,
-        invalid=[{"epsilon": x} for x in [*_INFINITE, -1.0]],
+        invalid=[*({"epsilon": x} for x in [*_INFINITE, -1.0]), {"center": "no"}],
         wrong=_SIZE_UNKNOWN,
     ),
     "LayerNormalization without weights": Case(
@@ -243,7 +248,7 @@ CASES |= {
         layer=layers.RoiAlign,
         arguments={**_BINS, **_SAMPLES},
         inputs=(_IMAGES, _ROIS),
-        invalid=[*_NO_BINS, {"sampling_ratio": -1}],
+        invalid=[*_NO_BINS, {"sampling_ratio": -1}, {"aligned": "no"}],
         wrong=_NO_ROIS,
         separable=False,
     ),

@@ -13,6 +13,10 @@ if keras.backend.backend() != "tensorflow":
         f"'{keras.backend.backend()}': set KERAS_BACKEND=tensorflow"
     )
 
+from tensorflow_ext.layers._schedules import (
+    DomainAdversarialSchedule,
+    PolynomialSparsity,
+)
 from tensorflow_ext.layers.activations import (
     GELU,
     HardShrink,
@@ -32,10 +36,6 @@ from tensorflow_ext.layers.pruning import MagnitudePruning, SparsityReport
 from tensorflow_ext.layers.randomized import RReLU
 from tensorflow_ext.layers.regions import RoiAlign, RoiPooling
 from tensorflow_ext.layers.resampling import DenseImageWarp, Resampler
-from tensorflow_ext.layers.schedules import (
-    DomainAdversarialSchedule,
-    PolynomialSparsity,
-)
 
 __all__ = [
     "GELU",

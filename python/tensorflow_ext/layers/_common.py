@@ -27,6 +27,12 @@ def integer(layer: object, argument: str, value: Any, least: int | None = None) 
     return int(value)
 
 
+def boolean(layer: object, argument: str, value: Any) -> bool:
+    """The argument; raises a ValueError if it is neither True nor False."""
+    check(layer, argument, value, value in (True, False), "True or False")
+    return bool(value)
+
+
 def is_number(value: Any) -> bool:
     """Whether it is a number other than NaN."""
     return (

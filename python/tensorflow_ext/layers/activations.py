@@ -11,6 +11,7 @@ from tensorflow_ext.layers._common import (
     OfTwo,
     SameShape,
     Shape,
+    boolean,
     check,
     check_shape,
     integer,
@@ -33,7 +34,7 @@ class GELU(SameShape):
 
     def __init__(self, approximate: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.approximate = bool(approximate)
+        self.approximate = boolean(self, "approximate", approximate)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         return ops.gelu(inputs, approximate=self.approximate)
@@ -140,7 +141,7 @@ class Snake(SameShape):
     ) -> None:
         super().__init__(**kwargs)
         self.frequency_initializer = keras.initializers.get(frequency_initializer)
-        self.per_channel = bool(per_channel)
+        self.per_channel = boolean(self, "per_channel", per_channel)
 
     def build(self, input_shape: Shape) -> None:
         shape: tuple[Any, ...] = ()

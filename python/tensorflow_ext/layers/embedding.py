@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tensorflow_ext.layers._common import (
     Shape,
+    boolean,
     check,
     check_shape,
     integer,
@@ -74,12 +75,12 @@ class EmbeddingBag(keras.layers.Layer):
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
         self.embeddings_regularizer = keras.regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = keras.constraints.get(embeddings_constraint)
-        self.mask_zero = bool(mask_zero)
+        self.mask_zero = boolean(self, "mask_zero", mask_zero)
         lower = combiner.lower() if isinstance(combiner, str) else combiner
         expected = f"one of {', '.join(map(repr, _COMBINERS))}"
         check(self, "combiner", combiner, lower in _COMBINERS, expected)
         self.combiner = lower
-        self.sparse_gradients = bool(sparse_gradients)
+        self.sparse_gradients = boolean(self, "sparse_gradients", sparse_gradients)
         self.supports_masking = True
         self.supports_jit = not self.sparse_gradients
         self.autocast = False

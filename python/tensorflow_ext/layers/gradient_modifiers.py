@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from tensorflow_ext.layers._common import SameShape, above
-from tensorflow_ext.layers.schedules import Schedule, Scheduled, serialize
+from tensorflow_ext.layers._schedules import Schedule, Scheduled, serialize
 from tensorflow_ext.ops import gradient_modifiers as ops
 
 

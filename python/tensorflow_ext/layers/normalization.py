@@ -6,7 +6,13 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import SameShape, Shape, finite, known_last
+from tensorflow_ext.layers._common import (
+    SameShape,
+    Shape,
+    boolean,
+    finite,
+    known_last,
+)
 from tensorflow_ext.ops import normalization as ops
 
 
@@ -72,8 +78,8 @@ class LayerNormalization(_Normalization):
         **kwargs: Any,
     ) -> None:
         super().__init__(epsilon, **kwargs)
-        self.center = center
-        self.scale = scale
+        self.center = boolean(self, "center", center)
+        self.scale = boolean(self, "scale", scale)
         self.beta_initializer = keras.initializers.get(beta_initializer)
         self.gamma_initializer = keras.initializers.get(gamma_initializer)
         self.beta_regularizer = keras.regularizers.get(beta_regularizer)

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import Shape, finite, integer
+from tensorflow_ext.layers._common import Shape, boolean, finite, integer
 from tensorflow_ext.layers._images import OverImages
 from tensorflow_ext.ops import regions as ops
 
@@ -103,7 +103,7 @@ class RoiAlign(_OverRegions):
     ) -> None:
         super().__init__(pooled_height, pooled_width, spatial_scale, **kwargs)
         self.sampling_ratio = integer(self, "sampling_ratio", sampling_ratio, 0)
-        self.aligned = bool(aligned)
+        self.aligned = boolean(self, "aligned", aligned)
 
     def compute(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
         return ops.roi_align(

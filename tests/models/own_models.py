@@ -20,7 +20,9 @@ def activations(dtype: str) -> keras.Model:
         layers.Dense(5, activation="tensorflow_ext>mish"),
         layers.Activation(tfe.lisht),
         layers.Lambda(tfe.hardshrink, arguments={"lower": -0.1, "upper": 0.2}),
-        layers.Dense(3, activation=tfe.sparsemax),
+        layers.Dense(3),
+        layers.Rescaling(0.2),  # else one alone is above the threshold
+        layers.Activation(tfe.sparsemax),
     )
 
 

@@ -46,6 +46,7 @@ FUNCTIONS = (
     "rrelu",
     "snake",
     "softshrink",
+    "sparsemax",
     "tanhshrink",
 )
 

@@ -8,7 +8,6 @@ saves and loads layers and models that have them.
 """
 
 import importlib
-import inspect
 import types
 
 from tensorflow_ext import (
@@ -29,13 +28,7 @@ __version__ = _library.VERSION
 
 gradients.register_all()
 _vectorize.register()
-_keras.register(
-    {
-        name: globals()[name]
-        for name in ops.__all__
-        if inspect.isfunction(globals()[name])
-    }
-)
+_keras.register(ops.FUNCTIONS)
 del _keras, _library, _vectorize
 
 

@@ -17,11 +17,7 @@ import tensorflow_ext as tfe
 from tensorflow_ext import _attributes, _vectorize, layers, raw_ops
 
 every_registered_op = pytest.mark.parametrize("name", sorted(raw_ops.OPS))
-FUNCTIONS = {
-    name: function
-    for name in tfe.ops.__all__
-    if inspect.isfunction(function := getattr(tfe, name))
-}
+FUNCTIONS = tfe.ops.FUNCTIONS
 _WITHOUT_DEFINITION = "TfExt>NoGradient"  # what definitions mark an input with
 
 

@@ -23,11 +23,7 @@ from tensorflow_ext import _keras
 
 _X = (np.random.default_rng(0).normal(size=(5, 4)) * 2).astype(np.float32)
 
-FUNCTIONS = {
-    name: function
-    for name in tfe.ops.__all__
-    if inspect.isfunction(function := getattr(tfe, name))
-}
+FUNCTIONS = tfe.ops.FUNCTIONS
 
 
 def _is_activation(function: Callable) -> bool:

@@ -20,8 +20,12 @@ import keras
 import tensorflow as tf
 
 from tensorflow_ext.layers._common import OfTwo, Shape, check, check_shape
-
-_DATA_FORMATS = ("channels_last", "channels_first")
+from tensorflow_ext.ops._common import (
+    DATA_FORMATS,
+    channels_first,
+    channels_last,
+    transpose,
+)
 
 
 class OverImages(OfTwo):
@@ -40,7 +44,7 @@ class OverImages(OfTwo):
         if data_format is None:
             data_format = keras.config.image_data_format()
         expected = "'channels_last' or 'channels_first'"
-        valid = data_format in _DATA_FORMATS
+        valid = data_format in DATA_FORMATS
         check(self, "data_format", data_format, valid, expected)
         self.data_format = data_format
         if self.has_coordinates:
@@ -68,7 +72,7 @@ class OverImages(OfTwo):
           *expected: The dimensions of one that is, the channels last.
         """
         if self._is_transposed(which):
-            shape, expected = _channels_second(shape), _channels_second(expected)
+            shape, expected = channels_first(shape), channels_first(expected)
         name = self.input_names[which]
         check_shape(self, name, shape, valid, f"[{', '.join(expected)}]")
 
@@ -80,7 +84,7 @@ class OverImages(OfTwo):
             computed = tf.float32
         result = self.compute(
             *(
-                tf.cast(_transpose(x, _channels_last) if transposed else x, computed)
+                tf.cast(transpose(x, channels_last) if transposed else x, computed)
                 for x, transposed in zip(
                     inputs, map(self._is_transposed, range(2)), strict=True
                 )
@@ -88,19 +92,19 @@ class OverImages(OfTwo):
         )
         result = tf.cast(result, self.compute_dtype)
         if self.data_format == "channels_first":
-            result = _transpose(result, _channels_second)
+            result = transpose(result, channels_first)
         return result
 
     def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:
         self._check_two(input_shape)
         shape = self.computed_shape(
             *(
-                _channels_last(shape) if self._is_transposed(which) else tuple(shape)
+                channels_last(shape) if self._is_transposed(which) else tuple(shape)
                 for which, shape in enumerate(input_shape)
             )
         )
         if self.data_format == "channels_first":
-            shape = _channels_second(shape)
+            shape = channels_first(shape)
         return tuple(shape)
 
     def get_config(self) -> dict[str, Any]:
@@ -108,17 +112,3 @@ class OverImages(OfTwo):
 
     def _is_transposed(self, which: int) -> bool:
         return self.data_format == "channels_first" and self.has_channels[which]
-
-
-def _channels_last(dimensions: Sequence[Any]) -> tuple[Any, ...]:
-    return (*dimensions[:1], *dimensions[2:], *dimensions[1:2])
-
-
-def _channels_second(dimensions: Sequence[Any]) -> tuple[Any, ...]:
-    if len(dimensions) < 2:
-        return tuple(dimensions)
-    return (dimensions[0], dimensions[-1], *dimensions[1:-1])
-
-
-def _transpose(x: tf.Tensor, order: Any) -> tf.Tensor:
-    return tf.transpose(x, order(range(x.shape.rank)))

@@ -15,6 +15,9 @@ the same name: Keras layers in tensorflow_ext.layers, rules that serve no other 
 in tensorflow_ext._vectorize. No module has the name of a function, which would hide it.
 """
 
+import inspect
+from collections.abc import Callable
+
 from tensorflow_ext.ops import (
     activations,
     arithmetic,
@@ -55,3 +58,8 @@ __all__ += randomized.__all__
 __all__ += regions.__all__
 __all__ += resampling.__all__
 __all__ += zeroing.__all__
+
+# Each by its name.
+FUNCTIONS: dict[str, Callable] = {
+    name: globals()[name] for name in __all__ if inspect.isfunction(globals()[name])
+}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every op's function is made of."""
 
-from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy.typing as npt
 import tensorflow as tf
@@ -19,27 +19,24 @@ def op(function: _Function) -> _Function:
     return autograph.autograph_artifact(function)
 
 
-def channels_last(images: TensorLike, data_format: str, function: str) -> tf.Tensor:
-    """`images`, given in `data_format`, as [N, H, W, C].
-
-    The kernels run along the channels of a pixel, which are to lie side by side: images
-    in 'channels_first' are transposed, and what is made of them is transposed back.
-
-    Raises:
-      ValueError: `data_format` is neither 'channels_last' nor 'channels_first'.
-    """
-    if data_format == "channels_last":
-        return tf.convert_to_tensor(images)
-    if data_format == "channels_first":
-        return tf.transpose(images, [0, 2, 3, 1])
-    raise ValueError(
-        f"{function}: argument 'data_format' is {data_format!r}, expected "
-        "'channels_last' or 'channels_first'"
-    )
+# Where the channels of images are. The kernels run along the channels of a pixel,
+# which are to lie side by side: what has them first is transposed, and back.
+DATA_FORMATS = ("channels_last", "channels_first")
 
 
-def from_channels_last(images: tf.Tensor, data_format: str) -> tf.Tensor:
-    """Images [N, H, W, C] in `data_format`."""
-    if data_format == "channels_last":
-        return images
-    return tf.transpose(images, [0, 3, 1, 2])
+def channels_last(dimensions: Sequence[Any]) -> tuple[Any, ...]:
+    """The dimensions of 'channels_first' in the order of 'channels_last'."""
+    return (*dimensions[:1], *dimensions[2:], *dimensions[1:2])
+
+
+def channels_first(dimensions: Sequence[Any]) -> tuple[Any, ...]:
+    """The dimensions of 'channels_last' in the order of 'channels_first'."""
+    if len(dimensions) < 2:
+        return tuple(dimensions)
+    return (dimensions[0], dimensions[-1], *dimensions[1:-1])
+
+
+def transpose(x: TensorLike, order: Callable[[Sequence[Any]], Any]) -> tf.Tensor:
+    """`x` with its dimensions in another order; images, if their rank is not known."""
+    x = tf.convert_to_tensor(x)
+    return tf.transpose(x, order(range(4 if x.shape.rank is None else x.shape.rank)))

@@ -4,7 +4,14 @@
 import tensorflow as tf
 
 from tensorflow_ext import raw_ops
-from tensorflow_ext.ops._common import TensorLike, channels_last, from_channels_last, op
+from tensorflow_ext.ops._common import (
+    DATA_FORMATS,
+    TensorLike,
+    channels_first,
+    channels_last,
+    op,
+    transpose,
+)
 
 __all__ = ["correlation_cost"]
 
@@ -64,14 +71,15 @@ def correlation_cost(
     Source: A. Dosovitskiy et al., "FlowNet: Learning Optical Flow with
     Convolutional Networks", ICCV 2015, section 3.
     """
+    if data_format not in DATA_FORMATS:
+        raise ValueError(
+            f"correlation_cost: argument 'data_format' is {data_format!r}, expected "
+            "'channels_last' or 'channels_first'"
+        )
+    transposed = data_format == "channels_first"
+    if transposed:
+        a, b = transpose(a, channels_last), transpose(b, channels_last)
     costs = raw_ops.correlation_cost(
-        channels_last(a, data_format, "correlation_cost"),
-        channels_last(b, data_format, "correlation_cost"),
-        kernel_size,
-        max_displacement,
-        stride_1,
-        stride_2,
-        pad,
-        name,
+        a, b, kernel_size, max_displacement, stride_1, stride_2, pad, name
     )
-    return from_channels_last(costs, data_format)
+    return transpose(costs, channels_first) if transposed else costs

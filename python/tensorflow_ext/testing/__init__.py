@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of gradients and ops, for those who write them.
+
+`import tensorflow_ext` leaves this package out: import it by its name.
+docs/testing_gradients.md says how to use it.
+"""
+
+from tensorflow_ext.testing._check_gradient import check_gradient
+from tensorflow_ext.testing._report import Finding, GradientError, GradientReport, Worst
+
+__all__ = ["Finding", "GradientError", "GradientReport", "Worst", "check_gradient"]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: python -m tensorflow_ext COMMAND."""
+
+import argparse
+import sys
+
+from tensorflow_ext import _explain
+
+
+def main(given: list[str] | None = None) -> int:
+    """Runs a command; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tensorflow_ext", description="What tensorflow_ext knows."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    explain = commands.add_parser(
+        "explain",
+        help="print or draw the gradient of an op",
+        description="Prints the gradient of an op as lines to read, and who provides "
+        "it in each client.",
+    )
+    _explain.add_arguments(explain)
+    explain.set_defaults(run=_explain.run, error=_explain.ExplainError)
+    arguments = parser.parse_args(given)
+    try:
+        arguments.run(arguments)
+    except arguments.error as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

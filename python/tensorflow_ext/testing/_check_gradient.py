@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_gradient."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from tensorflow_ext.testing._report import GradientReport
+from tensorflow_ext.testing._check_differences import Settings, check_differences
+from tensorflow_ext.testing._elements import Tolerance
+from tensorflow_ext.testing._evaluation import epsilon, in_double
+from tensorflow_ext.testing._function import Function, make_function
+from tensorflow_ext.testing._report import Finding, GradientReport, Outcome
+from tensorflow_ext.testing._ways import Ways, draw, element, reason
+
+_MODES = ("eager", "function", "xla")
 
 
 def check_gradient(
@@ -66,4 +75,187 @@ def check_gradient(
     Raises:
       GradientError: The gradient is wrong, and `raise_error`. Has the report.
     """
-    raise NotImplementedError
+    _require(order >= 1, f"order={order}", "1 or more")
+    known = bool(modes) and set(modes) <= set(_MODES)
+    _require(known, f"modes={modes!r}", f"some of {', '.join(_MODES)}")
+    _require(elements >= 1, f"elements={elements}", "1 or more")
+    _require(directions >= 0, f"directions={directions}", "0 or more")
+    _require(step is None or step > 0, f"step={step}", "a number above 0")
+    name = getattr(fn, "__name__", None) or type(fn).__name__
+    called = fn if "eager" in modes else tf.function(fn, jit_compile="xla" in modes)
+    function = make_function(called, inputs, variables)
+    if not isinstance(require, bool):
+        unknown = set(require) - set(function.names)
+        _require(not unknown, f"require={sorted(unknown)}", f"some of {function.names}")
+    results = function.call(function.tensors)
+    spacing = epsilon(function, results)
+    check = _Check(
+        modes=tuple(modes),
+        forward=forward,
+        batched=batched,
+        undefined=undefined,
+        nondeterminism=nondeterminism,
+        differences=Settings(
+            # The defaults grow with the spacing of the type's numbers: 1e-7 and 2e-12
+            # for double, 3e-4 and 6e-6 for float, 0.03 and 0.006 for half.
+            Tolerance(
+                max(spacing**0.5, 1e-7) if rtol is None else rtol,
+                spacing**0.75 if atol is None else atol,
+            ),
+            require,
+            step,
+            elements,
+            directions,
+            "function" in modes,
+        ),
+        rng=np.random.default_rng(seed),
+    )
+    wide = in_double(function)
+    check.run(function, wide, order)
+    report = GradientReport(
+        name,
+        check.findings,
+        seed,
+        {
+            "gradients in": _types(function),
+            "differences in": _types(function if wide is None else wide),
+        },
+    )
+    if raise_error:
+        report.raise_if_failed()
+    return report
+
+
+def _require(condition: bool, said: str, expected: str) -> None:
+    if not condition:
+        raise ValueError(f"check_gradient: {said}; expected {expected}")
+
+
+def _types(function: Function) -> str:
+    return "/".join(sorted({x.dtype.name for x in function.sources}))
+
+
+@dataclasses.dataclass
+class _Check:
+    """One check, order by order."""
+
+    modes: Sequence[str]
+    forward: bool | None
+    batched: bool | None
+    undefined: bool
+    nondeterminism: float
+    differences: Settings
+    rng: np.random.Generator
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+
+    def run(self, function: Function, wide: Function | None, order: int) -> None:
+        """Checks the gradient, then the gradient of the gradient and so on."""
+        outer = function.traced()
+        for name in function.left_alone:
+            said = "has no gradient by its type"
+            self.findings.append(Finding(1, "input", name, Outcome.NOTE, said))
+        for k in range(1, order + 1):
+            upstreams = self._upstreams(function, k)
+            gradients = upstreams and self._gradients(function, k, upstreams)
+            if not upstreams or not gradients:
+                return
+            ways = Ways(function, k, upstreams, gradients, self.differences.tolerance)
+            self.findings.append(ways.again(self.nondeterminism))
+            if self.findings[-1].outcome is Outcome.FAILED:
+                return
+            self.findings += check_differences(
+                function if wide is None else wide,
+                function,
+                k,
+                upstreams,
+                gradients,
+                self.differences,
+                self.rng,
+            )
+            self._ways(ways, outer, upstreams)
+            present = [g is not None for g in gradients]
+            if k == order or not any(present):
+                return
+            function = function.derivative(upstreams, present)
+            outer = outer.derivative(upstreams, present)
+            if wide is not None:
+                double = [
+                    tf.cast(w, tf.complex128 if w.dtype.is_complex else tf.float64)
+                    for w in upstreams
+                ]
+                wide = in_double(wide.derivative(double, present))
+
+    def _ways(
+        self, ways: Ways, outer: Function, upstreams: Sequence[tf.Tensor]
+    ) -> None:
+        found = self.findings
+        if "function" in self.modes:
+            found.append(ways.traced("in tf.function", False))
+            take = lambda: outer.gradients(upstreams)  # noqa: E731
+            found.append(ways.same("of tf.function", take))
+        if "xla" in self.modes:
+            found.append(ways.traced("compiled by XLA", True))
+        if self.undefined and len(upstreams) > 1:
+            found += ways.undefined()
+        pushed: list[Finding] = []
+        if self.forward is not False:
+            pushed = ways.forward(self.rng, bool(self.forward))
+            found += pushed
+        if self.batched is not False:
+            works = bool(pushed) and pushed[-1].outcome is Outcome.PASSED
+            found += ways.batched(self.rng, bool(self.batched), works)
+
+    def _upstreams(self, function: Function, order: int) -> list[tf.Tensor]:
+        """Random ones; none if an output cannot be differentiated."""
+        try:
+            results = function.call(function.tensors)
+        except Exception as error:
+            self._fail(order, "gradient", "all", reason(error))
+            return []
+        for name, y in zip(function.outputs, results, strict=True):
+            if said := _not_finite(y):
+                self._fail(order, "output", name, said)
+                return []
+        return [draw(self.rng, y) for y in results]
+
+    def _gradients(
+        self, function: Function, order: int, upstreams: Sequence[tf.Tensor]
+    ) -> list[tf.Tensor | None]:
+        """By the tape; none if these are no gradients of the sources."""
+        try:
+            found = function.gradients(upstreams)
+        except Exception as error:
+            self._fail(order, "gradient", "all", reason(error))
+            return []
+        fits = True
+        for name, source, g in zip(
+            function.names, function.sources, found, strict=True
+        ):
+            if g is None:
+                continue
+            said = ""
+            if g.dtype != source.dtype:
+                said = f"type {g.dtype.name}, expected {source.dtype.name}"
+            elif g.shape != source.shape:
+                said = f"shape {g.shape}, expected {source.shape}"
+            else:
+                said = _not_finite(g)
+            if said:
+                self._fail(order, "gradient", name, said)
+                fits = False
+        return found if fits else []
+
+    def _fail(self, order: int, check: str, name: str, said: str) -> None:
+        self.findings.append(Finding(order, check, name, Outcome.FAILED, said))
+
+
+def _not_finite(tensor: tf.Tensor) -> str:
+    """Which element is not finite, if one is not."""
+    array = tensor.numpy()
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if not wrong.size:
+        return ""
+    k = int(wrong[0])
+    position = 2 * k if tensor.dtype.is_complex else k
+    index = element(position, tensor).removesuffix(" (real)")
+    return f"{array.flat[k]} at {index}, one of {wrong.size} that are not finite"

@@ -6,6 +6,19 @@ docs/testing_gradients.md says how to use it.
 """
 
 from tensorflow_ext.testing._check_gradient import check_gradient
-from tensorflow_ext.testing._report import Finding, GradientError, GradientReport, Worst
+from tensorflow_ext.testing._report import (
+    Finding,
+    GradientError,
+    GradientReport,
+    Outcome,
+    Worst,
+)
 
-__all__ = ["Finding", "GradientError", "GradientReport", "Worst", "check_gradient"]
+__all__ = [
+    "Finding",
+    "GradientError",
+    "GradientReport",
+    "Outcome",
+    "Worst",
+    "check_gradient",
+]

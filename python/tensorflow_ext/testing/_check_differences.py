@@ -28,6 +28,7 @@ class Settings:
     elements: int
     directions: int
     trace: bool
+    surrogate: bool
 
 
 def check_differences(
@@ -40,6 +41,8 @@ def check_differences(
     rng: np.random.Generator,
 ) -> list[Finding]:
     """Compares each gradient of `function` with differences of `evaluated`."""
+    if settings.surrogate and order == 1:
+        return []
     sizes = [2 * int(tf.size(x)) if x.dtype.is_complex else int(tf.size(x))
              for x in function.sources]  # fmt: skip
     calls = 4 * sum(min(size, settings.elements) for size in sizes)

@@ -29,6 +29,8 @@ def check_gradient(
     batched: bool | None = None,
     undefined: bool = True,
     require: bool | Sequence[str] = False,
+    fixed: Sequence[str] = (),
+    surrogate: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
     nondeterminism: float = 0.0,
@@ -52,11 +54,14 @@ def check_gradient(
       modes: Of "eager", "function" (tf.function) and "xla" (compiled by XLA).
       forward: Whether tf.autodiff.ForwardAccumulator is to agree; None: where it
         has what it needs.
-      batched: Whether the gradient is to work in tf.vectorized_map; None: where it
-        has what it needs.
+      batched: Whether the gradient of every order is to work in tf.vectorized_map;
+        None: the first, where it has what it needs. The longest of the checks.
       undefined: Whether to differentiate each output alone, too.
       require: Which inputs must have a gradient, instead of None: all, none, or
         their names as the report has them ("inputs[0]").
+      fixed: Names of inputs that are not to be moved, like integers.
+      surrogate: Whether the gradient is not that of the value, on purpose
+        (straight-through): then differences begin with order 2.
       rtol: Relative tolerance; None for one that suits the type.
       atol: Absolute tolerance; None for one that suits the type.
       nondeterminism: How far two runs may be apart.
@@ -83,7 +88,7 @@ def check_gradient(
     _require(step is None or step > 0, f"step={step}", "a number above 0")
     name = getattr(fn, "__name__", None) or type(fn).__name__
     called = fn if "eager" in modes else tf.function(fn, jit_compile="xla" in modes)
-    function = make_function(called, inputs, variables)
+    function = make_function(called, inputs, variables, fixed)
     if not isinstance(require, bool):
         unknown = set(require) - set(function.names)
         _require(not unknown, f"require={sorted(unknown)}", f"some of {function.names}")
@@ -107,6 +112,7 @@ def check_gradient(
             elements,
             directions,
             "function" in modes,
+            surrogate,
         ),
         rng=np.random.default_rng(seed),
     )
@@ -152,7 +158,7 @@ class _Check:
         """Checks the gradient, then the gradient of the gradient and so on."""
         outer = function.traced()
         for name in function.left_alone:
-            said = "has no gradient by its type"
+            said = "left alone"
             self.findings.append(Finding(1, "input", name, Outcome.NOTE, said))
         for k in range(1, order + 1):
             upstreams = self._upstreams(function, k)
@@ -201,7 +207,7 @@ class _Check:
         if self.forward is not False:
             pushed = ways.forward(self.rng, bool(self.forward))
             found += pushed
-        if self.batched is not False:
+        if self.batched or (self.batched is None and ways.order == 1):
             works = bool(pushed) and pushed[-1].outcome is Outcome.PASSED
             found += ways.batched(self.rng, bool(self.batched), works)
 

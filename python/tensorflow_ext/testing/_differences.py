@@ -103,7 +103,8 @@ class Differences:
       values: The arguments at the place.
       weights: Of the outputs.
       epsilon: Of the type in which `evaluate` computes.
-      step: The step to begin with; None for the fourth root of epsilon, about,
+      step: The step to begin with, and no more than 64 times as large as the last
+        one; None for the fourth root of epsilon, about,
         where the errors of the rounding and of the extrapolation meet.
       rounded: Rounds the arguments of a source as `evaluate` will.
     """
@@ -122,6 +123,7 @@ class Differences:
         self._values = values
         self._weights = weights
         self._epsilon = epsilon
+        self._given = step is not None
         self.step = 2.0 ** round(math.log2(epsilon) / 4) if step is None else step
         self._here: list[np.ndarray] | None = None
 
@@ -142,7 +144,10 @@ class Differences:
         return Slope(value, error, b.step)
 
     def careful(self, source: int, direction: np.ndarray) -> Slope:
-        """From many steps: the two neighbours that agree best."""
+        """From many steps: the neighbours that agree best, with all smaller ones too.
+
+        A large step that leads over a pole or a kink may agree with its neighbour.
+        """
         levels = [
             level
             for step in self._steps()
@@ -152,18 +157,28 @@ class Differences:
         ]
         if len(levels) < 2:
             return Slope(math.nan, math.inf, self.step, Kind.EDGE)
-        pairs = list(itertools.pairwise(levels))
+        noises = _noises(levels)
 
-        def error(pair: tuple[_Level, _Level]) -> float:
-            return abs(pair[0].central - pair[1].central) + 2 * pair[1].noise
+        def estimate(k: int) -> tuple[float, float]:
+            a, b = levels[k], levels[k + 1]
+            square = (a.step / b.step) ** 2
+            value = (square * b.central - a.central) / (square - 1)
+            errors = [
+                abs(value - smaller.central) - 2 * noise
+                for smaller, noise in zip(levels[k + 2 :], noises[k + 2 :], strict=True)
+            ]
+            error = abs(a.central - b.central) + 2 * b.noise
+            return max([error, *errors]), value
 
-        a, b = min(pairs, key=error)
-        square = (a.step / b.step) ** 2
-        value = (square * b.central - a.central) / (square - 1)
-        return Slope(value, error((a, b)), b.step, _kind(a, b), b.low, b.high)
+        best = min(range(len(levels) - 1), key=lambda k: estimate(k)[0])
+        a, b = levels[best], levels[best + 1]
+        error, value = estimate(best)
+        return Slope(value, error, b.step, _kind(a, b), b.low, b.high)
 
     def _steps(self) -> list[float]:
         smallest = self._epsilon ** (2 / 3)
+        if self._given:
+            smallest = self.step / 64
         largest = max(0.25, self.step)
         steps = [self.step * 8.0**k for k in range(3, -20, -1)]
         return [step for step in steps if smallest <= step <= largest]
@@ -207,6 +222,13 @@ class Differences:
             for a, b, w in zip(above, below, self._weights, strict=True)
         )
         return self._epsilon * math.sqrt(squares)
+
+
+def _noises(levels: Sequence[_Level]) -> list[float]:
+    """What rounding does to each, by what it does to the smallest steps."""
+    last = list(itertools.pairwise(levels))[-3:]
+    rounding = np.median([abs(a.central - b.central) * b.step for a, b in last])
+    return [max(level.noise, 2 * float(rounding) / level.step) for level in levels]
 
 
 def _kind(a: _Level, b: _Level) -> Kind:

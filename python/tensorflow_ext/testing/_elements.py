@@ -170,7 +170,7 @@ def _verdict(analytic: float, slope: Slope, tolerance: float) -> Verdict:
     if slope.kind is Kind.JUMP and slope.high - slope.low >= apart > tolerance:
         return Verdict.UNKNOWN
     if apart <= tolerance + 2 * slope.error:
-        certain = slope.error <= 100 * tolerance
+        certain = slope.error <= max(100 * tolerance, 1e-3 * abs(slope.value))
         return Verdict.RIGHT if certain else Verdict.UNKNOWN
     if slope.kind is Kind.KINK:
         between = slope.low - tolerance <= analytic <= slope.high + tolerance

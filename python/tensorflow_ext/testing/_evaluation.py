@@ -58,6 +58,7 @@ class Evaluation:
         self._call = function.call
         self.values = [real_view(x.numpy()) for x in function.sources]
         results = function.call(function.tensors)
+        self._sizes = [real_view(y.numpy()).size for y in results]
         self.epsilon = epsilon(function, results)
         if trace and calls > _MANY_CALLS:
             self._trace(results)
@@ -94,7 +95,10 @@ class Evaluation:
                 tensor = self._tensor(source, array)
                 self._function.variables[source - count].assign(tensor)
                 self._moved.discard(source) if same else self._moved.add(source)
-        return [real_view(y.numpy()) for y in self._call(tensors)]
+        try:
+            return [real_view(y.numpy()) for y in self._call(tensors)]
+        except tf.errors.InvalidArgumentError:  # Outside of what the function takes.
+            return [np.full(size, np.nan) for size in self._sizes]
 
     @contextmanager
     def restored(self) -> Iterator[None]:

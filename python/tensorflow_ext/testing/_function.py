@@ -26,7 +26,7 @@ class Function:
       variables: What it reads besides.
       names: Of the tensors, then of the variables.
       outputs: Names of the results.
-      left_alone: Names of the inputs that have no gradient by their type.
+      left_alone: Names of the inputs that are not moved, by their type or by wish.
     """
 
     call: Callable[[Sequence[tf.Tensor]], list[tf.Tensor]]
@@ -114,12 +114,15 @@ class Function:
 
 
 def make_function(
-    fn: Callable[..., Any], inputs: Any, variables: Sequence[tf.Variable] | None
+    fn: Callable[..., Any],
+    inputs: Any,
+    variables: Sequence[tf.Variable] | None,
+    fixed: Sequence[str] = (),
 ) -> Function:
-    """`fn` as a Function.
+    """`fn` as a Function; of those inputs alone that are not fixed.
 
     Raises:
-      ValueError: Nothing of it has a gradient.
+      ValueError: Nothing of it has a gradient, or `fixed` names no input.
     """
     several = isinstance(inputs, list) or type(inputs) is tuple
     leaves = [_as_tensor(leaf) for leaf in tf.nest.flatten(inputs)]
@@ -130,11 +133,15 @@ def make_function(
         for k in range(len(part))
     ]
     flat = [x for part in parts for x in part]
-    moved = [
-        i
-        for i, x in enumerate(flat)
-        if has_gradient(x) and not isinstance(x, tf.Variable)
+    if unknown := set(fixed) - set(names):
+        raise ValueError(
+            f"check_gradient: fixed={sorted(unknown)}; expected some of {names}"
+        )
+    free = [
+        has_gradient(x) and name not in fixed
+        for name, x in zip(names, flat, strict=True)
     ]
+    moved = [i for i, x in enumerate(flat) if free[i] and not _is_variable(x)]
     outputs: list[str] = []
 
     def call(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
@@ -161,10 +168,11 @@ def make_function(
         results = call(tensors)
     among_inputs = {id(x): names[i] for i, x in enumerate(flat) if _is_variable(x)}
     read = list(tape.watched_variables()) if variables is None else list(variables)
+    read = [v for v in read if among_inputs.get(id(v)) not in fixed]
     read += [
         x
-        for x in flat
-        if _is_variable(x) and has_gradient(x) and not any(x is v for v in read)
+        for x, there in zip(flat, free, strict=True)
+        if _is_variable(x) and there and not any(x is v for v in read)
     ]
     if not results:
         raise ValueError("check_gradient: fn gives no floating or complex tensor")
@@ -182,7 +190,7 @@ def make_function(
             *(among_inputs.get(id(v), f"variable {v.name}") for v in read),
         ],
         list(outputs),
-        [names[i] for i, x in enumerate(flat) if x is not None and not has_gradient(x)],
+        [names[i] for i, x in enumerate(flat) if x is not None and not free[i]],
     )
 
 

@@ -75,7 +75,7 @@ class Finding:
         return "; ".join(filter(None, [self.message, worst]))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class GradientReport:
     """All that a check found. Printed, it is a table.
 
@@ -106,6 +106,9 @@ class GradientReport:
         """Raises a GradientError that has this report, if a part failed."""
         if not self.passed:
             raise GradientError(self)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         verdict = f"{len(self.failures)} FAILED" if self.failures else "passed"

@@ -77,7 +77,7 @@ class Ways:
         tolerance: Tolerance,
     ) -> None:
         self._function = function
-        self._order = order
+        self.order = order
         self._upstreams = list(upstreams)
         self._gradients = list(gradients)
         self._tolerance = tolerance
@@ -222,7 +222,8 @@ class Ways:
             tf.autodiff.ForwardAccumulator(sources, list(tangents)) as accumulator,
         ):
             results = self._function.call(self._function.tensors)
-        return [accumulator.jvp(y) for y in results]
+        jvps = [accumulator.jvp(y) for y in results]
+        return [None if jvp is None else tf.convert_to_tensor(jvp) for jvp in jvps]
 
     def _beside(self, found: Sequence[Any]) -> Any:
         function = self._function
@@ -262,7 +263,7 @@ class Ways:
         self, check: str, name: str, wrong: str = "", worst: Worst | None = None
     ) -> Finding:
         outcome = Outcome.FAILED if wrong else Outcome.PASSED
-        return Finding(self._order, check, name, outcome, wrong, worst)
+        return Finding(self.order, check, name, outcome, wrong, worst)
 
 
 def _vectorized(

@@ -134,12 +134,22 @@ def explain(
       ExplainError: There is no such op, it has no definition, or attributes are
         unknown, wrong or missing.
     """
-    op_def = _explain_node.find_op_def(op)
+    _explain_node.find_op_def(op)
     providers = _explain_clients.providers(op, library)
     bits = _library.Registries
     if bits.FUNCTION_GRADIENT not in _library.registries(op):
         raise ExplainError(_why_none(op, providers))
     node, chosen = _explain_node.make_node(op, attrs or [])
+    return explain_node(node, chosen, providers)
+
+
+def explain_node(
+    node: node_def_pb2.NodeDef,
+    chosen: set[str],
+    providers: list[_explain_clients.Provider],
+) -> Explanation:
+    """The same for an op with all its attributes, of which some were `chosen`."""
+    op_def = _explain_node.find_op_def(node.op)
     try:
         plan = _plan.find(node, None)
         serialized = _library.gradient_function_def(node.SerializeToString())

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site, built and served to tests, and what it is made of."""
+
+import contextlib
+import functools
+import html.parser
+import http.server
+import os
+import pathlib
+import posixpath
+import subprocess
+import sys
+import threading
+import urllib.parse
+from collections.abc import Iterator
+
+import tensorflow_ext as tfe
+
+# Under Bazel this file is a link into the source tree.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def build(folder: pathlib.Path) -> None:
+    """Builds the site; a warning is an error (mkdocs.yml).
+
+    Raises:
+      AssertionError: MkDocs complains.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "NO_MKDOCS_2_WARNING": "1",
+            "PYTHONPATH": str(pathlib.Path(tfe.__file__).absolute().parents[1]),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]
+
+
+def pages(folder: pathlib.Path) -> list[str]:
+    """The addresses of all pages, relative to the site's root."""
+    found = (path.parent.relative_to(folder) for path in folder.rglob("index.html"))
+    return sorted("" if str(page) == "." else f"{page}/" for page in found)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        """Requests are not worth a line."""
+
+
+@contextlib.contextmanager
+def served(folder: pathlib.Path) -> Iterator[str]:
+    """Serves a folder on this machine; gives its address."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Links(html.parser.HTMLParser):
+    """What a page asks for, what it links to, and the places that it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.linked: list[str] = []
+        self.places: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value for name, value in attrs if value is not None}
+        self.places.add(given.get("id", ""))
+        if tag == "a" and "href" in given:
+            self.linked.append(given["href"])
+        elif tag == "link" and given.get("rel") not in ("canonical", "next", "prev"):
+            self.loaded.append(given.get("href", ""))
+        elif "src" in given:
+            self.loaded.append(given["src"])
+
+
+def broken_links(folder: pathlib.Path) -> list[str]:
+    """Links of any page to what is not in the site; other hosts that one asks for."""
+    parsed: dict[str, _Links] = {}
+    for page in pages(folder):
+        parser = _Links()
+        parser.feed((folder / page / "index.html").read_text(encoding="utf-8"))
+        parsed[page] = parser
+    broken = []
+    for page, links in parsed.items():
+        for target in links.loaded:
+            if urllib.parse.urlsplit(target).netloc:
+                broken.append(f"{page} asks for {target}")
+        for target in [*links.loaded, *links.linked]:
+            if not _is_there(folder, parsed, page, target):
+                broken.append(f"{page} links to {target}")
+    return broken
+
+
+def _is_there(
+    folder: pathlib.Path, parsed: dict[str, _Links], page: str, target: str
+) -> bool:
+    address = urllib.parse.urlsplit(target)
+    if address.scheme or address.netloc:
+        return True  # Another host: nothing is loaded from it.
+    path = posixpath.normpath(posixpath.join("/", page, address.path)).lstrip("/")
+    place = urllib.parse.unquote(path)
+    is_page = (folder / place / "index.html").is_file()
+    if not is_page and not (folder / place).is_file():
+        return False
+    if not address.fragment or not is_page:
+        return True
+    key = f"{place}/" if place else ""
+    return urllib.parse.unquote(address.fragment) in parsed[key].places

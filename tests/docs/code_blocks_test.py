@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every code block of README.md and docs/ does what its page says.
+
+Python runs; C and C++ stand word for word in a source that is compiled, or are compiled
+here; commands exist. What none of these fits is named here, with its reason.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import code_blocks
+import processes
+import pytest
+from code_blocks import ROOT, Block
+
+import tensorflow_ext as tfe
+
+# By page and first line (of a language, every block of the page): why nothing runs it.
+_APPLIED = "tests/examples/adding_an_op_test.py puts it into a copy of the tree"
+_EXEMPT = {
+    ("docs/adding_an_op.md", "*"): _APPLIED,
+    (
+        "docs/tensorflow_addons.md",
+        "import tensorflow_ext.addons",
+    ): "loads a model of the reader's; tests/addons/saved_model_test.py loads one",
+    ("docs/languages.md", "INPUT("): "for linkers of languages that no test has",
+    ("docs/languages.md", "[target."): "for cargo, which no test runs",
+}
+_SHELL = {"bash", "console", "sh", "shell"}
+# What a program prints, tables and the like.
+_TEXT = {"", "text"}
+# What blocks of C stand in: the variables that they use.
+_C = """
+#include <stddef.h>
+#include "tensorflow/c/c_api.h"
+#include "tensorflow_ext/addons/register_ops.h"
+#include "tensorflow_ext/gradient/c_api.h"
+void Block(int argc, char** argv, TF_Status* status, TF_Graph* graph,
+           TF_SessionOptions* options, TF_Session* session, const char* tag,
+           TF_Output x, TF_Output y, TF_Output loss, TF_Output dx, int n,
+           TF_Output* variables, TF_Output* gradients) {
+#line 1 "%s"
+%s
+(void)session;
+}
+"""
+
+
+def _is_exempt(block: Block) -> bool:
+    return any(
+        block.page == page and (start == "*" or block.text.startswith(start))
+        for page, start in _EXEMPT
+    )
+
+
+_BLOCKS = [block for block in code_blocks.blocks() if not _is_exempt(block)]
+
+
+def _of(languages: set[str]) -> list[Block]:
+    return [block for block in _BLOCKS if block.language in languages]
+
+
+def _is_command(block: Block) -> bool:
+    """Whether it is for a shell, as indented blocks are that begin like it."""
+    starts = r"(\w+=\S+ )*(\./run|bazel|\.venv/bin/)"
+    return block.language in _SHELL or (
+        block.language in _TEXT and re.match(starts, block.text) is not None
+    )
+
+
+_COMMANDS = [block for block in _BLOCKS if _is_command(block)]
+
+
+def test_every_exemption_is_needed() -> None:
+    for page, start in _EXEMPT:
+        assert any(
+            block.page == page and (start == "*" or block.text.startswith(start))
+            for block in code_blocks.blocks()
+        ), (page, start)
+
+
+def test_every_block_is_looked_at() -> None:
+    known = {"c", "cpp", "python"} | _SHELL | _TEXT
+    others = [str(block) for block in _BLOCKS if block.language not in known]
+    assert not others, f"a language that code_blocks_test does not run: {others}"
+    assert len(_BLOCKS) >= 20
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in _of({"python"})}))
+def test_python(page: str, tmp_path: pathlib.Path) -> None:
+    pieces = [
+        (str(block), block.text) for block in _of({"python"}) if block.page == page
+    ]
+    (tmp_path / "blocks.json").write_text(json.dumps(pieces))
+    processes.run(
+        """
+        import os, pathlib, sys
+        os.chdir(sys.argv[1])
+        import python_page
+        python_page.run("blocks.json")
+        """,
+        str(tmp_path),
+    )
+
+
+@functools.cache
+def _compiled() -> str:
+    return code_blocks.compiled_code()
+
+
+def _check_syntax(compiler: str, source: pathlib.Path) -> None:
+    flags = [*tfe.sysconfig.get_compile_flags(), f"-I{ROOT}", "-Wall", "-Wextra"]
+    standard = "-std=c11" if source.suffix == ".c" else "-std=c++17"
+    flags = [flag for flag in flags if source.suffix != ".c" or "c++" not in flag]
+    quiet = ["-Wno-unused-parameter", "-Wno-unused-variable"]
+    done = subprocess.run(
+        [compiler, "-fsyntax-only", standard, *flags, *quiet, str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", _of({"c"}), ids=str)
+def test_c(block: Block, tmp_path: pathlib.Path) -> None:
+    if code_blocks.tokens(block.text) in _compiled():
+        return
+    source = tmp_path / "block.c"
+    whole = "#include" in block.text
+    source.write_text(block.text if whole else _C % (block.page, block.text))
+    _check_syntax(os.environ.get("CC", "gcc"), source)
+
+
+@pytest.mark.parametrize("block", _of({"cpp"}), ids=str)
+def test_cpp(block: Block, tmp_path: pathlib.Path) -> None:
+    if code_blocks.tokens(block.text) in _compiled():
+        return
+    assert "#include" in block.text, (
+        f"{block} stands in no source that is compiled, but for comments and spaces; "
+        "take it from one, or give it its #include lines, so that it is compiled here"
+    )
+    source = tmp_path / "block.cc"
+    source.write_text(block.text)
+    _check_syntax(os.environ.get("CXX", "g++"), source)
+
+
+def _lines(block: Block) -> list[list[str]]:
+    """The words of each command, without comments and variables before it."""
+    joined = block.text.replace("\\\n", " ")
+    found = []
+    for line in joined.splitlines():
+        words = shlex.split(line, comments=True)
+        while words and re.fullmatch(r"\w+=.*", words[0]):
+            del words[0]
+            while words and words[0].endswith(")"):  # X=$(command with arguments)
+                del words[0]
+        if words:
+            found.append(words)
+    return found
+
+
+@functools.cache
+def _run_commands() -> set[str]:
+    """What ./run knows."""
+    usage = (ROOT / "run").read_text().partition("HELP'\n")[2].partition("\nHELP")[0]
+    return set(re.findall(r"^  ([a-z][\w-]*)  ", usage, re.MULTILINE))
+
+
+def _check_label(label: str) -> None:
+    if "..." in label:
+        return
+    package, _, name = label.removeprefix("//").partition(":")
+    build = ROOT / package / "BUILD"
+    assert build.is_file(), label
+    name = name or pathlib.PurePath(package).name
+    assert f'"{name}"' in build.read_text(), label
+
+
+@pytest.mark.parametrize("block", _COMMANDS, ids=str)
+def test_commands(block: Block, tmp_path: pathlib.Path) -> None:
+    for program, *arguments in _lines(block):
+        if program == "./run":
+            assert arguments[0] in _run_commands(), f"{block}: ./run {arguments[0]}"
+            for label in (word for word in arguments if word.startswith("//")):
+                _check_label(label)
+        elif program == "bazel":
+            for label in (word for word in arguments[1:] if word[0] != "-"):
+                _check_label(label)
+        elif program == ".venv/bin/python" and arguments[:2] == [
+            "-m",
+            "tensorflow_ext",
+        ]:
+            _run_module(arguments[2:], tmp_path)
+        elif program in (".venv/bin/python", ".venv/bin/pip"):
+            assert (ROOT / arguments[0]).is_file(), f"{block}: {arguments[0]}"
+        else:
+            pytest.fail(f"{block}: {program} is no command that this test knows")
+
+
+def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
+    """python -m tensorflow_ext; drawing, where there is no Graphviz, is left out."""
+    if shutil.which("dot") is None and "--draw" in arguments:
+        at = arguments.index("--draw")
+        arguments = arguments[:at] + arguments[at + 2 :]
+    processes.run(
+        """
+        import os, sys
+        os.chdir(sys.argv[1])
+        from tensorflow_ext.__main__ import main
+        sys.exit(main(sys.argv[2:]))
+        """,
+        str(folder),
+        *arguments,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site builds without a warning, and works in a browser."""
+
+import importlib.util
+import pathlib
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import built_site
+import pytest
+from built_site import ROOT
+
+from tensorflow_ext import raw_ops
+
+_MISSING = [
+    f"{name}: {mend}"
+    for name, there, mend in (
+        ("MkDocs", importlib.util.find_spec("mkdocs"), "./run docs installs it"),
+        ("Graphviz", shutil.which("dot"), "apt-get install graphviz"),
+        ("Chromium", shutil.which("chromium"), "apt-get install chromium"),
+    )
+    if not there
+]
+pytestmark = pytest.mark.skipif(bool(_MISSING), reason="; ".join(_MISSING))
+
+_PHONE = {"width": 360, "height": 740}
+_DESKTOP = {"width": 1280, "height": 900}
+# Pages of each kind are alike: of these a few are opened.
+_SAMPLES = {"ops/": 6, "source/": 3}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("site")
+    built_site.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder: pathlib.Path) -> Iterator[str]:
+    with built_site.served(folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright import sync_api
+
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Opens pages; in the end none of them may have complained."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_page(
+        name: str, viewport: dict[str, int] = _DESKTOP, scheme: str = "light"
+    ) -> Any:
+        context = browser.new_context(viewport=viewport, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on(
+            "console",
+            lambda m: m.type in ("error", "warning") and complaints.append(m.text),
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "response",
+            lambda r: r.status >= 400 and complaints.append(f"{r.status} {r.url}"),
+        )
+        page.on(
+            "request",
+            lambda r: (
+                r.url.startswith((address, "data:", "blob:"))
+                or complaints.append(f"another host: {r.url}")
+            ),
+        )
+        page.goto(address + name, wait_until="load")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def _sampled(pages: list[str]) -> list[str]:
+    """All pages, of some kinds a few, spread evenly."""
+    chosen = [page for page in pages if not page.startswith(tuple(_SAMPLES))]
+    for kind, count in _SAMPLES.items():
+        alike = [page for page in pages if page.startswith(kind)]
+        chosen += alike[:: max(1, len(alike) // count)]
+    return chosen
+
+
+def test_no_broken_links(folder: pathlib.Path) -> None:
+    """None leads nowhere, and nothing is loaded from another host."""
+    assert not built_site.broken_links(folder)
+
+
+def test_nothing_from_other_hosts_in_style_sheets(folder: pathlib.Path) -> None:
+    for sheet in folder.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(https?:)?//", sheet.read_text()), sheet
+
+
+def test_every_page_of_docs_is_there(folder: pathlib.Path) -> None:
+    pages = built_site.pages(folder)
+    for path in (ROOT / "docs").glob("*.md"):
+        name = "" if path.stem == "index" else f"{path.stem}/"
+        assert name in pages
+        assert f'href="{name or "."}"' in (folder / "index.html").read_text(), (
+            f"mkdocs.yml: nav has no {path.name}"
+        )
+
+
+def test_every_op_has_a_page(folder: pathlib.Path) -> None:
+    for name, op in raw_ops.OPS.items():
+        page = (folder / "ops" / name / "index.html").read_text()
+        assert op.replace(">", "&gt;") in page
+        assert "What every client runs" in page or "has no gradient" in page
+
+
+@pytest.mark.parametrize(
+    ("viewport", "scheme"), [(_DESKTOP, "dark"), (_PHONE, "light")]
+)
+def test_pages_open(
+    viewport: dict[str, int],
+    scheme: str,
+    folder: pathlib.Path,
+    address: str,
+    open_page: Callable[..., Any],
+) -> None:
+    """Without a complaint, and no wider than the window."""
+    page = open_page("", viewport, scheme)
+    names = _sampled(built_site.pages(folder))
+    assert len(names) > 15
+    for name in names:
+        page.goto(address + name, wait_until="load")
+        assert page.locator("h1").first.is_visible(), name
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= viewport["width"], f"{name} is {width} pixels wide"
+
+
+def test_search_finds_an_op(open_page: Callable[..., Any]) -> None:
+    page = open_page("")
+    page.get_by_role("textbox", name="Search").click()
+    page.keyboard.type("RoiAlign")
+    result = page.locator(".md-search-result__item a[href*='ops/roi_align/']").first
+    result.wait_for()
+    result.click()
+    page.wait_for_url("**/ops/roi_align/**")
+    assert "TfExt>RoiAlign" in page.locator("h1").inner_text()
+
+
+def test_op_page(open_page: Callable[..., Any]) -> None:
+    page = open_page("ops/mish/")
+    for picture in (page.locator("img.plot"), page.locator("img.drawing")):
+        assert picture.count() == 1
+        picture.scroll_into_view_if_needed()
+        assert picture.evaluate("image => image.complete && image.naturalWidth") > 100
+    assert page.locator("math").count() == 2
+    assert page.get_by_text("dx = TfExt>MishGrad(dy, x)").is_visible()
+    row = page.locator("tr", has_text="known values")
+    assert not row.is_visible()
+    page.get_by_text(re.compile(r"^\d+ cases$")).click()
+    assert row.is_visible()
+    page.get_by_role("link", name="MishGrad").first.click()
+    page.wait_for_url("**/ops/mish_grad/")
+
+
+def test_filter_of_stock_ops(open_page: Callable[..., Any]) -> None:
+    page = open_page("stock_ops/")
+    rows = page.locator("tbody tr:visible")
+    count = rows.count()
+    assert count > 400
+    page.get_by_role("searchbox").fill("erfc")
+    assert [rows.nth(i).inner_text().split()[0] for i in range(rows.count())] == [
+        "Erfc"
+    ]
+    assert "ours" in rows.first.inner_text()
+    assert page.get_by_role("status").last.inner_text() == f"1 of {count}"
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("Which of them").select_option("none somewhere")
+    assert 0 < rows.count() < count
+    for i in range(rows.count()):
+        assert rows.nth(i).locator("[data-kind=none]").count()
+
+
+def test_filter_of_ops(open_page: Callable[..., Any]) -> None:
+    page = open_page("ops/")
+    page.get_by_role("searchbox").fill("roipool")
+    rows = page.locator("tbody tr:visible")
+    assert rows.count() == sum("RoiPool" in op for op in raw_ops.OPS.values())
+
+
+def test_dark_and_light(open_page: Callable[..., Any]) -> None:
+    page = open_page("", scheme="dark")
+    body = page.locator("body")
+    assert body.get_attribute("data-md-color-scheme") == "slate"
+    page.get_by_title("Light").locator("visible=true").click()
+    assert body.get_attribute("data-md-color-scheme") == "default"
+
+
+def test_tabs_and_navigation(open_page: Callable[..., Any]) -> None:
+    page = open_page("")
+    code = page.get_by_text("TF_AddGradients(graph")
+    assert not code.is_visible()
+    page.locator(".tabbed-labels").get_by_text("C", exact=True).click()
+    assert code.is_visible()
+    page.locator("nav.md-tabs").get_by_text("Guides").click()
+    page.get_by_role("link", name="Writing gradients").first.click()
+    page.wait_for_url("**/writing_gradients/")
+    assert page.locator("h1").inner_text().startswith("Writing gradients")
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

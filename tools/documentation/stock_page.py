@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of TensorFlow's own ops: who has a gradient of which."""
+
+import html
+import json
+
+import coverage
+import tensorflow as tf
+
+from tensorflow_ext import _library, _mending
+
+_BITS = _library.Registries
+# A heading, and what it says of a row.
+_COLUMNS = (
+    "Python",
+    "C and C++",
+    "function runtime",
+    "second order in C",
+)
+
+
+def files() -> dict[str, str | bytes]:
+    """The page and the rows, which a script puts into it."""
+    rows = [row for row in coverage.collect() if not row.op.startswith(("TfExt>", "_"))]
+    shown = [row for row in rows if row.python or row.client or row.function]
+    own = [row for row in shown if _BITS.FUNCTION_OWN in _library.registries(row.op)]
+    return {"stock_ops.md": _page(shown, len(own))}
+
+
+def _cells(row: coverage.Row) -> list[str]:
+    """Whose gradient each client has: ours, theirs or none."""
+    bits = _library.registries(row.op)
+    if row.python_stock:
+        python = "TensorFlow's"
+        if row.op in _mending.MENDED:
+            python = "TensorFlow's, ours by mend()"
+    else:
+        python = "ours" if row.python else "none"
+    client, function = "none", "none"
+    if row.client:
+        client = "ours" if _BITS.CLIENT_BRIDGED in bits else "TensorFlow's"
+        if row.stands_in:
+            client = "ours, for TensorFlow's"
+    if row.function:
+        function = "ours" if _BITS.FUNCTION_OWN in bits else "TensorFlow's"
+        if _BITS.FUNCTION_STANDS_IN in bits:
+            function = "ours, for TensorFlow's"
+    return [python, client, function, "yes" if row.second else "no"]
+
+
+def _page(rows: list[coverage.Row], own: int) -> str:
+    lines = []
+    for row in rows:
+        cells = "".join(
+            f'<td data-kind="{_kind(cell)}">{html.escape(cell)}</td>'
+            for cell in _cells(row)
+        )
+        reasons = html.escape("; ".join(row.reasons))
+        lines.append(
+            f"<tr><td><code>{row.op}</code></td>{cells}<td>{reasons}</td></tr>"
+        )
+    headings = "".join(f"<th>{name}</th>" for name in (*_COLUMNS, "why not"))
+    body = "\n".join(lines)
+    return (
+        "---\nhide: [navigation, toc]\n---\n\n# TensorFlow's ops\n\n"
+        f"TensorFlow {tf.__version__}: of its ops, {len(rows)} have a gradient in some "
+        f"client; {own} of these have one from this library, so that C, C++ and the "
+        "function runtime differentiate what so far only Python could, or get right "
+        "what was wrong ([known differences](known_differences.md)). "
+        "`./run coverage` counts them.\n\n"
+        '<div class="filter" data-filter="ops" data-choices='
+        f"'{json.dumps({'ours somewhere': 'ours', 'none somewhere': 'none'})}'>\n"
+        f"<table><thead><tr><th>op</th>{headings}</tr></thead>\n"
+        f"<tbody>\n{body}\n</tbody></table>\n</div>\n"
+    )
+
+
+def _kind(cell: str) -> str:
+    return {"yes": "yes", "no": "none"}.get(cell, "ours" if "ours" in cell else cell)

@@ -19,9 +19,19 @@ from tensorflow_ext import (
     raw_ops,
     sysconfig,
 )
+from tensorflow_ext._numpy_op import numpy_op
+from tensorflow_ext._override import override_gradient
 from tensorflow_ext.ops import *
 
-__all__ = ["__version__", "gradients", "layers", "raw_ops", "sysconfig"]
+__all__ = [
+    "__version__",
+    "gradients",
+    "layers",
+    "numpy_op",
+    "override_gradient",
+    "raw_ops",
+    "sysconfig",
+]
 __all__ += ops.__all__
 
 __version__ = _library.VERSION

@@ -11,6 +11,7 @@ from tensorflow.python.ops.parallel_for import pfor
 
 from tensorflow_ext import raw_ops
 from tensorflow_ext._vectorize import (
+    attached,
     clipping,
     normalization,
     pruning,
@@ -112,6 +113,7 @@ RULES: dict[str, Rule] = {
 
 def register() -> None:
     """Registers the rule of every op that has none."""
+    attached.register()
     for name, rule in RULES.items():
         op = raw_ops.OPS[name]
         if op not in pfor._pfor_converter_registry:

@@ -11,7 +11,7 @@ FORMULAS: dict[str, tuple[str, ...]] = {
         r"dx = \begin{cases} dy & x > 0 \\ 0 & \text{else} \end{cases}",
     ),
     "Gelu": (
-        r"y = x \, \Phi(x), \quad "
+        r"y = x \, \Phi(x)",
         r"\Phi(x) \approx \frac{1}{2} \left( 1 + \tanh\left( \sqrt{\frac{2}{\pi}} "
         r"\left( x + 0.044715 \, x^3 \right) \right) \right)",
         r"dx = dy \left( \Phi(x) + x \, \Phi'(x) \right)",
@@ -55,14 +55,15 @@ FORMULAS: dict[str, tuple[str, ...]] = {
     "Sparsemax": (
         r"y_i = \max(x_i - t, 0), \quad \sum_i y_i = 1",
         r"dx_i = \begin{cases} dy_i - \frac{1}{|S|} \sum_{j \in S} dy_j & i \in S \\ "
-        r"0 & \text{else} \end{cases}, \quad S = \{ i : y_i > 0 \}",
+        r"0 & \text{else} \end{cases}",
+        r"S = \{ i : y_i > 0 \}",
     ),
     "LayerNorm": (
         r"y = \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} \, s + o",
         r"dx = r \left( d\hat{x} - \overline{d\hat{x}} - "
         r"\hat{x} \, \overline{d\hat{x} \, \hat{x}} \right), \quad "
-        r"\hat{x} = (x - \mu) r, \quad d\hat{x} = s \, dy, \quad "
-        r"r = \frac{1}{\sqrt{\sigma^2 + \epsilon}}",
+        r"d\hat{x} = s \, dy",
+        r"\hat{x} = r \, (x - \mu), \quad r = \frac{1}{\sqrt{\sigma^2 + \epsilon}}",
         r"ds = \sum dy \, \hat{x}, \quad do = \sum dy",
     ),
     "RmsNorm": (

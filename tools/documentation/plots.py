@@ -107,7 +107,7 @@ def draw(name: str, op_def: op_def_pb2.OpDef, what: Curve) -> bytes:
             )
         axes.set_xlabel(what.along)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
         file = io.BytesIO()
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         pyplot.close(figure)

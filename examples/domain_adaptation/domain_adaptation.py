@@ -32,6 +32,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from sklearn.datasets import load_digits
+
 from tensorflow_ext.layers import GradientReversal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import processes
 import pytest
-from tensorflow_ext.__main__ import main
 
 import tensorflow_ext as tfe
 from tensorflow_ext import _explain, _explain_clients, _explain_lines, _explain_node
+from tensorflow_ext.__main__ import main
 
 Run = Callable[[str], list[str]]
 Refused = Callable[[str], str]

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+
 from tensorflow_ext.layers import EmbeddingBag
 
 _RNG = np.random.default_rng(0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the parts of this library are compiled."""
 
-load("@local_config_cuda//:defs.bzl", "if_cuda")
 load("//third_party/cuda:cuda_library.bzl", "cuda_library")
+load(":build_defs.bzl", "HIDDEN", "LOOPS", "kernel_defines")
 
 # The folders below ops/: libtensorflow_ext.so holds each of them.
 OPS = [
@@ -24,16 +24,12 @@ OPS = [
     "zero_out",
 ]
 
-# Nothing is exported but the C interface, so that the library meets no symbols
-# of another one in its process.
 COPTS = [
     "-Wall",
     "-Wextra",
     "-Werror",
     "-Wno-missing-field-initializers",
-    "-fvisibility=hidden",
-    "-fvisibility-inlines-hidden",
-]
+] + HIDDEN
 
 def op_library():
     """An op, or a family of ops: all files of its folder.
@@ -75,9 +71,7 @@ def op_library():
     native.cc_library(
         name = name + "_cpu",
         srcs = native.glob(["*_cpu.cc"], allow_empty = True),
-        # At -O2 the compiler vectorises few loops. Contraction would make
-        # results depend on the machine (simd.h).
-        copts = COPTS + ["-O3", "-ffp-contract=off"],
+        copts = COPTS + LOOPS,
         visibility = ["//visibility:public"],
         deps = [":%s_headers" % name],
     )
@@ -93,9 +87,7 @@ def op_library():
         name = name,
         srcs = native.glob(["*.cc"], exclude = not_kernels),
         copts = COPTS,
-        local_defines = ["TENSORFLOW_EXT_XLA=1"] + (
-            if_cuda(["TENSORFLOW_EXT_CUDA=1"]) if gpu_srcs else []
-        ),
+        local_defines = kernel_defines(gpu_srcs),
         visibility = ["//visibility:public"],
         deps = host_deps + [
             ":%s_cpu" % name,

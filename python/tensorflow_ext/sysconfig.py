@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where this library lies and how to compile against it, as tf.sysconfig says it
-of TensorFlow."""
+of TensorFlow.
+
+An op library in one line (docs/kit.md has CMake and Bazel beside it):
+
+    flags() { python -c "from tensorflow_ext import sysconfig
+    print(*sysconfig.get_$1_flags(op_library=True))"; }
+    g++ squareplus.cc -o libyour_op.so $(flags compile) $(flags link)
+"""
 
 import pathlib
 
@@ -8,7 +15,38 @@ import tensorflow as tf
 
 from tensorflow_ext import _library
 
-__all__ = ["get_compile_flags", "get_include", "get_lib", "get_link_flags"]
+__all__ = [
+    "get_cmake_dir",
+    "get_compile_flags",
+    "get_include",
+    "get_lib",
+    "get_link_flags",
+]
+
+# The package, which holds the libraries, the files of CMake and, where it is
+# installed, the headers; a source checkout has these in its root.
+_PACKAGE = pathlib.Path(__file__).absolute().parent
+
+# What op libraries link into themselves, beside libtensorflow_ext.so.
+_ARCHIVES = ("libtensorflow_ext_kernels.a",)
+
+# XLA's headers include others that lie apart.
+_XLA_INCLUDES = ("external/farmhash_archive/src", "external/highwayhash")
+
+# Of an op library: as TensorFlow's wheel was built (NDEBUG changes the layout of
+# classes); loops as tensorflow_ext/kernels needs them (simd.h); nothing exported, so
+# that libraries made with different versions of the headers live in one process.
+_OP_LIBRARY_FLAGS = (
+    "-fPIC",
+    "-O3",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
+    "-DNDEBUG",
+    "-DTENSORFLOW_EXT_XLA=1",
+    # The tables of FunctionDefHelper leave out what they do not need.
+    "-Wno-missing-field-initializers",
+)
 
 
 def get_lib() -> str:
@@ -23,9 +61,8 @@ def get_include() -> str:
     Raises:
       FileNotFoundError: This installation has no headers.
     """
-    package = pathlib.Path(__file__).absolute().parent
     header = pathlib.Path("tensorflow_ext", "gradient", "c_api.h")
-    candidates = [package / "include", package.parent.parent]
+    candidates = [_PACKAGE / "include", _PACKAGE.parent.parent]
     for candidate in candidates:
         if (candidate / header).is_file():
             return str(candidate)
@@ -35,24 +72,78 @@ def get_include() -> str:
     )
 
 
-def get_compile_flags() -> list[str]:
+def get_cmake_dir() -> str:
+    """Returns the directory that holds tensorflow_extConfig.cmake, for
+    `cmake -Dtensorflow_ext_DIR=...`."""
+    return str(_PACKAGE / "cmake")
+
+
+def get_compile_flags(*, op_library: bool = False, c: bool = False) -> list[str]:
     """Returns the flags to compile C or C++ that includes this library's headers,
-    TensorFlow's own flags included."""
-    return [f"-I{get_include()}", *tf.sysconfig.get_compile_flags()]
+    TensorFlow's own flags included.
+
+    All headers are found by -isystem: the compiler is silent about what is not the
+    caller's.
+
+    Args:
+      op_library: Also those for an op library: optimised, position-independent,
+        without asserts, with hidden symbols. An op with CUDA kernels adds
+        -DTENSORFLOW_EXT_CUDA=1.
+      c: Without the flags that a C compiler does not take.
+
+    Raises:
+      FileNotFoundError: As `get_include`.
+    """
+    includes = [get_include()]
+    flags = []
+    for flag in tf.sysconfig.get_compile_flags():
+        if flag.startswith("-I"):
+            includes.append(flag.removeprefix("-I"))
+        elif not (c and "std=" in flag):
+            flags.append(flag)
+    includes += [f"{tf.sysconfig.get_include()}/{name}" for name in _XLA_INCLUDES]
+    if op_library:
+        flags += _OP_LIBRARY_FLAGS
+    return [f"-isystem{include}" for include in includes] + flags
 
 
-def get_link_flags() -> list[str]:
+def get_link_flags(*, op_library: bool = False, rpath: bool = False) -> list[str]:
     """Returns the flags to link with this library, TensorFlow's own included.
 
-    They give no search path for run time: add `-Wl,-rpath,...` for both
-    directories or set LD_LIBRARY_PATH. TensorFlow's libraries are kept even if
-    the program uses nothing of them, because this library finds them through it.
+    The libraries are kept even if the program uses nothing of them: loading
+    libtensorflow_ext.so is what registers its ops and gradients, and it finds
+    TensorFlow's through the program.
+
+    Args:
+      op_library: Also those for an op library, which carries the short-hand and the
+        kernels' helpers within itself. It asks for libtensorflow_ext.so by that
+        name, and so meets the copy that the process has loaded.
+      rpath: Also a search path for run time. Without it the directories of both
+        libraries are to be in LD_LIBRARY_PATH, unless the process has loaded them, as
+        it has where `tensorflow_ext.load_op_library` or TF_LoadLibrary, called for
+        libtensorflow_ext.so first, load an op library.
+
+    Raises:
+      FileNotFoundError: This installation has not what op libraries link.
     """
-    return [
+    flags = []
+    if op_library:
+        archives = [_library.PATH.parent / archive for archive in _ARCHIVES]
+        for archive in archives:
+            if not archive.is_file():
+                raise FileNotFoundError(
+                    f"There is no {archive}: build it with './run build', or install "
+                    "tensorflow_ext with what op libraries link."
+                )
+        flags += ["-shared", *map(str, archives)]
+    flags += [
+        "-Wl,--push-state,--no-as-needed",
         f"-L{get_lib()}",
         f"-l:{_library.PATH.name}",
-        "-Wl,--push-state,--no-as-needed",
         *tf.sysconfig.get_link_flags(),
         "-l:libtensorflow_cc.so.2",
         "-Wl,--pop-state",
     ]
+    if rpath:
+        flags += [f"-Wl,-rpath,{lib}" for lib in (get_lib(), tf.sysconfig.get_lib())]
+    return flags

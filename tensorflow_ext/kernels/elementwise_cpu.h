@@ -131,7 +131,7 @@ void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
 }
 
 #define INSTANTIATE_CPU_ELEMENTWISE(op, Functor) \
-  template struct CpuElementwise<Functor>;
+  template struct ::tensorflow_ext::CpuElementwise<Functor>;
 
 }  // namespace tensorflow_ext
 

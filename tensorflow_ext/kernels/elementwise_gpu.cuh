@@ -131,7 +131,7 @@ int GpuElementwise<Functor>::Launch(const Functor& functor, NumericType type,
 }
 
 #define INSTANTIATE_GPU_ELEMENTWISE(op, Functor) \
-  template struct GpuElementwise<Functor>;
+  template struct ::tensorflow_ext::GpuElementwise<Functor>;
 
 }  // namespace tensorflow_ext
 

@@ -7,13 +7,25 @@ names that are native in Bazel 4, so that these stubs let it build offline.
 Later versions of Bazel bring their own.
 """
 
+def _stub_impl(ctx):
+    folder = ctx.path(Label("//third_party/bazel_stubs:BUILD")).dirname.get_child(ctx.attr.folder)
+    for entry in folder.readdir():
+        ctx.symlink(entry, entry.basename)
+
+# As local_repository, whose paths are those of the main workspace.
+_stub = repository_rule(
+    implementation = _stub_impl,
+    attrs = {"folder": attr.string(mandatory = True)},
+    local = True,
+)
+
 def offline_stubs():
     """Defines the three repositories under Bazel 4; does nothing elsewhere."""
     version = native.bazel_version  # "" in Debian's build of 4.2.3.
     if version and not version.startswith("4."):
         return
     for name in ["remote_coverage_tools", "rules_cc", "rules_java"]:
-        native.local_repository(
+        _stub(
             name = name,
-            path = "third_party/bazel_stubs/" + name,
+            folder = name,
         )

@@ -51,7 +51,7 @@ _cuda_object = rule(
         "deps": attr.label_list(providers = [CcInfo]),
         "hdrs": attr.label_list(allow_files = [".cuh", ".h"]),
         "out": attr.output(mandatory = True),
-        "src": attr.label(allow_single_file = [".cu.cc"], mandatory = True),
+        "src": attr.label(allow_single_file = [".cu.cc", ".cu"], mandatory = True),
         "_cc_toolchain": attr.label(
             default = "@bazel_tools//tools/cpp:current_cc_toolchain",
         ),
@@ -67,7 +67,7 @@ def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
     Args:
       name: the library. <name>_objects is a filegroup of its object files, for
         tools that read the machine code.
-      srcs: CUDA sources, *.cu.cc.
+      srcs: CUDA sources, *.cu.cc or *.cu.
       hdrs: headers of this library.
       deps: libraries of headers that the sources include. No TensorFlow among
         them: nvcc takes half a minute over those.
@@ -76,7 +76,7 @@ def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
     """
     objects = []
     for src in srcs if HAVE_CUDA else []:
-        out = "%s_cuda/%s.pic.o" % (name, src[:-len(".cu.cc")])
+        out = "%s_cuda/%s.pic.o" % (name, src[:src.rindex(".cu")])
         _cuda_object(
             name = out + "_nvcc",
             src = src,

@@ -11,7 +11,8 @@ def find_python(ctx):
       ctx: the context of a repository rule whose environ has PYTHON_ENVIRON.
 
     Returns:
-      $TF_PYTHON, else the workspace's .venv, else python3 on PATH. Never
+      $TF_PYTHON, else that of .venv in the workspace that is built, else that of
+      .venv in this one, if it is another's dependency, else python3 on PATH. Never
       resolved further: behind its symlinks a virtual environment's interpreter
       no longer knows its packages.
     """
@@ -20,11 +21,14 @@ def find_python(ctx):
         if not ctx.path(named).exists:
             fail("TF_PYTHON=%s: no such file; name a Python interpreter that has TensorFlow" % named)
         return named
-    workspace = str(ctx.path(Label("//:WORKSPACE")).dirname)
-    in_venv = workspace + "/.venv/bin/python"
-    if ctx.path(in_venv).exists:
-        return in_venv
+    tried = []
+    for workspace in [Label("@//:WORKSPACE"), Label("//:WORKSPACE")]:
+        in_venv = str(ctx.path(workspace).dirname) + "/.venv/bin/python"
+        if ctx.path(in_venv).exists:
+            return in_venv
+        tried.append(in_venv)
     on_path = ctx.which("python3")
     if not on_path:
-        fail("no Python: neither %s nor python3 on PATH; `./run build` makes the former" % in_venv)
+        fail(("no Python: neither %s nor python3 on PATH; `./run build` of tensorflow_ext " +
+              "makes the former") % " nor ".join(tried))
     return str(on_path)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a WORKSPACE needs beside this repository itself: see build_defs.bzl."""
+
+load("//third_party/bazel_stubs:stubs.bzl", "offline_stubs")
+load("//third_party/cuda:cuda_configure.bzl", "cuda_configure")
+load("//third_party/python:python_configure.bzl", "python_configure")
+load("//third_party/tensorflow:tensorflow_configure.bzl", "tensorflow_configure")
+
+def tensorflow_ext_workspace():
+    """Finds Python, TensorFlow and CUDA on this machine; downloads nothing.
+
+    Python is $TF_PYTHON, else that of .venv in the workspace, else that of .venv in
+    this repository, else python3 on PATH (third_party/python/find_python.bzl).
+    """
+    offline_stubs()
+    python_configure(name = "local_config_python")
+    native.register_toolchains("@local_config_python//:toolchain")
+    tensorflow_configure(name = "local_config_tf")
+    cuda_configure(name = "local_config_cuda")

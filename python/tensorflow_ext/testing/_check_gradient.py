@@ -37,6 +37,7 @@ def check_gradient(
     step: float | None = None,
     elements: int = 32,
     directions: int = 2,
+    upstreams: Any = None,
     seed: int = 0,
     raise_error: bool = True,
 ) -> GradientReport:
@@ -70,6 +71,8 @@ def check_gradient(
       elements: Tensors up to this size are checked at every element; of larger ones
         as many are drawn.
       directions: In how many random directions a larger tensor is moved as a whole.
+      upstreams: The upstream gradients of the first order, in the structure of what
+        `fn` gives; None for random ones. Those of higher orders are random.
       seed: Of all random numbers.
       raise_error: Whether a fault is an error.
 
@@ -115,6 +118,7 @@ def check_gradient(
             surrogate,
         ),
         rng=np.random.default_rng(seed),
+        given=None if upstreams is None else _given(upstreams, function, results),
     )
     wide = in_double(function)
     check.run(function, wide, order)
@@ -126,6 +130,7 @@ def check_gradient(
             "gradients in": _types(function),
             "differences in": _types(function if wide is None else wide),
         },
+        check.upstreams,
     )
     if raise_error:
         report.raise_if_failed()
@@ -135,6 +140,25 @@ def check_gradient(
 def _require(condition: bool, said: str, expected: str) -> None:
     if not condition:
         raise ValueError(f"check_gradient: {said}; expected {expected}")
+
+
+def _given(
+    upstreams: Any, function: Function, results: Sequence[tf.Tensor]
+) -> list[tf.Tensor]:
+    """The upstream gradients of the user, for each result."""
+    flat = [
+        w for w in tf.nest.flatten(upstreams, expand_composites=True) if w is not None
+    ]
+    _require(
+        len(flat) == len(results),
+        f"{len(flat)} upstream gradients",
+        f"{len(results)}, of {', '.join(function.outputs)}",
+    )
+    given = [tf.cast(w, y.dtype) for w, y in zip(flat, results, strict=True)]
+    for w, y, name in zip(given, results, function.outputs, strict=True):
+        shapes = f"an upstream gradient of shape {w.shape}"
+        _require(w.shape == y.shape, shapes, f"{y.shape}, of {name}")
+    return given
 
 
 def _types(function: Function) -> str:
@@ -152,7 +176,11 @@ class _Check:
     nondeterminism: float
     differences: Settings
     rng: np.random.Generator
+    given: list[tf.Tensor] | None
     findings: list[Finding] = dataclasses.field(default_factory=list)
+    upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(
+        default_factory=dict
+    )
 
     def run(self, function: Function, wide: Function | None, order: int) -> None:
         """Checks the gradient, then the gradient of the gradient and so on."""
@@ -178,6 +206,8 @@ class _Check:
                 self.differences,
                 self.rng,
             )
+            if k == 1:
+                self._values(ways, function, outer)
             self._ways(ways, outer, upstreams)
             present = [g is not None for g in gradients]
             if k == order or not any(present):
@@ -190,6 +220,13 @@ class _Check:
                     for w in upstreams
                 ]
                 wide = in_double(wide.derivative(double, present))
+
+    def _values(self, ways: Ways, function: Function, outer: Function) -> None:
+        if "function" in self.modes:
+            self.findings.append(ways.value("value in tf.function", outer))
+        if "xla" in self.modes:
+            compiled = function.traced(jit_compile=True)
+            self.findings.append(ways.value("value compiled by XLA", compiled))
 
     def _ways(
         self, ways: Ways, outer: Function, upstreams: Sequence[tf.Tensor]
@@ -222,7 +259,12 @@ class _Check:
             if said := _not_finite(y):
                 self._fail(order, "output", name, said)
                 return []
-        return [draw(self.rng, y) for y in results]
+        drawn = [draw(self.rng, y) for y in results]
+        if order == 1 and self.given is not None:
+            drawn = self.given
+        for name, w in zip(function.outputs, drawn, strict=True):
+            self.upstreams[order, name] = w.numpy()
+        return drawn
 
     def _gradients(
         self, function: Function, order: int, upstreams: Sequence[tf.Tensor]

@@ -22,8 +22,8 @@ def real_view(array: np.ndarray) -> np.ndarray:
 
 
 def weighted_change(
-    above: Sequence[np.ndarray],
-    below: Sequence[np.ndarray],
+    above: Sequence[np.ndarray | None],
+    below: Sequence[np.ndarray | None],
     weights: Sequence[np.ndarray | None],
 ) -> float:
     """The change of the weighted sum of some terms; those without weight do not count.
@@ -34,7 +34,7 @@ def weighted_change(
     return math.fsum(
         float(np.sum((a - b) * w))
         for a, b, w in zip(above, below, weights, strict=True)
-        if w is not None
+        if a is not None and b is not None and w is not None
     )
 
 

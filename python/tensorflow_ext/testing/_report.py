@@ -5,6 +5,8 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 
 class Outcome(enum.Enum):
     """Of one part of a check."""
@@ -85,12 +87,16 @@ class GradientReport:
       seed: Of the random numbers: the same seed gives the same check.
       settings: What is to be known of how it was checked, as the type of the
         differences, by name.
+      upstreams: The upstream gradients, by order and output.
     """
 
     name: str
     findings: Sequence[Finding]
     seed: int
     settings: dict[str, str] = dataclasses.field(default_factory=dict)
+    upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(
+        default_factory=dict
+    )
 
     @property
     def passed(self) -> bool:
@@ -114,7 +120,13 @@ class GradientReport:
         verdict = f"{len(self.failures)} FAILED" if self.failures else "passed"
         settings = "".join(f", {k} {v}" for k, v in self.settings.items())
         lines = [f"gradient of {self.name}: {verdict} (seed {self.seed}{settings})"]
-        return "\n".join([*lines, *_table(self.findings)])
+        lines += _table(self.findings)
+        wrong = {finding.order for finding in self.failures}
+        for (order, name), values in self.upstreams.items():
+            if order in wrong:
+                numbers = np.array2string(values, threshold=24, separator=", ")
+                lines.append(f"upstream gradient of order {order}, {name}: {numbers}")
+        return "\n".join(lines)
 
 
 class GradientError(AssertionError):

@@ -108,6 +108,18 @@ class Ways:
             found = [None if g is None else next(iterator) for g in self._gradients]
         return self._agree(check, self._beside(found))
 
+    def value(self, check: str, other: Function) -> Finding:
+        """What another form of the function gives."""
+        function = self._function
+        expected = function.call(function.tensors)
+        try:
+            found = other.call(function.tensors)
+        except Exception as error:
+            return self._finding(check, "all", reason(error))
+        return self._agree(
+            check, zip(function.outputs, expected, expected, found, strict=True)
+        )
+
     def traced(self, check: str, jit_compile: bool) -> Finding:
         """A tf.function with the tape in it."""
         present = [g is not None for g in self._gradients]
@@ -117,6 +129,7 @@ class Ways:
 
     def undefined(self) -> list[Finding]:
         """Each output alone: the others have no upstream gradient, instead of 0."""
+        check = "one output alone"
         function = self._function
         findings = []
         for k, name in enumerate(function.outputs):
@@ -127,11 +140,11 @@ class Ways:
                 with_zeros = function.gradients(upstreams)
                 alone = function.gradients(self._upstreams, output=k)
             except Exception as error:
-                failed = self._finding("one output alone", name, reason(error))
+                failed = self._finding(check, name, reason(error))
                 findings.append(failed)
                 continue
             rows = zip(function.names, function.sources, with_zeros, alone, strict=True)
-            findings.append(self._agree("one output alone", rows, f" of {name}"))
+            findings.append(self._agree(check, rows, f" of {name}", _ZEROS))
         return findings
 
     def forward(self, rng: np.random.Generator, required: bool) -> list[Finding]:
@@ -214,7 +227,7 @@ class Ways:
             outcome = Outcome.FAILED if required else Outcome.NOTE
             return _with(self._finding(check, "all", reason(error)), outcome)
         rows = zip(names, expected, expected, found, strict=True)
-        return self._agree(check, rows)
+        return self._agree(check, rows, than="a loop")
 
     def _jvps(self, sources: list[Any], tangents: Sequence[tf.Tensor]) -> list[Any]:
         with (
@@ -231,7 +244,9 @@ class Ways:
             function.names, function.sources, self._gradients, found, strict=True
         )
 
-    def _agree(self, check: str, rows: Any, of: str = "") -> Finding:
+    def _agree(
+        self, check: str, rows: Any, of: str = "", than: str = "eager mode"
+    ) -> Finding:
         """Of rows of name, the tensor it fits, expected and found gradient."""
         farthest, which = None, "all"
         for name, source, expected, found in rows:
@@ -254,7 +269,7 @@ class Ways:
                 farthest = Worst(index, float(a[k]), float(b[k]), float(limits[k]))
                 which = name
         wrong = farthest is not None and not farthest.excess <= 1
-        said = "is not what the tape gives in eager mode" if wrong else ""
+        said = f"differs from {than}" if wrong else ""
         if not wrong:
             which = "all"
         return self._finding(check, which + of, said, farthest)
@@ -294,6 +309,7 @@ def _watching_complex_quietly() -> Iterator[None]:
         logger.removeFilter(is_other)
 
 
+_ZEROS = "zeros for the others' upstream gradients"
 _FORWARD = "forward and reverse mode differ"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import cases
 import numpy as np
 import numpy.typing as npt
+from tensorflow_ext.testing._differences import weighted_change
 
 # A power of two, so that the step itself is exact. The error of a smooth function
 # is some 4e-11 times its third derivative.
@@ -85,21 +86,12 @@ def slopes(
     weights: Sequence[np.ndarray | None],
     source: np.ndarray,
 ) -> Slopes:
-    """Derivatives at `source` of the weighted sum of `terms`.
-
-    Differences are taken before the sum: what does not change then adds no
-    rounding error.
-    """
+    """Derivatives at `source` of the weighted sum of `terms`."""
 
     def slope(direction: np.ndarray) -> float:
         above = terms(source + _STEP * direction)
         below = terms(source - _STEP * direction)
-        differences = [
-            np.sum((a - b) * w)
-            for a, b, w in zip(above, below, weights, strict=True)
-            if w is not None
-        ]
-        return float(sum(differences)) / (2 * _STEP)
+        return weighted_change(above, below, weights) / (2 * _STEP)
 
     size = source.size
     if size <= _FULLY_CHECKED:

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A copy of a graph with its gradients, the gradients of these and so on, in a
+// session.
+
+#ifndef TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
+#define TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorflow/core/framework/graph.pb.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/public/session.h"
+
+namespace tensorflow_ext {
+
+// The graph with double in the place of narrower types; only what leads to
+// `names`, tensors or nodes. Functions stay as they are, so that a graph that
+// calls them may not be valid any more.
+tensorflow::GraphDef InDouble(const tensorflow::GraphDef& graph_def,
+                              const std::vector<std::string>& names);
+
+class DerivativeGraph {
+ public:
+  using Feeds = std::vector<std::pair<std::string, tensorflow::Tensor>>;
+
+  // Names of tensors; what each is called in a report.
+  struct Named {
+    std::string tensor;  // Empty for a gradient that is not there.
+    std::string title;
+  };
+
+  // One order: `gradients` of `outputs` by `sources`.
+  struct Order {
+    std::vector<Named> sources;
+    std::vector<Named> outputs;
+    std::vector<std::string> upstreams;  // One per output; to be fed.
+    std::vector<Named> gradients;        // One per source.
+    // Of each output alone, if there are several.
+    std::vector<std::vector<Named>> alone;
+  };
+
+  // Adds the gradients of `outputs` by `sources`, up to `order`. Where that
+  // fails, there are fewer `orders`, and `failure` says why.
+  static absl::StatusOr<std::unique_ptr<DerivativeGraph>> Create(
+      const tensorflow::GraphDef& graph_def, std::vector<Named> sources,
+      std::vector<Named> outputs, int order,
+      const std::vector<std::string>& initializers);
+
+  const std::vector<Order>& orders() const { return orders_; }
+  const absl::Status& failure() const { return failure_; }
+
+  absl::StatusOr<std::vector<tensorflow::Tensor>> Run(
+      const Feeds& feeds, const std::vector<std::string>& fetches) const;
+
+ private:
+  DerivativeGraph() = default;
+
+  std::vector<Order> orders_;
+  absl::Status failure_;
+  std::unique_ptr<tensorflow::Session> session_;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_TESTING_JUDGED_MESSAGE_H_
+#define TENSORFLOW_EXT_TESTING_JUDGED_MESSAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow_ext/testing/check_gradient.h"
+#include "tensorflow_ext/testing/differences.h"
+
+namespace tensorflow_ext {
+
+// What was judged of the gradient by `like`, which is called `title`, in words.
+// `there`: whether there is a gradient; `required`: whether there must be one.
+GradientFinding DifferencesFinding(int order, const std::string& title,
+                                   const tensorflow::Tensor& like, bool there,
+                                   bool required,
+                                   const std::vector<Judged>& judged);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_TESTING_JUDGED_MESSAGE_H_

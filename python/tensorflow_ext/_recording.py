@@ -158,7 +158,7 @@ class Attached:
                 f"{where} {_described(result)}; expected a tensor, not "
                 f"{_described(result)}: of type {dtype.name} and shape {shape}, or None"
             )
-        if dtype != tf.resource and result.dtype != dtype:
+        if dtype != tf.resource and result.dtype.base_dtype != dtype:
             raise TypeError(
                 f"{where} a tensor of type {result.dtype.name}; expected "
                 f"{dtype.name}, as the input is, or None"
@@ -248,7 +248,7 @@ def _dtype_and_shape(tensor: tf.Tensor) -> tuple[tf.DType, tf.TensorShape]:
         return tf.resource, tf.TensorShape(None)
     if tensor.dtype == tf.variant:
         return tensor.dtype, tf.TensorShape(None)
-    return tensor.dtype, tensor.shape
+    return tensor.dtype.base_dtype, tensor.shape
 
 
 def _outermost(graph: tf.Graph) -> tf.Graph:

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import processes
 import pytest
 import tensorflow as tf
 from gradient_modes import COMPILED, ELEMENTWISE, REVERSE, eager, inside, outside
@@ -35,6 +36,22 @@ def test_decorator(mode: Callable) -> None:
     overridden = STRAIGHT_THROUGH(signs)
     np.testing.assert_array_equal(mode(overridden, X)[0], [0, 3, 0])
     np.testing.assert_array_equal(mode(signs, X)[0], [0, 0, 0])
+
+
+@pytest.mark.parametrize("mode", [*EVERY, *ELEMENTWISE])
+def test_op_of_this_library(mode: Callable) -> None:
+    with tfe.override_gradient({"TfExt>Relu": lambda op, dy: dy * op.inputs[0]}):
+        np.testing.assert_array_equal(mode(tfe.relu, X)[0], X)
+
+
+def test_variable_of_tensorflow_1() -> None:
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variable = tf.compat.v1.Variable(X.numpy(), use_resource=False)
+        with STRAIGHT_THROUGH:
+            y = tf.sign(variable)
+        (gradient,) = tf.gradients(y, [variable])
+        session.run(variable.initializer)
+        np.testing.assert_array_equal(session.run(gradient), [0, 1, 0])
 
 
 @pytest.mark.parametrize("mode", EVERY)
@@ -259,3 +276,24 @@ def test_saved_model(tmp_path: pathlib.Path) -> None:
     tf.saved_model.save(loaded, str(tmp_path / "two"))
     loaded = tf.saved_model.load(str(tmp_path / "two"))
     np.testing.assert_array_equal(eager(loaded, X)[0], [0, 10, 5])
+
+
+def test_saved_model_without_this_library(tmp_path: pathlib.Path) -> None:
+    model = tf.Module()
+    model.f = tf.function(tf.sign, input_signature=[tf.TensorSpec([3])])
+    with tfe.override_gradient({"Sign": lambda op, dy: dy * op.inputs[0]}):
+        tf.saved_model.save(model, str(tmp_path))
+    program = """
+        import sys
+        import tensorflow as tf
+        f = tf.saved_model.load(sys.argv[1]).f
+        x = tf.constant([-2.0, 0.5, 3.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        print(tape.gradient(y, x).numpy().tolist(), "tensorflow_ext" in sys.modules)
+        """
+    assert (
+        processes.run(program, str(tmp_path)).split()
+        == "[-2.0, 0.5, 3.0] False".split()
+    )

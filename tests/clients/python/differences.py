@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import cases
 import numpy as np
 import numpy.typing as npt
+
 from tensorflow_ext.testing._differences import weighted_change
 
 # A power of two, so that the step itself is exact. The error of a smooth function

@@ -31,6 +31,7 @@ class Registries(enum.IntFlag):
     FUNCTION_RUNTIME_ALONE = 64
     FUNCTION_OWN = 128
     FUNCTION_STANDS_IN = 256
+    GRADIENT_ASKED_FOR = 512
 
 
 class _Buffer(ctypes.Structure):
@@ -92,6 +93,7 @@ def _declare() -> None:
         "TfExt_RegisterAddonsOps": (ctypes.c_int64, status),
         "TfExt_RegisterGradients": (ctypes.c_int64,),
         "TfExt_ListOps": (None, buffer, status),
+        "TfExt_TakeRegistrationErrors": (None, buffer, status),
         "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
         "TfExt_GradientFunctionDef": (None, *node_def, buffer, status),
         "TfExt_GradientPlan": (
@@ -175,6 +177,11 @@ def registries(op: str) -> Registries:
 def register_gradients() -> int:
     """TfExt_RegisterGradients: hands function gradients to the C++ registry."""
     return _LIBRARY.TfExt_RegisterGradients()
+
+
+def take_registration_errors() -> list[str]:
+    """What libraries could not register while they were loaded, since last asked."""
+    return _call(_LIBRARY.TfExt_TakeRegistrationErrors).decode().splitlines()
 
 
 def register_addons_ops() -> int:

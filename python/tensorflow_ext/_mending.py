@@ -82,6 +82,20 @@ def restore(names: Iterable[str] | None) -> list[str]:
         return changed
 
 
+def put_asked_for_in_place() -> None:
+    """Gives Python the gradients that libraries registered with
+    TFEXT_GRADIENT_INSTEAD, in place of whatever Python has for the op.
+
+    Made anew each time: another library may have asked for another since.
+    """
+    entries = ops.gradient_registry._registry
+    with _lock:
+        for op in _library.list_ops():
+            asked_for = _library.Registries.GRADIENT_ASKED_FOR
+            if op in entries and asked_for in _library.registries(op):
+                entries[op] = {**entries[op], "type": _make_gradient(op, None)}
+
+
 @dataclasses.dataclass
 class _Kept:
     """What a tape knows of an op that it ran, completed."""
@@ -96,11 +110,14 @@ class _NotKept(Exception):
     """A tape has not kept this input, which the gradient takes."""
 
     def __init__(self, op_type: str, index: int) -> None:
+        restore = ""
+        if op_type in _originals:
+            restore = f", or call tensorflow_ext.gradients.restore([{op_type!r}])"
         super().__init__(
             f"In the gradient of {op_type}: the tape has not kept input {index}, which "
-            "TensorFlow's own gradient does not need and this library's does; put the "
-            "op into a tf.function and the tape around the call of it, or use "
-            f"tf.gradients, or call tensorflow_ext.gradients.restore([{op_type!r}])"
+            "TensorFlow's own gradient does not need and the one in its place does; "
+            "put the op into a tf.function and the tape around the call of it, or use "
+            f"tf.gradients{restore}"
         )
 
 

@@ -60,8 +60,9 @@ def register_all() -> int:
 
     `import tensorflow_ext` does this once. Call it again after loading another
     op library whose gradients are written with REGISTER_OP_GRADIENT. An op that
-    has a gradient in a registry keeps it there. TensorFlow's C++ registry has no
-    lock: do not call this while another thread adds gradients through C or C++.
+    has a gradient in a registry keeps it there, unless a library asked for its own to
+    take the place of any other (TFEXT_REGISTER_STAND_IN). TensorFlow's C++ registry
+    has no lock: do not call this while another thread adds gradients through C or C++.
 
     Returns:
       The number of ops that now have a gradient in a registry in which they had
@@ -71,7 +72,9 @@ def register_all() -> int:
     with _lock:
         new = {op for op in list_ops() if not _library.registries(op) & known}
         _library.register_gradients()
-        return len(new | _registration.register())
+        new |= _registration.register()
+        _mending.put_asked_for_in_place()
+        return len(new)
 
 
 def mend(ops: Iterable[str] | None = None) -> list[str]:

@@ -25,8 +25,7 @@
 #include "tensorflow/c/c_api.h"
 #include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
-
-#define TFEXT_EXPORT __attribute__((visibility("default")))
+#include "tensorflow_ext/gradient/formula_api.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +62,9 @@ enum {
   /* ... and is in the function registry in the place of one that TensorFlow
    * has. Comes with TFEXT_FUNCTION_OWN. */
   TFEXT_FUNCTION_STANDS_IN = 256,
+  /* It was registered with TFEXT_GRADIENT_INSTEAD: it takes the place of every
+   * other, Python's too. Comes with TFEXT_FUNCTION_OWN. */
+  TFEXT_GRADIENT_ASKED_FOR = 512,
 };
 
 /* The bits above for `op`; 0 for an op that no registry knows. */
@@ -75,6 +77,48 @@ TFEXT_EXPORT uint32_t TfExt_GradientRegistries(const char* op);
  * TensorFlow's client registry has no lock: do not call this while another
  * thread is inside TF_AddGradients or AddSymbolicGradients. */
 TFEXT_EXPORT int64_t TfExt_RegisterGradients(void);
+
+/* Writes the gradient of one op with the attributes of `node_def` (as above)
+ * into `function_def`, as a serialized tensorflow.FunctionDef: its arguments
+ * are the op's inputs and one upstream gradient per output, its results one
+ * gradient per input. Called from any thread, once for each set of attributes
+ * that a client meets. Must not let a C++ exception out. */
+typedef void (*TfExt_GradientCreator)(const void* node_def,
+                                      size_t node_def_length, void* data,
+                                      TF_Buffer* function_def,
+                                      TF_Status* status);
+
+/* Makes `creator` the gradient of `op` for every client: in the function
+ * registry and the client registry, and in Python, where
+ * tensorflow_ext.load_op_library loads the library that calls this (else at the
+ * next tensorflow_ext.gradients.register_all()). `op` may be registered later.
+ * `data` is handed to each call of the creator and is to live as long as the
+ * process. Neither registry has a lock: not while another thread
+ * differentiates.
+ *
+ * Errors: ALREADY_EXISTS, a registry has a gradient of the op, or says that it
+ * has none, and `precedence` is TFEXT_GRADIENT_NEW; INVALID_ARGUMENT, no op or
+ * no creator; FAILED_PRECONDITION, this is the second copy of this library in
+ * the process, which registers nothing. */
+TFEXT_EXPORT void TfExt_RegisterGradient(const char* op,
+                                         TfExt_GradientCreator creator,
+                                         void* data,
+                                         TfExt_Precedence precedence,
+                                         TF_Status* status);
+
+/* The same for libraries that register while they are loaded and have nobody to
+ * give a status to: an error is written to TensorFlow's log, and kept for
+ * TfExt_TakeRegistrationErrors. Returns whether it was registered (1 or 0). */
+TFEXT_EXPORT int TfExt_RegisterGradientAtLoad(const char* op,
+                                              TfExt_GradientCreator creator,
+                                              void* data,
+                                              TfExt_Precedence precedence);
+
+/* Writes into `errors` what went wrong in TfExt_RegisterGradientAtLoad and
+ * TfExt_RegisterFormula since this was last asked, one a line. Whoever loads a
+ * library asks after it. */
+TFEXT_EXPORT void TfExt_TakeRegistrationErrors(TF_Buffer* errors,
+                                               TF_Status* status);
 
 /* Writes into `names` the ops whose gradient the function registry holds, one a
  * line, sorted, without those that only TensorFlow's runtime adds (their names

@@ -126,6 +126,20 @@ bool RegisterGradient(const char* op, GradientCreator creator) {
   return AddToFunctionRegistry(op, std::move(creator));
 }
 
+void RegisterAskedFor(const std::string& op, GradientCreator creator) {
+  {
+    std::lock_guard<std::mutex> lock(WriterMutex());
+    ClientGradient& entry = ClientTable()[op];
+    // TensorFlow's own gradients of some ops differentiate integers.
+    entry = IsTensorFlows(reinterpret_cast<const void*>(entry)) ||
+                    entry == StandInTrampoline
+                ? StandInTrampoline
+                : Trampoline;
+    OwnGradients().insert(entry);
+  }
+  AddToFunctionRegistryInstead(op, std::move(creator));
+}
+
 int64_t RegisterGradients() {
   const std::vector<std::string> ops = OpsWithFunctionGradient();
   return std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
@@ -152,6 +166,7 @@ uint32_t GradientRegistries(const std::string& op) {
   }
   if (HasOwnDefinition(op)) bits |= TFEXT_FUNCTION_OWN;
   if (StandsInFunctionRegistry(op)) bits |= TFEXT_FUNCTION_STANDS_IN;
+  if (IsAskedFor(op)) bits |= TFEXT_GRADIENT_ASKED_FOR;
   ClientGradient gradient;
   if (GradOpRegistry::Global()->Lookup(op, &gradient).ok()) {
     if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;

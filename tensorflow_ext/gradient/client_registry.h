@@ -38,6 +38,11 @@ bool RegisterGradient(const char* op, GradientCreator creator);
 // The same for the function registry alone: AddToFunctionRuntime.
 bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator);
 
+// Makes `creator` the gradient of `op` in both registries, in place of what
+// they have, whoever's it is: RegisterOtherGradient (other_libraries.h) has
+// looked.
+void RegisterAskedFor(const std::string& op, GradientCreator creator);
+
 // Puts into the client registry a gradient that no definition can express,
 // because it depends on more of the graph than the op's attributes. Does
 // nothing in a second copy of this library, and where the registry has an

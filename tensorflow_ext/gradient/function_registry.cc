@@ -25,6 +25,7 @@ class OwnDefinitions {
     GradientCreator creator;
     bool for_function_runtime;
     bool stands_in;  // for a gradient of TensorFlow's
+    bool asked_for = false;
   };
 
   static OwnDefinitions& Global() {
@@ -93,6 +94,23 @@ bool AddToFunctionRegistry(const std::string& op, GradientCreator creator) {
 
 bool AddToFunctionRuntime(const std::string& op, GradientCreator creator) {
   return Add(op, std::move(creator), /*for_function_runtime=*/true);
+}
+
+void AddToFunctionRegistryInstead(const std::string& op,
+                                  GradientCreator creator) {
+  const FunctionGradient before = FindFunctionGradient(op);
+  const bool registered = before == FunctionGradient::kUnknown
+                              ? tensorflow::gradient::RegisterOp(op, creator)
+                              : PutIntoFunctionTable(op, creator);
+  const bool stands_in = registered && before == FunctionGradient::kDefined;
+  OwnDefinitions::Global().Set(
+      op, {std::move(creator), /*for_function_runtime=*/false, stands_in,
+           /*asked_for=*/true});
+}
+
+bool IsAskedFor(const std::string& op) {
+  const auto definition = OwnDefinitions::Global().Find(op);
+  return definition && definition->asked_for;
 }
 
 bool HasOwnDefinition(const std::string& op) {

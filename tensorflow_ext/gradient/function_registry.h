@@ -51,6 +51,12 @@ bool AddToFunctionRegistry(const std::string& op, GradientCreator creator);
 bool AddToFunctionRuntime(const std::string& op, GradientCreator creator);
 bool IsForFunctionRuntime(const std::string& op);
 
+// The same for a gradient that takes the place of any other, because another
+// library asks for that.
+void AddToFunctionRegistryInstead(const std::string& op,
+                                  GradientCreator creator);
+bool IsAskedFor(const std::string& op);
+
 // Whether a gradient of `op` was registered through one of the above.
 bool HasOwnDefinition(const std::string& op);
 

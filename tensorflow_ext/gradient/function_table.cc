@@ -43,4 +43,11 @@ bool ReplaceInFunctionTable(const std::string& op,
   return true;
 }
 
+bool PutIntoFunctionTable(const std::string& op,
+                          const GradientCreator& creator) {
+  if (GetOpGradFactory == nullptr) return false;
+  (*GetOpGradFactory())[op] = creator;
+  return true;
+}
+
 }  // namespace tensorflow_ext

@@ -17,6 +17,10 @@ namespace tensorflow_ext {
 bool ReplaceInFunctionTable(const std::string& op,
                             const GradientCreator& creator);
 
+// The same in place of whatever gradient the op has there.
+bool PutIntoFunctionTable(const std::string& op,
+                          const GradientCreator& creator);
+
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_GRADIENT_FUNCTION_TABLE_H_

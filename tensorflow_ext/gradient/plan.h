@@ -87,6 +87,9 @@ absl::StatusOr<Plan> MakePlan(const Definition& definition,
 absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
     const tensorflow::NodeDef& node, absl::Span<const uint8_t> wanted = {});
 
+// Forgets the plans of `op`, whose definition is another from now on.
+void DropPlans(const std::string& op);
+
 // The plan in the form that TfExt_GradientPlan (c_api.h) describes.
 tensorflow::GraphDef PlanToGraphDef(const Plan& plan);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,6 +53,14 @@ class PlanCache {
     // An attribute that changes with every step must not fill the memory.
     if (entries_.size() >= kMaxPlans) entries_.clear();
     entries_.emplace(hash, std::move(entry));
+  }
+
+  void Drop(const std::string& op) {
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      entry = entry->second.node.op() == op ? entries_.erase(entry)
+                                            : std::next(entry);
+    }
   }
 
  private:
@@ -106,6 +116,8 @@ absl::StatusOr<Plan> MakePlanFor(const NodeDef& node,
 }
 
 }  // namespace
+
+void DropPlans(const std::string& op) { PlanCache::Global().Drop(op); }
 
 absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
     const NodeDef& node, absl::Span<const uint8_t> wanted) {

@@ -5,6 +5,7 @@
 // weights at all count as ones; then the op takes an empty tensor in their
 // place. With binary_output the weights do not matter.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

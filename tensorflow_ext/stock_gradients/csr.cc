@@ -4,6 +4,7 @@
 // such a matrix is one, too, with elements only where the matrix has some (its
 // pattern); where it lacks one, the gradient is 0.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

@@ -3,6 +3,7 @@
 // Gradients of cumulative sums, products and log-sum-exps.
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -8,6 +8,7 @@
 #include "tensorflow/cc/framework/scope.h"
 #include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -3,6 +3,7 @@
 // Ops that choose what fits best and say how well it does.
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -5,6 +5,7 @@
 // of a null space) have gradients for functions that do not depend on the
 // choice.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {

@@ -4,6 +4,7 @@
 // adj(A) = det(A) A^-1 is a polynomial of A's elements and as good where A has
 // no inverse (R. Horn and C. Johnson, "Matrix Analysis", 0.8.10).
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {

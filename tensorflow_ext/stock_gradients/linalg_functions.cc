@@ -7,6 +7,7 @@
 // (N. Higham, "Functions of Matrices", 2008, (3.16) and section 3.2). That is
 // the op itself, which is so differentiable any number of times.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {

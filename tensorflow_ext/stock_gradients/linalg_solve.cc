@@ -5,6 +5,7 @@
 // results for forward and reverse mode algorithmic differentiation", 2008,
 // 2.2.3), and the same with A^H for A in the adjoint variants.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {

@@ -2,6 +2,7 @@
 //
 // Decompositions into triangular factors.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {

@@ -5,6 +5,7 @@
 // last do not count.
 //   (T x)_i = super_i x_{i+1} + main_i x_i + sub_i x_{i-1}
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg.h"
 
 namespace tensorflow_ext {

@@ -4,6 +4,7 @@
 // norms, and of the ops that are themselves gradients of elementwise functions.
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -7,6 +7,7 @@
 //   c = tanh([x r h_prev] w_c + b_c),
 //   h = u h_prev + (1 - u) c.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/recurrent.h"
 
 namespace tensorflow_ext {

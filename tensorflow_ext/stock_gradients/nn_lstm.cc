@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/lstm_layer.h"
 
 namespace tensorflow_ext {

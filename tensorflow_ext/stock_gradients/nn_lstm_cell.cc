@@ -3,6 +3,7 @@
 // One step of a cell of long short-term memory, and the op that TensorFlow has
 // for its gradient by cs and h.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/recurrent.h"
 
 namespace tensorflow_ext {

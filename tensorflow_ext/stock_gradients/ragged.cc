@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -4,6 +4,7 @@
 // and has no gradient.
 
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

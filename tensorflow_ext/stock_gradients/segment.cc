@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -3,6 +3,7 @@
 // Elementwise ops of sparse tensors with each other and with dense ones, and
 // what turns a sparse tensor into a dense one.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

@@ -2,6 +2,7 @@
 //
 // Reductions of a sparse tensor over axes, to a dense or to a sparse one.
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

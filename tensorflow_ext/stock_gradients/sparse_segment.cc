@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/strip.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse.h"
 
 namespace tensorflow_ext {

@@ -8,6 +8,7 @@
 // so the gradients' lists take over that shape and not an element's.
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

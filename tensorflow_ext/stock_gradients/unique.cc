@@ -6,6 +6,7 @@
 // first place where the value stands, which is where the ops find it.
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

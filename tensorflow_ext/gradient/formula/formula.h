@@ -7,16 +7,24 @@
 //     Value x = g.Input(0), dy = g.Upstream(0);
 //     g.Return({dy * (-2 / kSqrtPi) * Exp(-Square(x))});
 //   }
-//   REGISTER_GRADIENT("Erfc", ErfcGrad);
+//   TFEXT_REGISTER_GRADIENT("Erfc", ErfcGrad);
 //
-// The function runs once for each set of attributes; the op's attributes and
-// with them the types of all values are known while it runs, so `g.Attr<bool>`
-// and `x.type()` may steer it. Each call adds a node to the body; attributes
-// that follow from the types of its inputs (T, N, ...) are inferred, constants
-// take the type of the value they meet. A mistake (an unknown op, types that do
-// not fit) does not throw: the first one becomes the error of the definition.
+// The function runs once for each set of attributes, in the thread that asks
+// for the gradient; the op's attributes and with them the types of all values
+// are known while it runs, so `g.Attr<bool>` and `x.type()` may steer it. Each
+// call adds a node to the body; attributes that follow from the types of its
+// inputs (T, N, ...) are inferred, constants take the type of the value they
+// meet.
+//
+// A mistake (an unknown op, types that do not fit, a value that was never
+// assigned) ends the formula there and is the error of the definition, with the
+// op, the node, and the line of the formula. So does a C++ exception.
 //
 // What comes of it is an ordinary function gradient in TensorFlow's registry.
+//
+// Public: for any library that is linked with libtensorflow_ext.so. Needs no
+// header of TensorFlow, and nothing of C++ crosses from one library to the
+// other (../formula_api.h does).
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
@@ -28,53 +36,92 @@
 #include <vector>
 
 #include "tensorflow_ext/gradient/formula/data_type.h"
+#include "tensorflow_ext/gradient/formula_api.h"
 
 namespace tensorflow_ext {
 
 class Gradient;
 
+// Where a formula calls for something. As a default argument it is the line of
+// the caller.
+struct SourceLine {
+  static constexpr SourceLine Here(const char* file = __builtin_FILE(),
+                                   int line = __builtin_LINE()) {
+    return {file, line};
+  }
+
+  const char* file;
+  int line;
+};
+
 // One tensor of the body. Cheap to copy; lives as long as its Gradient.
 class Value {
  public:
   // No value: as a result of Gradient::Return, "this input has no gradient".
+  // Anywhere else it is a mistake.
   Value() = default;
 
   bool exists() const { return gradient_ != nullptr; }
   DataType type() const;
-  Gradient* gradient() const { return gradient_; }
+  Gradient* gradient() const;
 
  private:
   friend class Gradient;
-  Value(Gradient* gradient, int id) : gradient_(gradient), id_(id) {}
+  Value(Gradient* gradient, int tensor)
+      : gradient_(gradient), tensor_(tensor) {}
   Gradient* gradient_ = nullptr;
-  int id_ = -1;
+  int tensor_ = TFEXT_NO_TENSOR;
 };
 
 using Values = std::vector<Value>;
 
+// A value that is given to a function, and the line that gives it.
+class Given {
+ public:
+  Given(Value value,  // NOLINT: implicit by design
+        SourceLine line = SourceLine::Here());
+
+  operator Value() const { return value_; }  // NOLINT: implicit by design
+  Value value() const { return value_; }
+  Gradient* gradient() const { return value_.gradient(); }
+  DataType type() const { return value_.type(); }
+  bool exists() const { return value_.exists(); }
+
+ private:
+  Value value_;
+};
+
 // A value or a number; the number takes the type of the values it meets.
 class Operand {
  public:
-  Operand(Value value) : value_(value) {}      // NOLINT: implicit by design
-  Operand(double number) : number_(number) {}  // NOLINT: implicit by design
+  Operand(Value value,  // NOLINT: implicit by design
+          SourceLine line = SourceLine::Here());
+  Operand(Given value)  // NOLINT: implicit by design
+      : value_(value) {}
+  Operand(double number,  // NOLINT: implicit by design
+          SourceLine line = SourceLine::Here());
 
   // The operand as a value of `type`.
   Value In(Gradient* gradient, DataType type) const;
-  bool is_number() const { return !value_.exists(); }
+  bool is_number() const { return is_number_; }
   Value value() const { return value_; }
 
  private:
   Value value_;
   double number_ = 0;
+  bool is_number_ = false;
 };
 
 // An argument of an op: one tensor or a list of them. What is long in this
-// class and in Attribute is compiled once, in formula_body.cc, and not by each
-// file of gradients.
+// class and in Attribute is compiled once, in formula.cc, and not by each file
+// of gradients.
 class Argument {
  public:
-  Argument(Value value);    // NOLINT: implicit by design
-  Argument(Values values);  // NOLINT: implicit by design
+  Argument(Value value,  // NOLINT: implicit by design
+           SourceLine line = SourceLine::Here());
+  Argument(Given value);   // NOLINT: implicit by design
+  Argument(Values values,  // NOLINT: implicit by design
+           SourceLine line = SourceLine::Here());
   Argument(const Argument& other);
   Argument& operator=(const Argument& other);
   ~Argument();
@@ -128,21 +175,21 @@ class Gradient {
   const std::string& op() const;
   // Input `i` of the op, the inputs of list argument `name`, and their number;
   // all flattened: a list argument of 3 tensors counts as 3 inputs.
-  Value Input(int i);
-  Values Inputs(const std::string& name);
+  Value Input(int i, SourceLine line = SourceLine::Here());
+  Values Inputs(const std::string& name, SourceLine line = SourceLine::Here());
   int num_inputs() const;
   int num_outputs() const;
   // The upstream gradient of output `i`.
-  Value Upstream(int i = 0);
+  Value Upstream(int i = 0, SourceLine line = SourceLine::Here());
   Values Upstreams();
   // Output `i` of the op. In the function runtime this runs the op once more;
   // everywhere else the existing output is used.
-  Value Output(int i = 0);
+  Value Output(int i = 0, SourceLine line = SourceLine::Here());
   // An attribute of the op, of C++ type bool, int64_t, float, std::string,
   // DataType or a std::vector of those (not bool). An attribute that the op
   // does not have is a mistake of the definition and gives T().
   template <typename T>
-  T Attr(const std::string& name);
+  T Attr(const std::string& name, SourceLine line = SourceLine::Here());
   // These attributes of the op, to pass them on under their names:
   // `g.Call(..., g.AttrsOfOp({"strides", "padding"}))`.
   Attributes AttrsOfOp(const std::vector<std::string>& names) const;
@@ -150,14 +197,18 @@ class Gradient {
   // ---- The body.
   // The outputs of a new node of op `op`; Call gives its first output.
   Values CallAll(const std::string& op, const std::vector<Argument>& inputs,
-                 const Attributes& attributes = {});
+                 const Attributes& attributes = {},
+                 SourceLine line = SourceLine::Here());
   Value Call(const std::string& op, const std::vector<Argument>& inputs,
-             const Attributes& attributes = {});
+             const Attributes& attributes = {},
+             SourceLine line = SourceLine::Here());
   // `x`, not before `first` is there. Identity with a control input.
-  Value After(Value x, Value first);
+  Value After(Value x, Value first, SourceLine line = SourceLine::Here());
   // A scalar, or a vector, of any numeric type or bool.
-  Value Scalar(double number, DataType type);
-  Value Vector(const std::vector<double>& numbers, DataType type);
+  Value Scalar(double number, DataType type,
+               SourceLine line = SourceLine::Here());
+  Value Vector(const std::vector<double>& numbers, DataType type,
+               SourceLine line = SourceLine::Here());
   // The same in int32, the type of shapes, axes and permutations.
   Value Int(int64_t number);
   Value Ints(const std::vector<int64_t>& numbers);
@@ -165,47 +216,59 @@ class Gradient {
   // ---- The end.
   // The gradient of each input (flattened), in order; Value() where an input
   // has none. Called once, last.
-  void Return(const Values& gradients);
+  void Return(const Values& gradients, SourceLine line = SourceLine::Here());
   // The same where only the first input has one.
-  void ReturnFirst(Value gradient);
+  void ReturnFirst(Value gradient, SourceLine line = SourceLine::Here());
   // Ends the definition with an error that says what is not supported, which
   // every client then gives: "In the gradient of OP: WHAT".
-  void Unimplemented(const std::string& what);
+  [[noreturn]] void Unimplemented(const std::string& what);
+  // Ends it with an error of the formula: a call with arguments that nobody may
+  // give.
+  [[noreturn]] void Fail(const std::string& what);
 
-  struct State;
-  explicit Gradient(State* state) : state_(state) {}
-  State* state() { return state_; }
-  const State* state() const { return state_; }
+  explicit Gradient(TfExt_Body* body);
+  Gradient(const Gradient&) = delete;
+  Gradient& operator=(const Gradient&) = delete;
 
  private:
   friend class Value;
-  State* const state_;
+  Value Found(int tensor);
+  TfExt_Body* const body_;
+  const std::string op_;
 };
 
 using Formula = void (*)(Gradient& g);
 
-// Registers `formula` as the gradient of `op`, as RegisterGradient of
-// client_registry.h does.
-bool RegisterFormula(const char* op, Formula formula);
+namespace internal {
+// Ends the formula that this thread runs: Gradient::Fail where no value says
+// which Gradient that is.
+[[noreturn]] void FailFormula(const std::string& what);
+}  // namespace internal
 
-// The same for an op with a client gradient of TensorFlow's own, for which this
-// one then stands in (StandIn of client_registry.h).
-bool RegisterStandIn(const char* op, Formula formula);
+// Lets `formula`, a Formula, write into `body`. The TfExt_FormulaWriter of all
+// formulas.
+void WriteFormula(TfExt_Body* body, void* formula);
 
-// The same for the function registry alone (AddToFunctionRuntime of
-// function_registry.h).
-bool RegisterFunctionRuntimeFormula(const char* op, Formula formula);
+// While the library is loaded that this stands in, makes `formula` the gradient
+// of `op` for every client. Where the op has a gradient already, its own or
+// TensorFlow's or another library's, the first is an error (of the loader that
+// asks for it, TfExt_TakeRegistrationErrors, and in TensorFlow's log), while
+// the second takes its place. At namespace scope.
+#define TFEXT_REGISTER_GRADIENT(op, formula) \
+  TFEXT_REGISTER_FORMULA(__COUNTER__, op, formula, TFEXT_GRADIENT_NEW)
+#define TFEXT_REGISTER_STAND_IN(op, formula) \
+  TFEXT_REGISTER_FORMULA(__COUNTER__, op, formula, TFEXT_GRADIENT_INSTEAD)
 
-#define REGISTER_GRADIENT(op, formula) \
-  TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterFormula(op, formula))
-#define REGISTER_STAND_IN(op, formula) \
-  TFEXT_AT_LOAD(__COUNTER__, ::tensorflow_ext::RegisterStandIn(op, formula))
-#define REGISTER_FUNCTION_RUNTIME_GRADIENT(op, formula) \
-  TFEXT_AT_LOAD(__COUNTER__,                            \
-                ::tensorflow_ext::RegisterFunctionRuntimeFormula(op, formula))
+#define TFEXT_REGISTER_FORMULA(counter, op, formula, precedence)          \
+  TFEXT_AT_LOAD(counter,                                                  \
+                TfExt_RegisterFormula(                                    \
+                    op, ::tensorflow_ext::WriteFormula,                   \
+                    reinterpret_cast<void*>(                              \
+                        static_cast<::tensorflow_ext::Formula>(formula)), \
+                    precedence) != 0)
 #define TFEXT_AT_LOAD(counter, call) TFEXT_AT_LOAD_UNIQUE(counter, call)
 #define TFEXT_AT_LOAD_UNIQUE(counter, call) \
-  [[maybe_unused]] static const bool registered_##counter = call
+  [[maybe_unused]] static const bool tfext_registered_##counter = call
 
 }  // namespace tensorflow_ext
 

@@ -26,9 +26,17 @@ Values CallAll(const std::string& op, const std::vector<Argument>& inputs,
 // A node with two operands of which at most one is a number.
 Value CallBinary(const std::string& op, const Operand& x, const Operand& y);
 
-// ---- Elementwise, one operand.
-#define TFEXT_UNARY(Name) \
-  inline Value Name(Value x) { return Call(#Name, {x}); }
+// The same for one and two values, called from `line`.
+Value CallAt(SourceLine line, const std::string& op, Value x);
+Value CallAt(SourceLine line, const std::string& op, Value x, Value y);
+
+// ---- Elementwise, one operand. Value and not Given, as below for two: these
+// names are those of templates of kernels/elementary.h, too, which would take
+// any type whose conversion is saved.
+#define TFEXT_UNARY(Name)                                            \
+  inline Value Name(Value x, SourceLine line = SourceLine::Here()) { \
+    return CallAt(line, #Name, x);                                   \
+  }
 TFEXT_UNARY(Abs)
 TFEXT_UNARY(Cos)
 TFEXT_UNARY(Digamma)
@@ -55,9 +63,12 @@ TFEXT_UNARY(ZerosLike)
 #undef TFEXT_UNARY
 
 // ---- Elementwise with broadcasting, two operands.
-#define TFEXT_BINARY(Name)                                \
-  inline Value Name(const Operand& x, const Operand& y) { \
-    return CallBinary(#Name, x, y);                       \
+#define TFEXT_BINARY(Name)                                                    \
+  inline Value Name(const Operand& x, const Operand& y) {                     \
+    return CallBinary(#Name, x, y);                                           \
+  }                                                                           \
+  inline Value Name(Value x, Value y, SourceLine line = SourceLine::Here()) { \
+    return CallAt(line, #Name, x, y);                                         \
   }
 TFEXT_BINARY(DivNoNan)
 TFEXT_BINARY(Equal)
@@ -85,89 +96,89 @@ Value operator+(const Operand& x, const Operand& y);
 Value operator-(const Operand& x, const Operand& y);
 Value operator*(const Operand& x, const Operand& y);
 Value operator/(const Operand& x, const Operand& y);
-Value operator-(Value x);
+Value operator-(Given x);
 
 // SelectV2 with broadcasting: x where condition holds, else y.
-Value Where(Value condition, const Operand& x, const Operand& y);
+Value Where(Given condition, const Operand& x, const Operand& y);
 // The complex conjugate; x itself where its type is real.
-Value Conj(Value x);
-bool IsComplex(Value x);
-bool IsFloating(Value x);  // real floating types
-bool IsInexact(Value x);   // real floating or complex types
+Value Conj(Given x);
+bool IsComplex(Given x);
+bool IsFloating(Given x);  // real floating types
+bool IsInexact(Given x);   // real floating or complex types
 // Whether a tensor of its type can have a gradient at all; see plan.h.
-bool IsDifferentiable(Value x);
+bool IsDifferentiable(Given x);
 // The formula of an op of which no input has a gradient.
 void ReturnNone(Gradient& g);
 // x in `type`; x itself where it has it.
-Value Cast(Value x, DataType type);
+Value Cast(Given x, DataType type);
 // The complex number re + i im.
-Value Complex(Value re, Value im);
+Value Complex(Given re, Given im);
 // The real type of a complex number's parts, and the parts. By Cast, for the
 // client gradients of ops Real and Imag fail in complex128.
-DataType PartType(Value x);
-Value Real(Value x);
-Value Imag(Value x);
+DataType PartType(Given x);
+Value Real(Given x);
+Value Imag(Given x);
 Value AddN(const Values& values);  // the value itself where there is one
-Value StopGradient(Value x);
+Value StopGradient(Given x);
 
 // ---- Shapes. Shapes, ranks and sizes are int32 unless `type` says int64.
-Value Shape(Value x, DataType type = DT_INT32);
-Value Rank(Value x);
-Value Size(Value x, DataType type = DT_INT32);
-Value Reshape(Value x, Value shape);
-Value ReshapeLike(Value x, Value like);  // Shape and Reshape
-Value ExpandDims(Value x, Value axis);
-Value BroadcastTo(Value x, Value shape);
-Value Fill(Value shape, Value scalar);
-Value Zeros(Value shape, DataType type);  // Fill
-Value Range(Value start, Value limit, Value delta);
-Value Concat(const Values& values, Value axis);  // ConcatV2
+Value Shape(Given x, DataType type = DT_INT32);
+Value Rank(Given x);
+Value Size(Given x, DataType type = DT_INT32);
+Value Reshape(Given x, Given shape);
+Value ReshapeLike(Given x, Given like);  // Shape and Reshape
+Value ExpandDims(Given x, Given axis);
+Value BroadcastTo(Given x, Given shape);
+Value Fill(Given shape, Given scalar);
+Value Zeros(Given shape, DataType type);  // Fill
+Value Range(Given start, Given limit, Given delta);
+Value Concat(const Values& values, Given axis);  // ConcatV2
 Value Pack(const Values& values, int64_t axis = 0);
-Values Unpack(Value x, int64_t count, int64_t axis = 0);
-Value Slice(Value x, Value begin, Value size);
+Values Unpack(Given x, int64_t count, int64_t axis = 0);
+Value Slice(Given x, Given begin, Given size);
 // Elements [begin, end) of a vector such as a shape; negative ends count from
 // the back, and `kToTheEnd` as `end` means all the rest. StridedSlice.
 constexpr int64_t kToTheEnd = INT64_MAX;
-Value SliceVector(Value x, int64_t begin, int64_t end);
+Value SliceVector(Given x, int64_t begin, int64_t end);
 // Element i of a vector, a scalar. StridedSlice.
-Value Element(Value x, int64_t i);
-Value Gather(Value params, Value indices, int64_t axis = 0);  // GatherV2
-Value GatherNd(Value params, Value indices);
-Value ScatterNd(Value indices, Value updates, Value shape);
-Value Transpose(Value x, Value permutation);
-Value InvertPermutation(Value permutation);
+Value Element(Given x, int64_t i);
+Value Gather(Given params, Given indices, int64_t axis = 0);  // GatherV2
+Value GatherNd(Given params, Given indices);
+Value ScatterNd(Given indices, Given updates, Given shape);
+Value Transpose(Given x, Given permutation);
+Value InvertPermutation(Given permutation);
 
 // ---- Reductions over `axes` (int32 or int64, negative ones allowed).
-Value Sum(Value x, Value axes, bool keep_dims = false);
-Value Mean(Value x, Value axes, bool keep_dims = false);
-Value Prod(Value x, Value axes, bool keep_dims = false);
-Value Max(Value x, Value axes, bool keep_dims = false);
-Value SumAll(Value x);  // over all axes: Rank, Range, Sum
+Value Sum(Given x, Given axes, bool keep_dims = false);
+Value Mean(Given x, Given axes, bool keep_dims = false);
+Value Prod(Given x, Given axes, bool keep_dims = false);
+Value Max(Given x, Given axes, bool keep_dims = false);
+Value SumAll(Given x);  // over all axes: Rank, Range, Sum
 // The shape that a reduction of a tensor of shape `shape` (int32) over `axes`
 // has with keep_dims. FloorMod and DynamicStitch.
-Value ReducedShape(Value shape, Value axes);
+Value ReducedShape(Given shape, Given axes);
 
 // ---- Broadcasting, backwards.
 // Where z = f(x, y) broadcast its operands and dx, dy have the shape of z: the
 // sums of dx and dy that have the shapes of x and y. BroadcastGradientArgs,
 // then Sum and Reshape for each that exists.
-std::pair<Value, Value> Unbroadcast(Value x, Value dx, Value y, Value dy);
+std::pair<Value, Value> Unbroadcast(Given x, Given dx, Given y, Given dy);
 // The same for one operand whose gradient has the shape `shape` (a vector).
-Value SumTo(Value x, Value dx, Value shape);
+Value SumTo(Given x, Given dx, Given shape);
 
 // ---- Matrices: the last two axes; the others are a batch.
 // op(a) op(b), where op is the adjoint (conjugate transpose) if asked for.
 // BatchMatMulV2, which broadcasts the batch.
-Value MatMul(Value a, Value b, bool adjoint_a = false, bool adjoint_b = false);
+Value MatMul(Given a, Given b, bool adjoint_a = false, bool adjoint_b = false);
 // The transpose and the conjugate transpose. Einsum, and Conj where complex.
-Value MatrixTranspose(Value x);
-Value Adjoint(Value x);
-Value MatrixDiag(Value diagonal);
-Value MatrixDiagPart(Value x);
-Value MatrixSetDiag(Value x, Value diagonal);
+Value MatrixTranspose(Given x);
+Value Adjoint(Given x);
+Value MatrixDiag(Given diagonal);
+Value MatrixDiagPart(Given x);
+Value MatrixSetDiag(Given x, Given diagonal);
 // x with all but the band of `lower` sub- and `upper` superdiagonals set to 0;
 // -1 keeps all.
-Value MatrixBandPart(Value x, int64_t lower, int64_t upper);
+Value MatrixBandPart(Given x, int64_t lower, int64_t upper);
 Value Einsum(const std::string& equation, const Values& values);
 
 }  // namespace tensorflow_ext

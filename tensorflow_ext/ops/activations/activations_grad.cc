@@ -2,6 +2,7 @@
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/ops/activations/activations.h"
 #include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"

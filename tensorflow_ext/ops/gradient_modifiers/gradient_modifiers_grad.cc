@@ -4,6 +4,7 @@
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 

@@ -141,9 +141,15 @@ void Lend(TfExt_Body* body, std::vector<T> elements,
 // none.
 template <typename T>
 bool Read(TfExt_Body* body, const TfExt_Attribute& attribute, T* value) {
+  const AttrValue found = OfOp(body, attribute.name);
+  if (!body->ok()) return false;
   const absl::Status status = tensorflow::GetNodeAttr(
       AttrSlice(body->forward()), attribute.name, value);
-  if (!status.ok()) body->Fail(status);
+  if (!status.ok()) {
+    body->Fail(absl::StrCat(
+        "attribute '", attribute.name, "' of ", body->forward().op(), " is ",
+        tensorflow::SummarizeAttrValue(found), ": ", status.message()));
+  }
   return status.ok();
 }
 

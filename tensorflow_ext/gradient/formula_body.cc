@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/node_def_builder.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_def_util.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow_ext/gradient/node_attributes.h"
 
@@ -51,7 +52,7 @@ absl::Status Fill(const std::vector<double>& numbers,
     CASE(uint64_t);
 #undef CASE
     default:
-      return absl::InvalidArgumentError(absl::StrCat(
+      return absl::FailedPreconditionError(absl::StrCat(
           "a constant cannot have type ", DataTypeString(tensor->dtype())));
   }
 }
@@ -230,6 +231,13 @@ int FormulaBody::AddNode(const std::string& op,
     }
   }
   for (const auto& [attr_name, value] : attributes) {
+    // TensorFlow would ignore it.
+    if (!IsAnnotation(attr_name) &&
+        tensorflow::FindAttr(attr_name, *op_def) == nullptr) {
+      return FailInNode(name, op,
+                        absl::StrCat("the op has no attribute '", attr_name,
+                                     "'; correct the name or leave it out"));
+    }
     builder.Attr(attr_name, value);
   }
   NodeDef node_def;

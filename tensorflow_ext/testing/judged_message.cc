@@ -37,7 +37,7 @@ std::string Wrong(const std::vector<const Judged*>& wrong, size_t count,
                                               slope.low, " and ", slope.high)
                                : "";
   return absl::StrCat(wrong.size(), " of ", count,
-                      " slopes are others, the worst at ", Place(worst, like),
+                      " slopes differ, the worst at ", Place(worst, like),
                       ": gradient ", worst.analytic, ", expected ", slope.value,
                       ", tolerance ", worst.tolerance, ", step ", slope.step,
                       kink);

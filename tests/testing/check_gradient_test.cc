@@ -236,7 +236,7 @@ void TestFaults() {
   CheckMessage(
       "conjugate",
       CheckWave(DT_COMPLEX128, Spread(DT_COMPLEX128, 3, 0.1, 0.3), "conjugate"),
-      wrong, "6 of 6 slopes are others");
+      wrong, "6 of 6 slopes differ");
   CheckMessage("second order", CheckWave(DT_DOUBLE, at, "second order"), wrong,
                "order 2, differences, x[0] (x:0): FAILED: 5 of 5");
   CheckMessage("shape", CheckWave(DT_DOUBLE, at, "shape"), wrong,
@@ -248,10 +248,10 @@ void TestFaults() {
   CheckMessage("not a number", CheckWave(DT_DOUBLE, at, "not a number"), wrong,
                "-inf at [0]");
   CheckMessage("none", CheckWave(DT_DOUBLE, at, "none"), wrong,
-               "no gradient, 5 of 5 slopes are others");
+               "no gradient, 5 of 5 slopes differ");
   CheckMessage("above 100",
                CheckWave(DT_DOUBLE, Spread(DT_DOUBLE, 3, 99, 0.7), "above 100"),
-               wrong, "1 of 3 slopes are others, the worst at [2]");
+               wrong, "1 of 3 slopes differ, the worst at [2]");
   CheckMessage("one of many",
                CheckWave(DT_DOUBLE, Spread(DT_DOUBLE, 3000, -199.85, 0.1),
                          "above 100", 1),
@@ -340,6 +340,18 @@ void TestStockOps(DataType dtype) {
         "a placeholder that is not fed");
 }
 
+// As docs/testing_gradients.md has it.
+void TestExample() {
+  const Scope scope = Scope::NewRootScope();
+  const Output x = ops::Placeholder(scope, tensorflow::DT_FLOAT);
+  const Output y = ops::Mul(scope, ops::Sin(scope, x), x);
+  GradientReport report;
+  const absl::Status status = CheckGradient(scope, {x}, {Tensor(0.3f)}, {y},
+                                            GradientCheckOptions(), &report);
+  if (!status.ok()) std::fprintf(stderr, "%s\n", report.ToString().c_str());
+  Check(status.ok(), status.ToString());
+}
+
 // ResizeBilinear gives float whatever it takes: the graph's own type serves.
 void TestOwnType() {
   const Scope scope = Scope::NewRootScope();
@@ -365,6 +377,7 @@ int main() {
   TestStockOps(tensorflow::DT_FLOAT);
   TestStockOps(tensorflow::DT_DOUBLE);
   TestOwnType();
+  TestExample();
   if (failures == 0) std::puts("fine");
   return failures == 0 ? 0 : 1;
 }

@@ -73,7 +73,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "6 of 6 slopes are others",
+        "6 of 6 slopes differ",
     ),
     "factor, float": Fault(
         with_gradient(tf.sin, lambda x, dy: 1.001 * tf.cos(x) * dy),
@@ -81,7 +81,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "slopes are others",
+        "slopes differ",
     ),
     "factor, half": Fault(
         with_gradient(tf.sin, lambda x, dy: 1.2 * tf.cos(x) * dy),
@@ -89,7 +89,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "slopes are others",
+        "slopes differ",
     ),
     "factor, by a variable": Fault(
         with_gradient(tf.sin, lambda x, dy: 1.01 * tf.cos(x) * dy),
@@ -97,7 +97,7 @@ FAULTS = {
         1,
         "differences",
         "inputs[0]",
-        "slopes are others",
+        "slopes differ",
     ),
     "missing term": Fault(
         lambda x: with_gradient(lambda x: x * tf.sin(x), lambda x, dy: tf.sin(x) * dy)(
@@ -107,7 +107,7 @@ FAULTS = {
         1,
         "differences",
         "inputs['a'][0]",
-        "slopes are others",
+        "slopes differ",
     ),
     "second of several inputs": Fault(
         with_gradient(tf.multiply, lambda x, y, dy: (y * dy, -x * dy)),
@@ -115,7 +115,7 @@ FAULTS = {
         1,
         "differences",
         "inputs[1]",
-        "slopes are others",
+        "slopes differ",
     ),
     "conjugate": Fault(
         with_gradient(tf.sin, lambda x, dy: tf.cos(x) * dy),
@@ -123,7 +123,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "12 of 12 slopes are others",
+        "12 of 12 slopes differ",
     ),
     "conjugate, of a real input": Fault(
         with_gradient(
@@ -134,7 +134,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "slopes are others",
+        "slopes differ",
     ),
     "second order": Fault(
         with_gradient(tf.sin, lambda x, dy: _cos_up(x) * dy),
@@ -142,7 +142,7 @@ FAULTS = {
         2,
         "differences",
         "inputs",
-        "slopes are others",
+        "slopes differ",
     ),
     "second order, by the upstream gradient": Fault(
         with_gradient(tf.sin, lambda x, dy: tf.cos(x) * pass_on(dy)),
@@ -150,7 +150,7 @@ FAULTS = {
         2,
         "differences",
         "upstream of outputs",
-        "slopes are others",
+        "slopes differ",
         {"forward": False},
     ),
     "third order": Fault(
@@ -164,7 +164,7 @@ FAULTS = {
         3,
         "differences",
         "inputs",
-        "slopes are others",
+        "slopes differ",
         {"order": 3, "modes": ["eager"], "batched": False, "forward": False},
     ),
     "bits": Fault(
@@ -197,7 +197,7 @@ FAULTS = {
         1,
         "differences",
         "inputs[1]",
-        "no gradient (None), 6 of 6 slopes are others",
+        "no gradient (None), 6 of 6 slopes differ",
     ),
     "None, where one is required": Fault(
         lambda x, y: tf.sin(x) + tf.stop_gradient(0 * y),
@@ -214,7 +214,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "slopes are others",
+        "slopes differ",
     ),
     "on a kink": Fault(
         with_gradient(
@@ -232,7 +232,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "1 of 1 slopes are others",
+        "1 of 1 slopes differ",
     ),
     "large inputs alone": Fault(
         with_gradient(
@@ -242,7 +242,7 @@ FAULTS = {
         1,
         "differences",
         "inputs",
-        "1 of 3 slopes are others; [2]: ",
+        "1 of 3 slopes differ; [2]: ",
     ),
     "one element of many": Fault(
         with_gradient(tf.sin, _late),

@@ -100,7 +100,7 @@ def _finding(
         said.append("no gradient (None)")
     if wrong := of[Verdict.WRONG]:
         outcome = Outcome.FAILED
-        said.append(f"{len(wrong)} of {len(judged)} slopes are others")
+        said.append(f"{len(wrong)} of {len(judged)} slopes differ")
         kinks = [j for j in wrong if j.slope.kind.value != "smooth"]
         if kinks:
             first = kinks[0]

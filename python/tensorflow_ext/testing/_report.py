@@ -72,8 +72,11 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The message and the worst element."""
+        """The message and the worst element, in short if all is well."""
         worst = "" if self.worst is None else str(self.worst)
+        if self.worst is not None and self.outcome is Outcome.PASSED:
+            excess = self.worst.excess
+            worst = f"at most {excess:.2g} of the tolerance, {self.worst.index}"
         return "; ".join(filter(None, [self.message, worst]))
 
 

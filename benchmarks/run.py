@@ -15,7 +15,10 @@ from rich.console import Console
 from rich.progress import track
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests" / "stock_gradients")]
+sys.path[:0] = [
+    str(ROOT / folder)
+    for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
+]
 
 import measure  # noqa: E402
 import pytorch  # noqa: E402
@@ -28,6 +31,7 @@ SUITES = (
     "fine_tune",
     "kernels",
     "activations",
+    "elementwise",
     "normalization",
     "roi_pool",
     "roi_align",

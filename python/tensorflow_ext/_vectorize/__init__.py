@@ -2,16 +2,16 @@
 """How tf.vectorized_map, tape.jacobian and tape.batch_jacobian run the ops: as
 one op over all iterations, never as a loop.
 
-`RULES` names the rule of every op. Most rules serve many ops (_rules.py, _batches.py);
-a rule of one op is in the module that has the name of the op's module in
-tensorflow_ext.ops.
+`_RULES` names the rule of every op but the gradients of what works element by element.
+Most rules serve many ops (_rules.py, _batches.py); a rule of one op is in the module
+that has the name of the op's module in tensorflow_ext.ops.
 """
 
 from tensorflow.python.ops.parallel_for import pfor
 
 from tensorflow_ext import raw_ops
 from tensorflow_ext._vectorize import (
-    attached,
+    _attached,
     clipping,
     normalization,
     pruning,
@@ -31,31 +31,20 @@ from tensorflow_ext._vectorize._rules import (
 _ROWS, _TABLE, _TABLES = Role.ROWS, Role.TABLE, Role.TABLES
 _INDICES, _REGIONS, _SHAPE = Role.INDICES, Role.REGIONS, Role.SHAPE
 
-RULES: dict[str, Rule] = {
+_RULES: dict[str, Rule] = {
     # activations
     "gelu": elementwise,
-    "gelu_grad": elementwise,
     "hardshrink": elementwise,
-    "hardshrink_grad": elementwise,
     "lisht": elementwise,
-    "lisht_grad": elementwise,
     "mish": elementwise,
-    "mish_grad": elementwise,
     "relu": elementwise,
-    "relu_grad": elementwise,
     "snake": broadcasting,
-    "snake_grad": gradient_of_broadcasting,
     "softshrink": elementwise,
-    "softshrink_grad": elementwise,
     "sparsemax": elementwise,  # row by row
-    "sparsemax_grad": elementwise,
     "swi_glu": elementwise,
-    "swi_glu_grad": elementwise,
     "tanhshrink": elementwise,
-    "tanhshrink_grad": elementwise,
     # arithmetic
     "floor_mod": broadcasting,
-    "floor_mod_grad": gradient_of_broadcasting,
     "multiply_left": broadcasting,
     # clipping
     "clip_by_global_norm": clipping.clip_by_global_norm,
@@ -70,7 +59,6 @@ RULES: dict[str, Rule] = {
     "embedding_bag_weights_grad": batched(_ROWS, _INDICES, _TABLE),
     # gradient_modifiers
     "clip": elementwise,
-    "clip_grad": elementwise,
     "clip_gradient": elementwise,
     "no_gradient": elementwise,
     "reverse_gradient": elementwise,
@@ -79,7 +67,6 @@ RULES: dict[str, Rule] = {
     "scale": elementwise,
     "scale_gradient": elementwise,
     "sign_straight_through": elementwise,
-    "sign_straight_through_grad": elementwise,
     "straight_through": elementwise,
     # normalization
     "layer_norm": with_shared(1, 2, otherwise=normalization.with_parameters_of_each),
@@ -93,7 +80,6 @@ RULES: dict[str, Rule] = {
     ),
     # randomized: with a seed for each iteration
     "rrelu": elementwise,
-    "rrelu_grad": elementwise,
     # regions
     "roi_align": batched(_TABLE, _REGIONS),
     "roi_align_grad": batched(_ROWS, _REGIONS, _SHAPE),
@@ -110,10 +96,23 @@ RULES: dict[str, Rule] = {
     "zero_out_with_index": zeroing.zero_out_with_index,
 }
 
+# An op that is the gradient of another and has no row goes by the other's rule.
+_OF_GRADIENTS: dict[Rule, Rule] = {
+    elementwise: elementwise,
+    broadcasting: gradient_of_broadcasting,
+}
+
+RULES: dict[str, Rule] = _RULES | {
+    name: _OF_GRADIENTS[rule]
+    for name in raw_ops.OPS
+    if name not in _RULES
+    and (rule := _RULES.get(name.removesuffix("_grad"))) in _OF_GRADIENTS
+}
+
 
 def register() -> None:
     """Registers the rule of every op that has none."""
-    attached.register()
+    _attached.register()
     for name, rule in RULES.items():
         op = raw_ops.OPS[name]
         if op not in pfor._pfor_converter_registry:

@@ -1,36 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels' families: a module each, with its checks, those of large tensors and
-its rows of the table of times. A new family is a line here."""
+"""The kernels' families: each module *_checks.py of this folder is one, with its
+checks, those of large tensors and its rows of the table of times."""
 
+import importlib
+import pathlib
 from collections.abc import Iterator
 
-import clip_by_global_norm_checks
-import correlation_cost_checks
-import embedding_bag_checks
-import normalization_checks
-import pointwise_checks
-import prune_by_magnitude_checks
-import resampler_checks
-import roi_align_checks
-import roi_pool_checks
-import rrelu_checks
-import sparsemax_checks
 from checking import Check
 from device import Device
 from rows import Row
 
-_FAMILIES = (
-    clip_by_global_norm_checks,
-    correlation_cost_checks,
-    embedding_bag_checks,
-    normalization_checks,
-    pointwise_checks,
-    prune_by_magnitude_checks,
-    resampler_checks,
-    roi_align_checks,
-    roi_pool_checks,
-    rrelu_checks,
-    sparsemax_checks,
+_HERE = pathlib.Path(__file__).absolute().parent
+_FAMILIES = tuple(
+    importlib.import_module(path.stem) for path in sorted(_HERE.glob("*_checks.py"))
 )
 
 

@@ -63,7 +63,7 @@ def _elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericType) ->
                     device.empty(size, dtype.storage, offsets[-1])
                     for _ in range(kernel.outputs)
                 ]
-                arguments = device, kernel.name, kernel.attributes, dtype, inputs
+                arguments = device, kernel.launched, kernel.attributes, dtype, inputs
                 kernels.elementwise(*arguments, outputs)
                 result = _results(device, outputs)
                 assert_close(what, dtype, result, expected, *limits)
@@ -186,7 +186,7 @@ def _streams(device: Device) -> None:
             work = functools.partial(
                 kernels.elementwise,
                 device,
-                kernel.name,
+                kernel.launched,
                 kernel.attributes,
                 dtype,
                 inputs[: kernel.arity],
@@ -243,7 +243,7 @@ def _large_elementwise(device: Device, kernel: PointwiseKernel, beyond: int) -> 
         inputs = [device.tile(x, size) for x in stored]
         outputs = [device.empty(size, dtype.storage) for _ in range(kernel.outputs)]
         kernels.elementwise(
-            device, kernel.name, kernel.attributes, dtype, inputs, outputs
+            device, kernel.launched, kernel.attributes, dtype, inputs, outputs
         )
         for k, output in enumerate(outputs):
             limits = kernel.roundoffs, slack[k]
@@ -313,7 +313,13 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
                     device.empty(count, dtype.storage) for _ in range(kernel.outputs)
                 ]
                 if kernel in kernels.ELEMENTWISE:
-                    arguments = kernel.name, kernel.attributes, dtype, inputs, outputs
+                    arguments = (
+                        kernel.launched,
+                        kernel.attributes,
+                        dtype,
+                        inputs,
+                        outputs,
+                    )
                     work = functools.partial(kernels.elementwise, device, *arguments)
                 else:
                     shapes = ((count,),) * (kernel.arity + 1)

@@ -82,7 +82,7 @@ class PointwiseKernel:
     """An elementwise or broadcasting kernel.
 
     Attributes:
-      name: The functor.
+      name: The functor, or one of the two of a Choice.
       arity: Its number of arguments.
       function: The same on arrays of float64, or of an integer type; several
         outputs are stacked along a first axis.
@@ -91,6 +91,7 @@ class PointwiseKernel:
       types: What its op admits.
       extremes: Whether arguments may be as large and as small as can be.
       outputs: Its number of results.
+      functor: What is launched, if that is another one: the Choice.
       slack: How far results may be apart besides, in roundoffs of the type times
         this function of the arguments: where sums cancel.
     """
@@ -103,7 +104,13 @@ class PointwiseKernel:
     types: tuple[NumericType, ...] = FLOATING
     extremes: bool = True
     outputs: int = 1
+    functor: str = ""
     slack: Function | None = None
+
+    @property
+    def launched(self) -> str:
+        """The name by which the launchers know it."""
+        return self.functor or self.name
 
     def expected(self, dtype: NumericType, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """The result for inputs that are values of a type, rounded to it."""
@@ -143,17 +150,30 @@ def _tail_slack(function: Function) -> Function:
     return slack
 
 
+# Of the two formulas of a Choice, the Choice and its member.
+_CHOICES = {"GeluTanh": ("Gelu", 1.0), "GeluExact": ("Gelu", 0.0)}
+
+
 def _activations() -> Iterator[PointwiseKernel]:
     for name, (function, slope) in activations.FUNCTIONS.items():
+        functor, *members = _CHOICES.get(name, (name,))
         yield PointwiseKernel(
-            name, 1, function, roundoffs=_ACCURATE, slack=_tail_slack(function)
+            name,
+            1,
+            function,
+            tuple(members),
+            roundoffs=_ACCURATE,
+            functor=functor,
+            slack=_tail_slack(function),
         )
         yield PointwiseKernel(
             f"{name}Grad",
             2,
             lambda dy, x, slope=slope: dy * slope(x),
+            tuple(members),
             roundoffs=_ACCURATE,
             extremes=False,  # products near the largest number
+            functor=f"{functor}Grad",
             # The slope is a sum whose terms may cancel. Infinity times a slope
             # is NaN where that is too small for float.
             slack=lambda dy, x: 8 * np.abs(dy),

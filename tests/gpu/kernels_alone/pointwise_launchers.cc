@@ -29,58 +29,41 @@ using ElementwiseLauncher = int (*)(const float*, NumericType,
                                     const void* const*, void* const*, int64_t,
                                     void*);
 
-// `attributes` are the functor's members, in order.
+// The functor of these members, in order.
+template <typename Functor>
+Functor FromMembers(const float* members, Functor functor) {
+  if constexpr (!std::is_empty_v<Functor>) {
+    static_assert(std::is_trivially_copyable_v<Functor> &&
+                  sizeof(Functor) % sizeof(float) == 0);
+    std::memcpy(&functor, members, sizeof(functor));
+  }
+  return functor;
+}
+template <typename First, typename Second>
+Choice<First, Second> FromMembers(const float* members, Choice<First, Second>) {
+  return {members[0] != 0};
+}
+
 template <typename Functor>
 int LaunchElementwise(const float* attributes, NumericType type,
                       const void* const* inputs, void* const* outputs,
                       int64_t size, void* stream) {
-  Functor functor{};
-  if constexpr (!std::is_empty_v<Functor>) {
-    static_assert(std::is_trivially_copyable_v<Functor> &&
-                  sizeof(Functor) % sizeof(float) == 0);
-    std::memcpy(&functor, attributes, sizeof(functor));
-  }
-  return GpuElementwise<Functor>::Launch(functor, type, inputs, outputs, size,
-                                         stream);
+  return GpuElementwise<Functor>::Launch(FromMembers(attributes, Functor{}),
+                                         type, inputs, outputs, size, stream);
 }
 
-// One of the two formulas of a Choice.
-template <typename Functor, bool kFirst>
-int LaunchFormula(const float* /*attributes*/, NumericType type,
-                  const void* const* inputs, void* const* outputs, int64_t size,
-                  void* stream) {
-  return GpuElementwise<Functor>::Launch(Functor{kFirst}, type, inputs, outputs,
-                                         size, stream);
-}
+#define LAUNCHER(op, Functor) {#Functor, LaunchElementwise<Functor>},
 
+// Those of the families' lists; clang-format sees no list in them.
+// clang-format off
 struct {
   std::string_view name;
   ElementwiseLauncher launch;
 } constexpr kElementwise[] = {
-    {"Clip", LaunchElementwise<Clip>},
-    {"ClipGrad", LaunchElementwise<ClipGrad>},
-    {"GeluExact", LaunchFormula<Gelu, false>},
-    {"GeluExactGrad", LaunchFormula<GeluGrad, false>},
-    {"GeluTanh", LaunchFormula<Gelu, true>},
-    {"GeluTanhGrad", LaunchFormula<GeluGrad, true>},
-    {"Hardshrink", LaunchElementwise<Hardshrink>},
-    {"Lisht", LaunchElementwise<Lisht>},
-    {"LishtGrad", LaunchElementwise<LishtGrad>},
-    {"Mish", LaunchElementwise<Mish>},
-    {"MishGrad", LaunchElementwise<MishGrad>},
-    {"Relu", LaunchElementwise<Relu>},
-    {"ReluGrad", LaunchElementwise<ReluGrad>},
-    {"Round", LaunchElementwise<Round>},
-    {"Scale", LaunchElementwise<Scale>},
-    {"ShrinkGrad", LaunchElementwise<ShrinkGrad>},
-    {"Sign", LaunchElementwise<Sign>},
-    {"SignStraightThroughGrad", LaunchElementwise<SignStraightThroughGrad>},
-    {"Softshrink", LaunchElementwise<Softshrink>},
-    {"SwiGlu", LaunchElementwise<SwiGlu>},
-    {"SwiGluGrad", LaunchElementwise<SwiGluGrad>},
-    {"Tanhshrink", LaunchElementwise<Tanhshrink>},
-    {"TanhshrinkGrad", LaunchElementwise<TanhshrinkGrad>},
+    TENSORFLOW_EXT_ACTIVATIONS(LAUNCHER)
+    TENSORFLOW_EXT_GRADIENT_MODIFIERS(LAUNCHER)
 };
+// clang-format on
 
 using BroadcastLauncher = int (*)(NumericType, const DimensionList*,
                                   DimensionList, const void* const*,

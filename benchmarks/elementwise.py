@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every op that takes tensors of any shape, forward and backward, against TensorFlow's
+own ops that compute the same: the comparisons of tests/python, on large tensors."""
+
+import measure
+import numpy as np
+import tensorflow as tf
+from comparisons import COMPARISONS, Comparison
+from kernels import MEGABYTES
+
+SIZE = MEGABYTES * 2**20 // 4
+
+
+def _inputs(comparison: Comparison) -> list[tf.Tensor]:
+    """As many rows as there is room for, of tensors that are not scalars."""
+    shape = np.broadcast_shapes(*(x.shape for x in comparison.inputs))
+    rows = SIZE // int(np.prod(shape[1:], dtype=int))
+    return [
+        tf.constant(
+            np.resize(x, (rows, *x.shape[1:])) if x.shape == shape else x, tf.float32
+        )
+        for x in comparison.inputs
+    ]
+
+
+def _compare(comparison: Comparison) -> list[measure.Result]:
+    inputs = _inputs(comparison)
+    upstream = tf.ones_like(comparison.function(*inputs))
+    by = [i for i in range(len(inputs)) if i not in comparison.without_gradient]
+
+    def contender(function: object, mode: str) -> measure.Contender:
+        return measure.contender(function, inputs, by, None, upstream, mode)
+
+    return measure.compare(
+        f"any shape, {MEGABYTES} MB float",
+        f"{comparison.name}, forward + backward",
+        contender(comparison.function, "tf.function"),
+        {
+            f"TensorFlow's ops, {mode}": contender(comparison.reference, mode)
+            for mode in ("tf.function", "jit_compile")
+        },
+    )
+
+
+def run() -> list[measure.Result]:
+    return [
+        result
+        for comparison in COMPARISONS
+        if comparison.any_shape
+        for result in _compare(comparison)
+    ]

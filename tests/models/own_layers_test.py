@@ -5,17 +5,12 @@ gradients against those of Python's tapes.
 Environment: PARITY_LIBRARY  libtensorflow_ext.so
 """
 
-import inspect
 import os
-import re
 
 import comparing
-import keras
 import own_models
 import pytest
 from comparing import Case, Outcomes
-
-from tensorflow_ext import layers
 
 CASES = comparing.cases_of([own_models])
 
@@ -43,13 +38,3 @@ def test_second_order(case: Case, outcomes: Outcomes) -> None:
 @every_case
 def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
-
-
-def test_every_layer_is_in_a_model() -> None:
-    used = set(re.findall(r"\bours\.(\w+)", inspect.getsource(own_models)))
-    classes = {
-        name
-        for name in layers.__all__
-        if issubclass(getattr(layers, name), keras.layers.Layer)
-    }
-    assert classes <= used

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names what the ops of this tree lack and where it goes, from the sources alone."""
+
+import pathlib
+import sys
+
+from source_tree import Tree
+
+from completeness.checks import missing
+
+
+def main() -> int:
+    """Prints a line for each thing that is missing; exit status 1 if there is one."""
+    found = missing(Tree(pathlib.Path(__file__).resolve().parents[2]))
+    for sentence in found:
+        print(sentence)
+    if not found:
+        print("Every op has all that an op needs.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source tree with changes that are not on the disk yet."""
+
+import pathlib
+from collections.abc import Iterator
+
+_SKIPPED = {"__pycache__", ".git", ".venv", "out"}
+
+
+class MissingFileError(Exception):
+    """A file that is to be there is not; says which."""
+
+
+class Tree:
+    """Files by their paths below a root, as they are to be.
+
+    Args:
+      root: Where the files lie.
+      changes: What is to be in the place of the files on the disk; None: no file.
+    """
+
+    def __init__(
+        self, root: pathlib.Path, changes: dict[str, str | None] | None = None
+    ) -> None:
+        self.root = root
+        self._changes = dict(changes or {})
+
+    def exists(self, path: str) -> bool:
+        if path in self._changes:
+            return self._changes[path] is not None
+        return (self.root / path).is_file()
+
+    def read(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+          MissingFileError: There is none.
+        """
+        changed = self._changes.get(path)
+        if changed is not None:
+            return changed
+        if path in self._changes or not (self.root / path).is_file():
+            raise MissingFileError(f"there is no file {path}")
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def write(self, path: str, text: str) -> None:
+        self._changes[path] = text
+
+    def remove(self, path: str) -> None:
+        self._changes[path] = None
+
+    def files(self, folder: str, *suffixes: str) -> list[str]:
+        """The files below a folder whose names end so, sorted."""
+        found = set()
+        for path in (self.root / folder).rglob("*"):
+            name = path.relative_to(self.root)
+            if path.is_file() and _SKIPPED.isdisjoint(name.parts):
+                found.add(name.as_posix())
+        prefix = f"{folder}/"
+        found |= {path for path in self._changes if path.startswith(prefix)}
+        return sorted(
+            path for path in found if path.endswith(suffixes) and self.exists(path)
+        )
+
+    def changes(self) -> dict[str, str | None]:
+        """What differs from the disk."""
+        return dict(self._differences())
+
+    def _differences(self) -> Iterator[tuple[str, str | None]]:
+        for path, text in sorted(self._changes.items()):
+            on_disk = self.root / path
+            before = on_disk.read_text(encoding="utf-8") if on_disk.is_file() else None
+            if text != before:
+                yield path, text
+
+    def commit(self) -> None:
+        """Writes all changes to the disk; folders that become empty go too."""
+        for path, text in self.changes().items():
+            on_disk = self.root / path
+            if text is not None:
+                on_disk.parent.mkdir(parents=True, exist_ok=True)
+                on_disk.write_text(text, encoding="utf-8")
+                continue
+            on_disk.unlink()
+            for folder in on_disk.parents:
+                if folder == self.root or any(folder.iterdir()):
+                    break
+                folder.rmdir()

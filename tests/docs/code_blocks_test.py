@@ -23,7 +23,7 @@ from code_blocks import ROOT, Block
 import tensorflow_ext as tfe
 
 # By page and first line (of a language, every block of the page): why nothing runs it.
-_APPLIED = "tests/examples/adding_an_op_test.py puts it into a copy of the tree"
+_APPLIED = "tests/new_op/building_test.py applies it to a copy of the tree"
 _EXEMPT = {
     ("docs/adding_an_op.md", "*"): _APPLIED,
     (

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops of docs/adding_an_op.md, written by new-op into a copy of the tree, its
+formula changed as the page says, build and pass, and go again without a trace."""
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+# Under Bazel this file is a link into the source tree.
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_PAGE = (_ROOT / "docs" / "adding_an_op.md").read_text()
+# What is built of the page's: an op of each kind that has kernels of another kind.
+_BUILT = ("softsign", "hypotenuse", "select_rows")
+_KERNELS_ALONE = "tests/gpu/kernels_alone"
+_TARGETS = [
+    "//tensorflow_ext:libtensorflow_ext.so",
+    "//tests/clients/c:client",
+    f"//{_KERNELS_ALONE}:libkernels_emulated.so",
+]
+_CHANGE = re.compile(r"^`([^`]+)`:\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_IGNORED = (".git", ".venv*", "bazel-*", "out", "__pycache__", "*_cache", "*.so")
+
+
+def _run(tree: pathlib.Path, *command: str | pathlib.Path) -> str:
+    python = f"{tree / 'python'}:{tree / 'tools'}"
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=tree,
+        env={
+            **os.environ,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": python,
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    return done.stdout
+
+
+def _new_op(tree: pathlib.Path, *arguments: str) -> None:
+    _run(tree, sys.executable, "-m", "new_op", *arguments)
+
+
+def _commands() -> list[list[str]]:
+    """The arguments of the page's commands."""
+    lines = re.findall(r"^    \./run new-op (.*)$", _PAGE, re.MULTILINE)
+    return [shlex.split(line) for line in lines]
+
+
+def _change_the_formula(tree: pathlib.Path) -> None:
+    changes = _CHANGE.findall(_PAGE)
+    assert len(changes) == 8
+    for path, diff in changes:
+        lines = diff.splitlines(keepends=True)
+        old = "".join(line[1:] for line in lines if line[0] in "- ")
+        new = "".join(line[1:] for line in lines if line[0] in "+ ")
+        text = (tree / path).read_text()
+        assert text.count(old) == 1, f"{path} has {text.count(old)} times\n{old}"
+        (tree / path).write_text(text.replace(old, new))
+
+
+def _sources(tree: pathlib.Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in sorted(tree.rglob("*"))
+        if path.is_file()
+        and not any(part.startswith("bazel-") for part in path.parts)
+        and path.suffix not in (".so", ".pyc")
+    }
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
+    """A copy of the tree with the ops in it, built; without them again at the end."""
+    copy = tmp_path_factory.mktemp("new_op") / "tree"
+    shutil.copytree(_ROOT, copy, ignore=shutil.ignore_patterns(*_IGNORED))
+    before = _sources(copy)
+    for arguments in _commands():
+        if arguments[0] in _BUILT and "--remove" not in arguments:
+            _new_op(copy, *arguments)
+    _change_the_formula(copy)
+    # What ./run found out, and the cache of what is compiled, hold for the copy.
+    bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
+    try:
+        _run(copy, *bazel, "build", "--curses=no", *_TARGETS)
+        built = copy / "bazel-bin" / "tensorflow_ext" / "libtensorflow_ext.so"
+        shutil.copy(built, copy / "python" / "tensorflow_ext")
+        yield copy
+    finally:
+        _run(copy, *bazel, "shutdown")
+    for name in _BUILT:
+        _new_op(copy, name, "--remove")
+    assert _sources(copy) == before
+
+
+def test_all_commands_of_the_page_are_accepted() -> None:
+    names = {arguments[0] for arguments in _commands()}
+    assert names == {*_BUILT, "blend", "cube"}
+
+
+def test_nothing_is_missing(tree: pathlib.Path) -> None:
+    assert "all that an op needs" in _run(tree, sys.executable, "-m", "completeness")
+
+
+@pytest.mark.parametrize("client", ["eager", "jit_compile", "C"])
+def test_clients_differentiate_them(client: str, tree: pathlib.Path) -> None:
+    judge = tree / "tests" / "clients" / "python" / "judge.py"
+    cases = [tree / "tests" / "clients" / "cases" / f"{op}.cases" for op in _BUILT]
+    output = _run(tree, sys.executable, judge, f"--client={client}", *cases)
+    count = sum(path.read_text().count("\ncase ") for path in cases)
+    assert f"{count} passed, 0 failed" in output
+
+
+def test_python_functions(tree: pathlib.Path) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-k", " or ".join(_BUILT)]
+    tests = [tree / "tests" / "python" / "vectorize_test.py"]
+    output = _run(tree, sys.executable, "-m", "pytest", *options, *tests)
+    assert "passed" in output
+
+
+def test_kernels_of_the_gpu(tree: pathlib.Path) -> None:
+    folder = tree / _KERNELS_ALONE
+    shutil.copy(tree / "bazel-bin" / _KERNELS_ALONE / "libkernels_emulated.so", folder)
+    options = ["-q", "-p", "no:cacheprovider", "-k"]
+    options.append("Softsign or Hypotenuse or SelectRows")
+    test = folder / "emulated_test.py"
+    output = _run(tree, sys.executable, "-m", "pytest", *options, test)
+    assert "passed" in output
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What new-op writes, without building it: it is complete; each part of it that is
+forgotten is named; it goes again without a trace; wrong arguments are refused."""
+
+import pathlib
+import shlex
+
+import pytest
+from completeness.checks import missing
+from new_op.__main__ import add, main, op_of, parser, remove
+from new_op.errors import NewOpError
+from new_op.pieces import Piece
+from source_tree import Tree
+
+# Under Bazel this file is a link into the source tree.
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# One of each kind, with attributes of each type.
+_OPS = {
+    "unary": "generated_one --unary --attr b:float=4 --attr 'c:float>=0'",
+    "binary": "generated_one --binary",
+    "in a family": (
+        "generated_one --binary --same-shape --family activations --attr 'n:int>=1=3' "
+        "--attr 'w:float>=-1=0.5' --attr flag:bool=true --attr mode:{up,down}=up"
+    ),
+    "general": (
+        "generated_one --inputs x:T indices:Tindices --outputs y:T argmax:int64 "
+        "--attr 'sizes:list(int)>=2=[1,2]' --attr Tout:{float,double}=float "
+        "--attr label:string=abc --module generated_ones"
+    ),
+}
+every_kind = pytest.mark.parametrize("words", _OPS.values(), ids=_OPS)
+
+
+def _add(words: str, tree: Tree) -> list[Piece]:
+    return add(op_of(parser().parse_args(shlex.split(words))), tree)
+
+
+def _names(sentences: list[str], path: str) -> bool:
+    """Whether one of them says the path of a file, or its folder."""
+    folder = path.rpartition("/")[0] or path
+    return any(path in sentence or folder in sentence for sentence in sentences)
+
+
+@every_kind
+def test_it_is_complete_and_each_part_is_missed(words: str) -> None:
+    tree = Tree(_ROOT)
+    pieces = _add(words, tree)
+    assert missing(tree) == []
+    for piece in pieces:
+        without = Tree(_ROOT, tree.changes())
+        piece.revert(without)
+        found = missing(without)
+        assert _names(found, piece.path), f"without {piece.path}: {found}"
+
+
+@every_kind
+def test_it_goes_without_a_trace(words: str) -> None:
+    tree = Tree(_ROOT)
+    _add(words, tree)
+    assert tree.changes()
+    remove("generated_one", tree)
+    assert tree.changes() == {}
+
+
+def test_one_of_two_goes_without_a_trace() -> None:
+    tree = Tree(_ROOT)
+    _add("first_one --inputs x:T --outputs y:T", tree)
+    before = tree.changes()
+    _add("second_one --inputs x:T --outputs y:T", tree)
+    remove("second_one", tree)
+    assert tree.changes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("x_y --unary", "the op's name 'x_y' would come back"),
+        ("lambda --unary", "'lambda': Python takes this word"),
+        ("9x --unary", "the op's name '9x': expected letters"),
+        ("relu_grad --unary", "the gradient of an op is so called"),
+        ("relu --unary", "there is an op TfExt>Relu in tensorflow_ext/ops/activations"),
+        ("layers --unary", "a function or a module 'layers'"),
+        ("swiglu --unary", "a function or a module 'swiglu'"),
+        ("one", "expected --unary, --binary, --inputs with --outputs, or --remove"),
+        ("one --unary --outputs y:T", "--outputs: expected beside --inputs alone"),
+        ("one --unary --same-shape", "--same-shape: expected beside --binary alone"),
+        ("one --unary --attr b", "--attr b: expected NAME:TYPE"),
+        ("one --unary --attr b:real", "'real' is no type; expected NAME:TYPE"),
+        ("one --unary --attr b:float=x", "--attr b:float=x: 'x' is no float"),
+        ("one --unary --attr b:int=1.5", "'1.5' is no int"),
+        ("one --unary --attr 'b:int>=2=1'", "the default is below the minimum"),
+        ("one --unary --attr 'b:bool>=2'", "a bool has no minimum"),
+        ("one --unary --attr m:{up,down}=left", "the default is none of up, down"),
+        ("one --unary --attr 'm:{}'", "no value is allowed"),
+        ("one --unary --attr m:string", "expected bool, int, float or the strings"),
+        ("one --unary --attr 'm:list(int)=[1]'", "functor has numbers for members"),
+        ("one --unary --attr 'm:list(int)'", "expected a default"),
+        ("one --unary --attr x:float", "'x' is the name of two"),
+        ("one --unary --attr b:int --attr b:int", "'b' is the name of two"),
+        ("one --binary --attr b:int", "expected --same-shape beside --binary"),
+        ("one --binary --family activations", "expected --same-shape"),
+        ("one --unary --family snake", "expected one of activations, gradient_modif"),
+        ("one --unary --module relu", "--module relu: a function has this name"),
+        ("one --inputs x:T --outputs y:T --family activations", "beside --unary"),
+        ("one --inputs x --outputs y:T", "--inputs x: expected NAME:TYPE"),
+        ("one --inputs x:T", "expected 1 to 8 inputs and an output"),
+        ("one --inputs x:T --outputs y:U", "--outputs y:U: no input has this type"),
+        ("one --inputs x:float --outputs y:T", "an attribute such as T"),
+        ("one --inputs x:T n:int32 --outputs m:int32", "none has the type of a float"),
+        ("one --inputs n:int32 x:T --outputs y:T", "floating-point input first"),
+        ("one --inputs x:T --outputs y:T --attr T:string", "a type attribute"),
+        ("one --inputs x:T --outputs y:T --attr T:{half,float}", "double all"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(shlex.split(words)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("./run new-op: ")
+    assert message in error
+
+
+def test_what_is_not_there_cannot_be_removed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["generated_one", "--remove"]) == 2
+    assert "there is no op 'generated_one'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("path", "anchor"),
+    [
+        ("tensorflow_ext/defs.bzl", "OPS = ["),
+        ("tests/python/comparisons.py", "_ACTIVATIONS = ["),
+        ("tests/gpu/kernels_alone/pointwise_kernels.py", "ELEMENTWISE = ("),
+        ("README.md", "## The ops"),
+    ],
+)
+def test_a_missing_anchor_is_named(path: str, anchor: str) -> None:
+    tree = Tree(_ROOT)
+    tree.write(path, tree.read(path).replace(f"{anchor}\n", ""))
+    with pytest.raises(NewOpError) as error:
+        _add("generated_one --unary", tree)
+    assert path in str(error.value)
+    assert anchor in str(error.value)
+
+
+def test_nothing_is_overwritten() -> None:
+    for path in ("tensorflow_ext/ops/generated_one/notes.h",):
+        tree = Tree(_ROOT, {path: "mine"})
+        with pytest.raises(NewOpError, match=path):
+            _add("generated_one --unary", tree)
+    path = "tests/clients/cases/generated_one.cases"
+    tree = Tree(_ROOT, {path: "mine"})
+    with pytest.raises(NewOpError, match=path):
+        _add("generated_one --unary", tree)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written of an op: the templates, filled in."""
+
+import pathlib
+from typing import Any
+
+import jinja2
+
+from new_op import formulas
+from new_op.language import (
+    case_value,
+    cpp_as_float,
+    cpp_number,
+    cpp_type,
+    describe,
+    is_small,
+    python_type,
+    python_value,
+    wrap,
+)
+from new_op.op import Op
+from new_op.specification import Argument
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent / "templates"),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,  # It is C++ and Python that is written.
+)
+
+
+def render(op: Op, template: str) -> str:
+    """A template of tools/new_op/templates for an op."""
+    return _ENVIRONMENT.get_template(f"{template}.jinja").render(_context(op))
+
+
+def _describe_input(op: Op, x: Argument) -> str:
+    of = "type F" if op.is_floating(x) else f"type {' or '.join(op.allowed(x))}"
+    if x is op.inputs[0]:
+        return f"Tensor of {of} and any shape."
+    if op.broadcasts:
+        return "Tensor of the same type and a shape that broadcasts with that of x."
+    return f"Tensor of {of} and the same shape."
+
+
+def _context(op: Op) -> dict[str, Any]:
+    """All that the templates of an op use."""
+    folder = op.folder.upper()
+    python_attributes = [a for a in op.attributes if a.default is None]
+    python_attributes += [a for a in op.attributes if a.default is not None]
+    result: dict[str, Any] = {
+        "attributes": op.attributes,
+        "arity": op.arity,
+        "broadcasts": op.broadcasts,
+        "folder": op.folder,
+        "attributes_guard": (
+            f"TENSORFLOW_EXT_OPS_{folder}_{op.name.upper()}_ATTRIBUTES_H_"
+        ),
+        "guard": f"TENSORFLOW_EXT_OPS_{folder}_{folder}_H_",
+        "has_minima": op.has_minima,
+        "inputs": op.inputs,
+        "inputs_": op.inputs,
+        "keyword_attributes": [f"{a.name}={a.name}" for a in op.attributes],
+        "list": f"TENSORFLOW_EXT_{folder}",
+        "members": ", ".join(a.name for a in op.attributes),
+        "module": op.module,
+        "name": op.name,
+        "op": op.op,
+        "outputs": op.outputs,
+        "python_attributes": python_attributes,
+        "quoted_attributes": ", ".join(f'"{a.name}"' for a in op.attributes),
+        "type": f"TfExt>{op.op}",
+        "describe_input": lambda x: _describe_input(op, x),
+        "describe_outputs": (
+            "Tensor of the same type and the broadcast shape."
+            if op.broadcasts
+            else "Tensor of the same type and shape."
+            if len(op.outputs) == 1
+            else f"Tensors of the same shape: {', '.join(x.name for x in op.outputs)}."
+        ),
+        "describe_errors": (
+            "The shapes do not broadcast."
+            if op.broadcasts
+            else "The shapes differ."
+            if op.arity > 1
+            else "`x` is of another type."
+        ),
+        **{
+            function.__name__: function
+            for function in (
+                case_value,
+                cpp_as_float,
+                cpp_number,
+                cpp_type,
+                describe,
+                is_small,
+                python_type,
+                python_value,
+                wrap,
+            )
+        },
+    }
+    of_kind = formulas.of_general if op.kind == "general" else formulas.of_pointwise
+    return {**result, **of_kind(op)}

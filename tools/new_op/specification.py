@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an op is to have, as the command line says it."""
+
+import dataclasses
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from new_op.errors import NewOpError
+
+# Types that kernels compute with, floating-point first.
+FLOATING = ("half", "bfloat16", "float", "double")
+INTEGERS = ("int32", "int64")
+NUMERIC = (*FLOATING, *INTEGERS)
+_SCALARS = ("bool", "int", "float", "string", "type")
+_SYNTAX = (
+    "NAME:TYPE[>=MINIMUM][=DEFAULT], TYPE being bool, int, float, string, type, "
+    "list(TYPE) or the values allowed, as in mode:{up,down}=up or Tout:{float,double}"
+)
+_NAMES_OF_TF = {"name", "self"}
+
+
+def _check_name(what: str, name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name.endswith("_"):
+        raise NewOpError(
+            f"{what} '{name}': expected letters, digits and underscores, a letter first"
+        )
+    if keyword.iskeyword(name) or name in _NAMES_OF_TF:
+        raise NewOpError(f"{what} '{name}': Python takes this word; expected another")
+
+
+@dataclasses.dataclass(frozen=True)
+class Attribute:
+    """An attribute of the op.
+
+    Attributes:
+      name: Its name.
+      type: bool, int, float, string, type, or list(one of these).
+      default: Its value where none is given, or None.
+      minimum: The smallest value of a number, the shortest length of a list, or None.
+      allowed: The strings or types that it may be; empty: any.
+    """
+
+    name: str
+    type: str
+    default: Any = None
+    minimum: float | None = None
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def is_list(self) -> bool:
+        return self.type.startswith("list(")
+
+    @property
+    def definition(self) -> str:
+        """As .Attr() of REGISTER_OP takes it; a float's minimum is checked apart."""
+        words = [f"{self.name}: {self.type}"]
+        if self.allowed:
+            quote = "'" if self.type == "string" else ""
+            values = ", ".join(f"{quote}{value}{quote}" for value in self.allowed)
+            words = [f"{self.name}: {{{values}}}"]
+        if self.minimum is not None and (self.is_list or self.type == "int"):
+            words.append(f">= {int(self.minimum)}")
+        if self.default is not None:
+            words.append(f"= {_in_op_def(self.type, self.default)}")
+        return " ".join(words)
+
+    @property
+    def sample(self) -> Any:
+        """A value other than the default, where there is one: what tests give."""
+        if self.allowed:
+            others = [value for value in self.allowed if value != self.default]
+            return others[-1] if others else self.allowed[0]
+        if self.type == "bool":
+            return not self.default
+        if self.type == "int":
+            return int(max(self.minimum or 0, 2)) + (self.default == 2)
+        if self.type == "float":
+            return max(self.minimum or 0.0, 0.0) + 0.75
+        return {"string": "a", "type": "float"}.get(self.type, self.default)
+
+    @property
+    def index_of_sample(self) -> float:
+        """The sample as a number of the placeholder's formula."""
+        return _as_number(self, self.sample)
+
+    @property
+    def checks_minimum(self) -> bool:
+        """Whether the op itself has to check the value."""
+        return self.type == "float" and self.minimum is not None
+
+
+def _as_number(attribute: Attribute, value: Any) -> float:
+    if attribute.type == "string":
+        return attribute.allowed.index(value)
+    return float(value)
+
+
+def _in_op_def(kind: str, value: Any) -> str:
+    if isinstance(value, list):
+        element = kind.removeprefix("list(").removesuffix(")")
+        return "[" + ", ".join(_in_op_def(element, x) for x in value) + "]"
+    if kind == "type":
+        return f"DT_{value.upper()}"
+    if kind == "string":
+        return f"'{value}'"
+    if kind == "bool":
+        return str(value).lower()
+    return str(value)
+
+
+def _value(argument: str, kind: str, word: str) -> Any:
+    """A value of an attribute from the command line."""
+    if kind.startswith("list("):
+        inner = re.fullmatch(r"\[(.*)\]", word.strip())
+        if inner is None:
+            raise NewOpError(f"{argument}: '{word}' is no list; expected [A,B,...]")
+        element = kind.removeprefix("list(").removesuffix(")")
+        words = [w.strip() for w in inner[1].split(",") if w.strip()]
+        return [_value(argument, element, w) for w in words]
+    if kind == "string":
+        return word.strip("'\"")
+    if kind == "type" and re.fullmatch(r"[a-z][a-z0-9]*", word):
+        return word
+    read: dict[str, Callable[[str], Any]] = {
+        "int": int,
+        "float": float,
+        "bool": {"true": True, "false": False}.get,
+    }
+    value = None
+    if kind in read:
+        try:
+            value = read[kind](word.lower())
+        except ValueError:
+            value = None
+    if value is None or value in (float("inf"), float("-inf")) or value != value:
+        raise NewOpError(f"{argument}: '{word}' is no {kind}")
+    return value
+
+
+def parse_attribute(word: str) -> Attribute:
+    """An attribute from NAME:TYPE[>=MINIMUM][=DEFAULT].
+
+    Raises:
+      NewOpError: It is not of that form.
+    """
+    argument = f"--attr {word}"
+    parts = re.fullmatch(
+        r"(\w+)\s*:\s*(list\(\w+\)|\{[^}]*\}|\w+)\s*(?:>=\s*([^=]+?))?\s*(?:=\s*(.*))?",
+        word,
+    )
+    if parts is None:
+        raise NewOpError(f"{argument}: expected {_SYNTAX}")
+    name, kind, minimum, default = parts.groups()
+    _check_name(f"{argument}: the name", name)
+    allowed: tuple[str, ...] = ()
+    if kind.startswith("{"):
+        allowed = tuple(w.strip().strip("'\"") for w in kind[1:-1].split(",") if w)
+        if not allowed:
+            raise NewOpError(f"{argument}: no value is allowed; expected {{A,B,...}}")
+        kind = "type" if set(allowed) <= set(NUMERIC) else "string"
+    element = kind.removeprefix("list(").removesuffix(")")
+    if element not in _SCALARS:
+        raise NewOpError(f"{argument}: '{kind}' is no type; expected {_SYNTAX}")
+    attribute = Attribute(name, kind, allowed=allowed)
+    if minimum is not None:
+        if kind not in ("int", "float") and not attribute.is_list:
+            raise NewOpError(
+                f"{argument}: a {kind} has no minimum; expected one of an int, a "
+                "float, or of the length of a list"
+            )
+        of = "float" if kind == "float" else "int"
+        attribute = dataclasses.replace(
+            attribute, minimum=_value(argument, of, minimum)
+        )
+    if default is not None:
+        value = _value(argument, kind, default)
+        if allowed and value not in allowed:
+            raise NewOpError(f"{argument}: the default is none of {', '.join(allowed)}")
+        size = len(value) if attribute.is_list else value
+        if attribute.minimum is not None and size < attribute.minimum:
+            raise NewOpError(f"{argument}: the default is below the minimum")
+        attribute = dataclasses.replace(attribute, default=value)
+    if attribute.is_list and attribute.default is None:
+        raise NewOpError(
+            f"{argument}: expected a default: the table of cases gives no lists"
+        )
+    return attribute
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """An input or an output: its name, and its type or the attribute that is it."""
+
+    name: str
+    type: str
+
+
+def parse_argument(option: str, word: str) -> Argument:
+    """An input or output from NAME:TYPE.
+
+    Raises:
+      NewOpError: It is not of that form.
+    """
+    name, colon, kind = word.partition(":")
+    if not (colon and name and re.fullmatch(r"\w+", kind)):
+        raise NewOpError(
+            f"{option} {word}: expected NAME:TYPE, TYPE being one of "
+            f"{', '.join(NUMERIC)} or an attribute such as T"
+        )
+    _check_name(f"{option} {word}: the name", name)
+    return Argument(name, kind)
+
+
+def camel_case(name: str) -> str:
+    """The op's name: squareplus is TfExt>Squareplus, floor_mod TfExt>FloorMod."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def check_op_name(name: str) -> None:
+    """Raises NewOpError where the name is not that of a Python function that
+    tensorflow_ext.raw_ops gives the op back."""
+    _check_name("the op's name", name)
+    back = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", camel_case(name))
+    back = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", back).lower()
+    if back != name:
+        raise NewOpError(
+            f"the op's name '{name}' would come back from TfExt>{camel_case(name)} as "
+            f"'{back}': expected lower-case words of two letters or more, such as "
+            "floor_mod"
+        )
+    if name.endswith("_grad"):
+        raise NewOpError(f"the op's name '{name}': the gradient of an op is so called")
+
+
+def duplicates(names: Sequence[str]) -> list[str]:
+    """The names that come more than once."""
+    return sorted({name for name in names if names.count(name) > 1})

@@ -147,7 +147,11 @@ def tf_ext_op_library(
     parts = ["manual"]  # of the library: not among :all
     sources = srcs + xla_srcs
     headers = [f for f in sources + cuda_srcs if f.endswith(_HEADERS)]
-    kit = Label("//tensorflow_ext/op_library:kernels")
+    kit = [
+        Label("//tensorflow_ext/gradient:register_op_gradient"),
+        Label("//tensorflow_ext/gradient/formula:formula"),
+        Label("//tensorflow_ext/op_library:kernels"),
+    ]
     stub = str(Label("//tensorflow_ext/op_library:stub/libtensorflow_ext.so"))
     native.cc_library(
         name = name + "_headers",
@@ -167,10 +171,9 @@ def tf_ext_op_library(
         copts = LOOPS + HIDDEN + _AS_TENSORFLOW + copts,
         local_defines = kernel_defines(cuda_srcs),
         tags = parts,
-        deps = deps + [
+        deps = deps + kit + [
             ":%s_cuda" % name,
             ":%s_headers" % name,
-            kit,
             "@local_config_tf//:cc",
         ],
         alwayslink = 1,

@@ -20,6 +20,7 @@ from tensorflow_ext import (
     sysconfig,
 )
 from tensorflow_ext._numpy_op import numpy_op
+from tensorflow_ext._op_libraries import load_op_library
 from tensorflow_ext._override import override_gradient
 from tensorflow_ext.ops import *
 
@@ -27,6 +28,7 @@ __all__ = [
     "__version__",
     "gradients",
     "layers",
+    "load_op_library",
     "numpy_op",
     "override_gradient",
     "raw_ops",

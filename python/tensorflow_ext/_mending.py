@@ -144,7 +144,7 @@ def _make_gradient(
         return used_by_attrs[key]
 
     def gradient(op: Any, *upstream: Any) -> Any:
-        operation = _operation(op)
+        operation = _operation(op, op_type)
         if operation is not None:
             return replay(operation, *upstream)
         kept = [*(op.inputs or [None]), *(op.outputs or [None])]
@@ -161,13 +161,14 @@ def _make_gradient(
     return gradient
 
 
-def _operation(op: Any) -> tf.Operation | None:
+def _operation(op: Any, op_type: str) -> tf.Operation | None:
     """The op of a graph, which has all inputs and outputs, where there is one."""
     if isinstance(op, tf.Operation):
         return op
     for output in op.outputs or ():
         if isinstance(output, tf.Tensor) and not isinstance(output, ops.EagerTensor):
-            return output.op
+            # In forward mode the outputs are arguments of a function.
+            return output.op if output.op.type == op_type else None
     return None
 
 

@@ -28,7 +28,7 @@ __all__ = [
 _PACKAGE = pathlib.Path(__file__).absolute().parent
 
 # What op libraries link into themselves, beside libtensorflow_ext.so.
-_ARCHIVES = ("libtensorflow_ext_kernels.a",)
+_ARCHIVES = ("libtensorflow_ext_formula.a", "libtensorflow_ext_kernels.a")
 
 # XLA's headers include others that lie apart.
 _XLA_INCLUDES = ("external/farmhash_archive/src", "external/highwayhash")

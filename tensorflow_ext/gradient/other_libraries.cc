@@ -72,7 +72,11 @@ absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
         "in ",
         "its place"));
   }
-  RegisterAskedFor(op, std::move(creator));
+  if (precedence == TFEXT_GRADIENT_NEW) {
+    RegisterGradient(op, std::move(creator));
+  } else {
+    RegisterAskedFor(op, std::move(creator));
+  }
   DropPlans(op);
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #
 # Targets:
 #   tensorflow_ext::tensorflow_ext  libtensorflow_ext.so, its headers, TensorFlow
+#   tensorflow_ext::formula         the same with the short-hand for gradients
 #   tensorflow_ext::kernels         the same with tensorflow_ext/kernels, .../xla
 #
 #   tf_ext_add_op_library(<name> SRCS <file>... [CUDA_SRCS <file>...]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""load_op_library: what it gives, and what it says of files that cannot be loaded."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import processes
+import pytest
+
+_OTHER = processes.other_library()
+
+
+def _in_process(program: str, *arguments: object) -> None:
+    """Runs a program that has loaded nothing of ours yet; `path` is argument 1."""
+    header = "import sys, tensorflow as tf, tensorflow_ext as tfe\npath = sys.argv[1]\n"
+    output = processes.run(header + program, *map(str, arguments))
+    assert output.endswith("fine\n"), output
+
+
+def test_gradients_and_docs() -> None:
+    _in_process(
+        """
+import pytest
+from tensorflow_ext import _library
+with pytest.raises(LookupError), tf.GradientTape() as tape:
+    loaded = tf.load_op_library(path)  # TensorFlow's own: wrappers, no gradients
+    x = tf.constant([1.0, 2.0])
+    tape.watch(x)
+    tape.gradient(loaded.other_cube(x), x)
+other = tfe.load_op_library(path)
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = other.other_cube(x)
+assert tape.gradient(y, x).numpy().tolist() == [3, 12]
+assert _library.Registries.CLIENT_BRIDGED in _library.registries("Other>Cube")
+doc = other.other_cube.__doc__
+assert "dx = Mul(" in doc, doc
+assert "Python: libother_ops.so" in doc, doc
+assert "C and C++: libother_ops.so" in doc, doc
+assert doc.count("Gradient:") == 1, doc
+assert "has no gradient" in other.other_reshape_each.__doc__
+assert "is not registered" in other.other_broken.__doc__
+print("fine")
+""",
+        _OTHER,
+    )
+
+
+def test_twice(tmp_path: pathlib.Path) -> None:
+    link = tmp_path / "link.so"
+    link.symlink_to(_OTHER)
+    _in_process(
+        """
+import concurrent.futures, os
+names = [path, sys.argv[2], os.path.relpath(path)] * 4
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    loaded = list(pool.map(tfe.load_op_library, names))
+assert all(module is loaded[0] for module in loaded)
+assert loaded[0].other_cube.__doc__.count("Gradient:") == 1
+print("fine")
+""",
+        _OTHER,
+        link,
+    )
+
+
+def test_a_file_that_has_changed(tmp_path: pathlib.Path) -> None:
+    copy = tmp_path / "copy.so"
+    shutil.copy(_OTHER, copy)
+    _in_process(
+        """
+import os, pytest
+tfe.load_op_library(path)
+os.utime(path, (1, 1))
+with pytest.raises(RuntimeError, match="has changed .*: restart it"):
+    tfe.load_op_library(path)
+print("fine")
+""",
+        copy,
+    )
+
+
+def test_a_gradient_that_there_is_already() -> None:
+    library = os.environ["ERFC_AGAIN"]
+    _in_process(
+        """
+import pytest
+before = tfe.gradients.function_def("Erfc", T=tf.float32)
+for _ in range(2):
+    with pytest.raises(RuntimeError) as error:
+        tfe.load_op_library(path)
+    assert path in str(error.value)
+    assert "Erfc" in str(error.value)
+    assert "TFEXT_REGISTER_STAND_IN" in str(error.value)
+assert tfe.gradients.function_def("Erfc", T=tf.float32) == before
+print("fine")
+""",
+        library,
+    )
+
+
+def test_an_error_of_a_library_that_came_before() -> None:
+    """It is not that of the library that is loaded next."""
+    _in_process(
+        """
+import pytest
+tf.load_library(sys.argv[2])
+with pytest.warns(RuntimeWarning, match="Erfc"):
+    tfe.load_op_library(path)
+print("fine")
+""",
+        _OTHER,
+        os.environ["ERFC_AGAIN"],
+    )
+
+
+def _compiled(folder: pathlib.Path, source: str, *flags: str) -> pathlib.Path:
+    file, library = folder / "bad.cc", folder / "bad.so"
+    file.write_text(source)
+    subprocess.run(["g++", "-shared", "-fPIC", file, "-o", library, *flags], check=True)
+    return library
+
+
+def _message(library: pathlib.Path, kind: str = "ImportError") -> str:
+    """That of the exception, in one line."""
+    output = processes.run(
+        f"""
+        import sys, tensorflow_ext as tfe
+        try:
+            tfe.load_op_library(sys.argv[1])
+        except {kind} as error:
+            print(error)
+        """,
+        str(library),
+    )
+    assert output.count("\n") == 1, output
+    assert str(library) in output
+    return output
+
+
+_SYMBOLS = {
+    # Of this library's interface, but of another version of it.
+    'extern "C" void TfExt_Newer(); void f() { TfExt_Newer(); }': (
+        "TfExt_Newer",
+        "built with a newer one",
+    ),
+    # Compiled against the headers, and not linked.
+    "namespace tensorflow_ext { void Upstream(int); }"
+    "void f() { tensorflow_ext::Upstream(0); }": (
+        "tensorflow_ext::Upstream(int)",
+        "get_link_flags(op_library=True)",
+    ),
+    "namespace tensorflow { void New(int); } void f() { tensorflow::New(0); }": (
+        "tensorflow::New(int)",
+        "built for another TensorFlow",
+    ),
+    "void Nowhere(int); void f() { Nowhere(0); }": (
+        "Nowhere(int)",
+        "Link the library with what defines it",
+    ),
+}
+
+
+@pytest.mark.parametrize("source", _SYMBOLS)
+def test_an_undefined_symbol(source: str, tmp_path: pathlib.Path) -> None:
+    message = _message(_compiled(tmp_path, source))
+    for wanted in _SYMBOLS[source]:
+        assert wanted in message
+
+
+def test_a_library_that_is_missing(tmp_path: pathlib.Path) -> None:
+    missing = _compiled(tmp_path, "", "-Wl,-soname,libmissing.so")
+    needed = missing.rename(tmp_path / "libmissing.so")
+    needing = _compiled(tmp_path, "", "-Wl,--no-as-needed", str(needed))
+    needed.unlink()
+    message = _message(needing)
+    assert "needs libmissing.so" in message
+    assert "LD_LIBRARY_PATH" in message
+
+
+def test_no_library(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "libyour_op.so"
+    assert "There is no op library" in _message(file, "FileNotFoundError")
+    for content in (b"", b"something else"):
+        file.write_bytes(content)
+        assert "no shared library" in _message(file)
+
+
+@pytest.mark.parametrize("size", [20, 100, 4000, -4096])
+def test_a_library_that_is_cut_off(size: int, tmp_path: pathlib.Path) -> None:
+    """The dynamic loader would end the process with a bus error."""
+    file = tmp_path / "libyour_op.so"
+    file.write_bytes(pathlib.Path(_OTHER).read_bytes()[:size])
+    if size > 0:
+        assert "is not whole" in _message(file)
+        return
+    # All that is loaded is there; what is not is for debuggers and linkers.
+    _in_process("tfe.load_op_library(path)\nprint('fine')", file)
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

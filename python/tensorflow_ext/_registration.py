@@ -17,11 +17,14 @@ from tensorflow.python.framework import ops
 # Registers gradients of its own when it is imported, which TensorFlow does not do.
 from tensorflow.python.ops import map_ops  # noqa: F401
 
-from tensorflow_ext import _attributes, _library, _plan, _replay, raw_ops
+from tensorflow_ext import _attributes, _library, _plan, _replay, _wrappers
 
 # A table of plans is emptied when it has this many: an attribute may take a new
 # value at every step of a training, and its plans are never met again.
 _MAX_PLANS = 1024
+
+# TensorFlow's public ops, which are here before anything is loaded into it.
+_TENSORFLOW = frozenset(dir(tf.raw_ops))
 
 _lock = threading.Lock()
 
@@ -30,7 +33,7 @@ def register() -> set[str]:
     """Registers a Python gradient for every op that has a function gradient and
     no Python gradient; returns those ops.
 
-    Also says of ops of this library that they have no gradient, where the function
+    Also says of the ops of libraries that they have no gradient, where the function
     registry says so. Not of TensorFlow's ops: there it often means that nobody has
     written one.
     """
@@ -43,11 +46,17 @@ def register() -> set[str]:
         }
         for op in new:
             tf.RegisterGradient(op)(make_gradient(op))
-        for op in raw_ops.OPS.values():
+        for op in _ops_of_libraries():
             says_none = _library.Registries.FUNCTION_NO_GRADIENT
             if says_none in _library.registries(op) and not _has_gradient(op):
                 tf.no_gradient(op)
         return new
+
+
+def _ops_of_libraries() -> list[str]:
+    """The ops that are not TensorFlow's, and a few inner ones of TensorFlow."""
+    names = (op_def.name for op_def in _wrappers.op_defs(""))
+    return [name for name in names if name[0] != "_" and name not in _TENSORFLOW]
 
 
 def _has_gradient(op: str) -> bool:

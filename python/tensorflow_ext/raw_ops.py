@@ -7,41 +7,13 @@ function's name to its op.
 """
 
 import re
-import types
 from collections.abc import Callable
 from typing import Any
 
-from tensorflow.core.framework import op_def_pb2
-from tensorflow.python.client import pywrap_tf_session
-from tensorflow.python.framework import _pywrap_python_op_gen
-
-from tensorflow_ext import _library
+from tensorflow_ext import _library, _wrappers
 
 _NAMESPACE = "TfExt>"
 _PREFIX = "tf_ext_"
-
-
-def _op_defs() -> list[op_def_pb2.OpDef]:
-    """This library's ops, from the registry.
-
-    Not from what loading the file reports: that is empty when the process had
-    another copy of the library before.
-    """
-    _ = _library  # has loaded the ops
-    buffer = pywrap_tf_session.TF_GetAllOpList()
-    serialized = pywrap_tf_session.TF_GetBuffer(buffer)
-    pywrap_tf_session.TF_DeleteBuffer(buffer)
-    op_list = op_def_pb2.OpList.FromString(serialized)
-    return [op_def for op_def in op_list.op if op_def.name.startswith(_NAMESPACE)]
-
-
-def _generate(op_defs: list[op_def_pb2.OpDef]) -> types.ModuleType:
-    source = _pywrap_python_op_gen.GetPythonWrappers(
-        op_def_pb2.OpList(op=op_defs).SerializeToString()
-    )
-    module = types.ModuleType(f"{__name__}.generated")
-    exec(source, module.__dict__)
-    return module
 
 
 def _python_name(op: str) -> str:
@@ -50,8 +22,9 @@ def _python_name(op: str) -> str:
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()
 
 
-_OP_DEFS = _op_defs()
-_GENERATED = _generate(_OP_DEFS)
+_ = _library  # has loaded the ops
+_OP_DEFS = _wrappers.op_defs(_NAMESPACE)
+_GENERATED = _wrappers.generate(_OP_DEFS, f"{__name__}.generated")
 
 OPS = {
     _python_name(op_def.name): op_def.name

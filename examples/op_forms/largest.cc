@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// REGISTER_OP_NO_GRADIENT: an op that is not to be differentiated. Without it a
+// client that asks for the gradient gets an error, with it none. The function
+// runtime and Python read it; C and C++ have a registry of their own.
+
+#include <cmath>
+#include <cstdint>
+
+#include "tensorflow/cc/framework/grad_op_registry.h"
+#include "tensorflow/core/framework/common_shape_fns.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace {
+
+using tensorflow::Tensor;
+
+REGISTER_OP("Forms>Largest")
+    .Input("x: float")
+    .Output("y: float")
+    .SetShapeFn(tensorflow::shape_inference::ScalarShape)
+    .Doc("The largest magnitude in x, 0 if there is none: a constant to x.");
+
+class LargestOp : public tensorflow::OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(tensorflow::OpKernelContext* context) override {
+    Tensor* y;
+    OP_REQUIRES_OK(context, context->allocate_output(0, {}, &y));
+    float largest = 0;
+    const auto x = context->input(0).flat<float>();
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const float magnitude = std::abs(x(i));
+      if (!(magnitude <= largest)) largest = magnitude;  // NaN as well
+    }
+    y->scalar<float>()() = largest;
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("Forms>Largest").Device(tensorflow::DEVICE_CPU),
+                        LargestOp);
+
+REGISTER_OP_NO_GRADIENT("Forms>Largest");
+REGISTER_NO_GRADIENT_OP("Forms>Largest");
+
+}  // namespace

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow's generated Python functions of ops."""
+
+import keyword
+import re
+import types
+from collections.abc import Sequence
+
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
+from tensorflow.python.framework import _pywrap_python_op_gen
+
+
+def op_defs(namespace: str) -> list[op_def_pb2.OpDef]:
+    """The ops of this process whose names begin so, such as 'TfExt>'.
+
+    From the registry, not from what loading a file reports: that is empty when the
+    process had another copy of the library before.
+    """
+    buffer = pywrap_tf_session.TF_GetAllOpList()
+    serialized = pywrap_tf_session.TF_GetBuffer(buffer)
+    pywrap_tf_session.TF_DeleteBuffer(buffer)
+    op_list = op_def_pb2.OpList.FromString(serialized)
+    return [op_def for op_def in op_list.op if op_def.name.startswith(namespace)]
+
+
+def generate(ops: Sequence[op_def_pb2.OpDef], name: str) -> types.ModuleType:
+    """A module with a function for each op, as tf.load_op_library makes one.
+
+    An attribute that is named like a keyword of Python, such as `lambda`, is `lambda_`
+    there; tf.load_op_library makes a module of it that is no Python.
+    """
+    source = _pywrap_python_op_gen.GetPythonWrappers(
+        op_def_pb2.OpList(op=ops).SerializeToString()
+    )
+    if isinstance(source, bytes):
+        source = source.decode()
+    for word in {attr.name for op in ops for attr in op.attr} & {*keyword.kwlist}:
+        # TensorFlow renames the parameter, but not where the eager paths take it.
+        source = re.sub(rf'("{word}", ){word}([,)])', rf"\1{word}_\2", source)
+        source = re.sub(rf"\b{word}={word},", f"{word}_={word}_,", source)
+    module = types.ModuleType(name)
+    exec(source, module.__dict__)
+    return module

@@ -5,6 +5,7 @@ import argparse
 import sys
 
 from tensorflow_ext import _explain
+from tensorflow_ext.testing import _op_command
 
 
 def main(given: list[str] | None = None) -> int:
@@ -21,6 +22,14 @@ def main(given: list[str] | None = None) -> int:
     )
     _explain.add_arguments(explain)
     explain.set_defaults(run=_explain.run, error=_explain.ExplainError)
+    check = commands.add_parser(
+        "check",
+        help="check an op, or all ops of a library",
+        description="Prints a table of what an op, or each op of a library, has and "
+        "lacks; exits with 1 where something is missing or wrong.",
+    )
+    _op_command.add_arguments(check)
+    check.set_defaults(run=_op_command.run, error=_op_command.CheckError)
     arguments = parser.parse_args(given)
     try:
         arguments.run(arguments)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What check_library is to know of this library's ops: inputs from the table of cases
+(tests/clients/cases), in one type other than double; gradients are measured in double.
+"""
+
+import math
+import pathlib
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import case_files
+import numpy as np
+import tensorflow as tf
+from cases import DTYPES, Case, TypeName, resolve_type
+from tensorflow.python.framework import op_def_registry
+
+FOLDER = pathlib.Path(__file__).absolute().parents[1] / "clients" / "cases"
+_LARGEST = 400  # elements of an input
+
+
+def _fitness(case: Case) -> tuple[bool, int]:
+    """Random values are rather in general position; few are quick to check."""
+    random = any(i.values.kind in ("uniform", "permutation") for i in case.inputs)
+    return not random, sum(math.prod(i.shape) for i in case.inputs)
+
+
+def _suitable(case: Case) -> bool:
+    sizes = [math.prod(i.shape) for i in case.inputs]
+    return (
+        not case.error
+        and not case.has_golden_gradients
+        and "double" in case.types
+        and 0 < min(sizes) <= max(sizes) <= _LARGEST
+    )
+
+
+def _other_type(case: Case) -> str:
+    others = [name for name in case.types if name != "double"]
+    return others[zlib.crc32(case.op.encode()) % len(others)] if others else "double"
+
+
+def options() -> dict[str, dict[str, Any]]:
+    """For each op that has cases what `check_library` takes."""
+    by_op: dict[str, list[Case]] = {}
+    for case in case_files.read(*sorted(FOLDER.glob("*.cases"))):
+        if _suitable(case):
+            by_op.setdefault(case.op, []).append(case)
+    return {op: _options(min(cases, key=_fitness)) for op, cases in by_op.items()}
+
+
+def _options(case: Case) -> dict[str, Any]:
+    types = [_other_type(case)]
+    op_def = op_def_registry.get(case.op)
+    attrs: dict[str, Any] = {}
+    for name, value in case.attrs.items():
+        attrs[name] = [_value(value, dtype) for dtype in types]
+    for argument in op_def.input_arg:
+        declared = [i for i in case.inputs if i.argument == argument.name]
+        if argument.number_attr:
+            attrs[argument.number_attr] = [len(declared)]
+        if argument.type_list_attr:
+            attrs[argument.type_list_attr] = [
+                [tf.as_dtype(DTYPES[resolve_type(i.dtype, dtype)]) for i in declared]
+                for dtype in types
+            ]
+        elif argument.type_attr:
+            attrs[argument.type_attr] = [
+                tf.as_dtype(DTYPES[resolve_type(declared[0].dtype, dtype)])
+                for dtype in types
+            ]
+    unique = {name: _unique(values) for name, values in attrs.items()}
+    return {
+        "inputs": _inputs(case, types, attrs),
+        "attrs": unique,
+        "surrogate": bool(case.loss),
+        "tolerance": 16.0 * case.tolerance,
+    }
+
+
+def _value(value: object, dtype: str) -> object:
+    if isinstance(value, TypeName):
+        return tf.as_dtype(DTYPES[resolve_type(value.name, dtype)])
+    return value
+
+
+def _unique(values: list[Any]) -> list[Any]:
+    return [value for k, value in enumerate(values) if value not in values[:k]]
+
+
+def _inputs(
+    case: Case, types: list[str], attrs: dict[str, list[Any]]
+) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
+    """Makes the inputs, where all attributes are those of one type of the case."""
+
+    def inputs(given: dict[str, Any]) -> dict[str, Any] | None:
+        for k, dtype in enumerate(types):
+            if all(
+                given[name] == values[min(k, len(values) - 1)]
+                for name, values in attrs.items()
+            ):
+                return _by_argument(case, case.make_inputs(dtype))
+        return None
+
+    return inputs
+
+
+def _by_argument(case: Case, arrays: list[np.ndarray]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for declared, array in zip(case.inputs, arrays, strict=True):
+        if declared.in_list:
+            found.setdefault(declared.argument, []).append(array)
+        else:
+            found[declared.argument] = array
+    return found

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every op of this library passes check_library."""
+
+import own_ops
+import pytest
+
+from tensorflow_ext import _library, raw_ops, testing
+
+# A share of the ops for each process that Bazel starts.
+SHARES = 4
+OPTIONS = own_ops.options()
+# What definitions mark an input with; it takes any type, and no case has it.
+OPTIONS["TfExt>NoGradient"] = {"attrs": {"T": ["float64", "int32"]}}
+
+
+def test_every_op_has_inputs() -> None:
+    assert set(OPTIONS) == set(raw_ops.OPS.values())
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_ops(share: int) -> None:
+    ops = sorted(OPTIONS)[share::SHARES]
+    report = testing.check_library(
+        _library.PATH, OPTIONS, ops=ops, samples=1, raise_error=False
+    )
+    print(report)
+    report.raise_if_failed()

@@ -81,10 +81,12 @@ class Workplace:
 
     Attributes:
       timeout: Seconds after which a process that says nothing is ended.
+      busy: Whether an answer is still to come.
     """
 
     def __init__(self) -> None:
         self.timeout = 0.0
+        self.busy = False
         self.surroundings = _surroundings()
         self._process: subprocess.Popen[bytes] | None = None
         self._talk: Any = None
@@ -126,12 +128,15 @@ class Workplace:
             os.killpg(with_its_forks, signal.SIGKILL)
         self._process.wait()
         self._process = None
+        self.busy = False
 
     def _request(self, request: Any) -> tuple[list[tuple[str, Any]], str]:
         """What a process answers, and how it ended; empty: as it should."""
         if self._process is None:
             self._start()
         said: list[tuple[str, Any]] = []
+        raised = ""
+        self.busy = True
         self._talk.send(request)
         while True:
             if not self._talk.poll(self.timeout):
@@ -143,10 +148,14 @@ class Workplace:
                 self._end()
                 return said, "ends the process"
             if kind == "raised":
-                raise LoadError(value)
-            if kind == "ended":
+                raised = value
+            elif kind == "ended":
+                self.busy = False
+                if raised:
+                    raise LoadError(raised)
                 return said, self._cause(value) if value else ""
-            said.append((kind, value))
+            else:
+                said.append((kind, value))
 
     def _cause(self, status: int) -> str:
         """How a process ended, with the last that it wrote."""
@@ -215,15 +224,12 @@ def workplace(timeout: float) -> Iterator[Workplace]:
     place.timeout = timeout
     try:
         yield place
-    except BaseException:
-        place.close()
-        raise
-    with _lock:
-        _idle.append(place)
-        surplus = _idle[:-_MOST_IDLE]
-        del _idle[:-_MOST_IDLE]
-    for old in surplus:
-        old.close()
+    finally:
+        with _lock:
+            if not place.busy and len(_idle) < _MOST_IDLE:
+                _idle.append(place)
+            else:
+                place.close()
 
 
 @atexit.register

@@ -103,7 +103,7 @@ def test_the_libraries_stay_out_of_this_process(report: testing.OpReport) -> Non
 
 
 def test_a_library_that_cannot_be_loaded() -> None:
-    with pytest.raises(RuntimeError, match=r"nowhere\.so: cannot open shared object"):
+    with pytest.raises(RuntimeError, match=r"does not exist.*/nowhere\.so"):
         testing.check_library("/nowhere.so")
 
 

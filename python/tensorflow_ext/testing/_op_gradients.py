@@ -38,6 +38,8 @@ def has_none(op: str) -> bool:
 
 def first(subject: Subject) -> Iterator[OpFinding]:
     """The findings about the gradient."""
+    for line in subject.registration_errors:
+        yield subject.finding("gradient", Verdict.FAILED, line)
     yield from _of_order(subject, 1)
 
 

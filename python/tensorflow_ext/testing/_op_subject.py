@@ -66,6 +66,7 @@ class Subject:
       sample: The variants to check.
       options: How.
       examples: The variants that have inputs, with these.
+      registration_errors: Why a gradient of it was not registered.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Subject:
         self.sample = sample
         self.options = options
         self.examples: list[Example] = []
+        self.registration_errors: list[str] = []
         self._attempt = attempt
         self._problems: dict[int, Problem] = {}
         self._results: dict[int, list[np.ndarray | None]] = {}

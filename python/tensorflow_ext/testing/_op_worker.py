@@ -12,6 +12,7 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 
 import tensorflow_ext
+from tensorflow_ext import _library
 from tensorflow_ext.testing import (
     _op_clients,
     _op_definition,
@@ -100,13 +101,19 @@ class Task:
         return op_def_pb2.OpDef.FromString(self.op_def).name
 
 
-def load(what: Load) -> None:
-    """Loads libraries, with their gradients, and modules."""
+def load(what: Load) -> list[str]:
+    """Loads libraries, with their gradients, and modules.
+
+    Returns:
+      What was wrong with gradients that libraries register.
+    """
     for library in what.libraries:
         tf.load_library(library)
+    # Before the gradients in C++: one that a module registers is there first.
     for module in what.modules:
         importlib.import_module(module)
     tensorflow_ext.gradients.register_all()
+    return _library.take_registration_errors()
 
 
 def op_defs() -> Mapping[str, op_def_pb2.OpDef]:
@@ -121,7 +128,7 @@ def op_defs() -> Mapping[str, op_def_pb2.OpDef]:
 
 def list_ops(library: str, modules: Sequence[str], say: Say) -> None:
     """Says which ops come with a library."""
-    load(Load([], modules))
+    load(Load([library], modules))
     handle = pywrap_tf_session.TF_LoadLibrary(library)
     serialized = pywrap_tf_session.TF_GetOpList(handle)
     names = {op.name for op in op_def_pb2.OpList.FromString(serialized).op}
@@ -131,7 +138,7 @@ def list_ops(library: str, modules: Sequence[str], say: Say) -> None:
 
 def perform(task: Task, say: Say) -> None:
     """Checks an op; says what it finds, and before each try what it is about to do."""
-    load(task.load)
+    wrong = load(task.load)
     op_def = op_def_pb2.OpDef.FromString(task.op_def)
     variants = [Variant(op_def, attrs, guessed) for attrs, guessed in task.variants]
     doing = [_INPUTS]
@@ -144,6 +151,7 @@ def perform(task: Task, say: Say) -> None:
 
     sample = Sample(variants, task.total)
     subject = Subject(op_def, sample, task.options, attempt)
+    subject.registration_errors = [line for line in wrong if op_def.name in line]
     needed = [check for check in task.checks if check not in _WITHOUT_INPUTS]
     if needed:
         findings = list(_find_inputs(subject, task))

@@ -12,12 +12,14 @@ SIZE = MEGABYTES * 2**20 // 4
 
 
 def _inputs(comparison: Comparison) -> list[tf.Tensor]:
-    """As many rows as there is room for, of tensors that are not scalars."""
-    shape = np.broadcast_shapes(*(x.shape for x in comparison.inputs))
-    rows = SIZE // int(np.prod(shape[1:], dtype=int))
+    """The tensors of the highest rank, with as many rows as there is room for; what is
+    broadcast with them stays as it is."""
+    rank = max(x.ndim for x in comparison.inputs)
+    columns = max(int(np.prod(x.shape[1 - rank :])) for x in comparison.inputs)
     return [
         tf.constant(
-            np.resize(x, (rows, *x.shape[1:])) if x.shape == shape else x, tf.float32
+            np.resize(x, (SIZE // columns, *x.shape[1:])) if x.ndim == rank else x,
+            tf.float32,
         )
         for x in comparison.inputs
     ]

@@ -200,7 +200,7 @@ absl::Status CheckGradient(const Scope& scope, const std::vector<Output>& x,
   }
   const bool in_double =
       wide.graph != nullptr || own.spacing == Spacing(tensorflow::DT_DOUBLE);
-  report->type = in_double ? "double" : "the graph's own type";
+  report->type = in_double ? "double" : kOwnType;
 
   OrderCheck check(options, std::move(own), std::move(wide),
                    std::move(required), report);

@@ -40,6 +40,9 @@ struct FedGraph {
   tensorflow::Tensor Fed(const std::string& name) const;
 };
 
+// GradientReport::type where differences are not in double.
+inline constexpr char kOwnType[] = "the graph's own type";
+
 class OrderCheck {
  public:
   // `wide`: the same graph in double; without a graph if there is none.
@@ -58,6 +61,7 @@ class OrderCheck {
   bool Fits(int k, const std::string& title, const tensorflow::Tensor& source,
             const tensorflow::Tensor& gradient,
             const tensorflow::Tensor& again);
+  absl::StatusOr<bool> WideAgrees(int k) const;
   absl::Status Differ(int k, const std::vector<Numbers>& gradients,
                       const std::vector<tensorflow::Tensor>& upstreams);
   absl::StatusOr<std::vector<Judged>> JudgeAll(Differences* differences,

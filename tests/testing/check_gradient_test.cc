@@ -340,6 +340,21 @@ void TestStockOps(DataType dtype) {
         "a placeholder that is not fed");
 }
 
+// In double, Bitcast takes other bits: the copy gives other values.
+void TestOtherInDouble() {
+  const Scope scope = Scope::NewRootScope();
+  const Output x = ops::Placeholder(scope, tensorflow::DT_FLOAT);
+  const Output bits = ops::Bitcast(scope, x, tensorflow::DT_INT32);
+  const Output size = ops::StopGradient(
+      scope, ops::Cast(scope, ops::Size(scope, bits), x.type()));
+  GradientReport report;
+  const absl::Status status =
+      CheckGradient(scope, {x}, {Spread(tensorflow::DT_FLOAT, 3, 0.1, 0.4)},
+                    {ops::Mul(scope, x, size)}, {}, &report);
+  Check(status.ok(), status.ToString());
+  Check(report.type == "the graph's own type", report.ToString());
+}
+
 // As docs/testing_gradients.md has it.
 void TestExample() {
   const Scope scope = Scope::NewRootScope();
@@ -377,6 +392,7 @@ int main() {
   TestStockOps(tensorflow::DT_FLOAT);
   TestStockOps(tensorflow::DT_DOUBLE);
   TestOwnType();
+  TestOtherInDouble();
   TestExample();
   if (failures == 0) std::puts("fine");
   return failures == 0 ? 0 : 1;

@@ -142,6 +142,7 @@ def test_own_op(comparison: comparisons.Comparison) -> None:
         comparison.function,
         comparison.inputs,
         modes=["eager"],
+        batched=False,  # tests/python/vectorize_test.py does that.
         fixed=[f"inputs[{k}]" for k in comparison.without_gradient],
         surrogate=comparison.name in _SURROGATE,
         # Clipped, a gradient does not depend on the upstream gradient in the way that

@@ -147,6 +147,19 @@ def test_differences_are_in_the_type_that_a_function_takes() -> None:
     assert report.settings["differences in"] == "float32"
 
 
+def test_function_that_is_another_in_double() -> None:
+    report = check_gradient(lambda x: x * x.dtype.size, np.float32(_X), **_QUICK)
+    assert report.settings["differences in"] == "float32"
+
+
+def test_graphs_are_refused() -> None:
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(RuntimeError, match="check_gradient runs eagerly"),
+    ):
+        check_gradient(tf.sin, _X)
+
+
 def test_integers_and_fixed_inputs_are_left_alone() -> None:
     def function(x: tf.Tensor, n: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return x * tf.cast(n, x.dtype) + tf.stop_gradient(y)

@@ -82,6 +82,8 @@ def check_gradient(
 
     Raises:
       GradientError: The gradient is wrong, and `raise_error`. Has the report.
+      ValueError: An argument is not what it may be, or nothing has a gradient.
+      RuntimeError: TensorFlow does not execute eagerly here.
     """
     _require(order >= 1, f"order={order}", "1 or more")
     known = bool(modes) and set(modes) <= set(_MODES)
@@ -89,6 +91,11 @@ def check_gradient(
     _require(elements >= 1, f"elements={elements}", "1 or more")
     _require(directions >= 0, f"directions={directions}", "0 or more")
     _require(step is None or step > 0, f"step={step}", "a number above 0")
+    if not tf.executing_eagerly():
+        raise RuntimeError(
+            "check_gradient runs eagerly; expected a call outside of tf.function and "
+            "of graphs, without disable_eager_execution()"
+        )
     name = getattr(fn, "__name__", None) or type(fn).__name__
     called = fn if "eager" in modes else tf.function(fn, jit_compile="xla" in modes)
     function = make_function(called, inputs, variables, fixed)

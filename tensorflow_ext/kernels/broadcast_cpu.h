@@ -10,14 +10,27 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/near_number.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
 
-// Calls the functor for each element of a run, see below.
-template <int kX, int kY, typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
-                                  C* const* outputs, int64_t size) {
+namespace internal {
+
+template <typename Number, typename Functor, typename C>
+TENSORFLOW_EXT_INLINE void ApplyToRun(Functor functor, C z, C x, C y,
+                                      Number* results) {
+  if constexpr (Functor::kArity == 2) {
+    Spread(functor(Number(x), Number(y)), results);
+  } else {
+    Spread(functor(Number(z), Number(x), Number(y)), results);
+  }
+}
+
+// MapRun with a Number in the place of the compute type.
+template <typename Number, int kX, int kY, typename Functor, typename C>
+TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs,
+                                    C* const* outputs, int64_t size) {
   constexpr int kArity = Functor::kArity;
   const C* z = inputs[0];
   const C* x = inputs[kArity - 2];
@@ -29,14 +42,57 @@ TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     const C x_i = kX ? x[i] : x0, y_i = kY ? y[i] : y0;
-    C results[2];
-    if constexpr (kArity == 2) {
-      internal::Spread(functor(x_i, y_i), results);
-    } else {
-      internal::Spread(functor(z[i], x_i, y_i), results);
+    Number results[2];
+    ApplyToRun(functor, kArity == 2 ? x_i : z[i], x_i, y_i, results);
+    first[i] = ValueOf(results[0]);
+    if constexpr (kOutputs<Functor> == 2) last[i] = ValueOf(results[1]);
+  }
+}
+
+// Whether the functor takes no angle that is too far for SinCosNear.
+template <int kX, int kY, typename Functor, typename C>
+TENSORFLOW_EXT_INLINE bool AllNearInRun(Functor functor, const C* const* inputs,
+                                        int64_t size) {
+  constexpr int kArity = Functor::kArity;
+  const C* z = inputs[0];
+  const C* x = inputs[kArity - 2];
+  const C* y = inputs[kArity - 1];
+  const C x0 = x[0], y0 = y[0];
+  BitsOf<C> far = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const C x_i = kX ? x[i] : x0, y_i = kY ? y[i] : y0;
+    NearNumber<C> results[2];
+    ApplyToRun(functor, kArity == 2 ? x_i : z[i], x_i, y_i, results);
+    far |= results[0].far;
+    if constexpr (kOutputs<Functor> == 2) far |= results[1].far;
+  }
+  return far == 0;
+}
+
+}  // namespace internal
+
+// Calls the functor for each element of a run, see below.
+template <int kX, int kY, typename Functor, typename C>
+TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
+                                  C* const* outputs, int64_t size) {
+  if constexpr (!kTakesAngles<Functor>) {
+    internal::MapRunAs<C, kX, kY>(functor, inputs, outputs, size);
+  } else {
+    constexpr int kArity = Functor::kArity;
+    for (int64_t begin = 0; begin < size; begin += kAnglesBlock) {
+      const int64_t block = std::min(kAnglesBlock, size - begin);
+      const C* from[kArity];
+      C* to[kOutputs<Functor>];
+      for (int k = 0; k < kArity; ++k) from[k] = inputs[k] + begin;
+      if (!kX) from[kArity - 2] = inputs[kArity - 2];
+      if (!kY) from[kArity - 1] = inputs[kArity - 1];
+      for (int k = 0; k < kOutputs<Functor>; ++k) to[k] = outputs[k] + begin;
+      if (internal::AllNearInRun<kX, kY>(functor, from, block)) {
+        internal::MapRunAs<NearNumber<C>, kX, kY>(functor, from, to, block);
+      } else {
+        internal::MapRunAs<C, kX, kY>(functor, from, to, block);
+      }
     }
-    first[i] = results[0];
-    if constexpr (kOutputs<Functor> == 2) last[i] = results[1];
   }
 }
 

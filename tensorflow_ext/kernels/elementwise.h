@@ -14,7 +14,9 @@
 //
 // A functor that returns a Pair has two outputs. One that computes for longer
 // than its operands take to arrive says so in `static constexpr int kCycles`,
-// for an element of float on the CPU.
+// for an element of float on the CPU. One that calls Sin, Cos or SinCos
+// (trigonometric.h) says `static constexpr bool kTakesAngles = true`, for the
+// CPU's loops to vectorise (near_number.h).
 //
 // A family of ops lists them in its header:
 //

@@ -12,18 +12,19 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/elementwise.h"
+#include "tensorflow_ext/kernels/near_number.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
 namespace internal {
 
-// outputs[0][i], ... = functor(inputs[0][i], ...), all in the compute type. The
-// functor comes by value: the compiler then knows that no output overwrites its
-// members. An output may be an input, at the same index; ivdep says that this
-// is all.
-template <typename Functor, typename C>
-TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
-                               C* const* outputs, int64_t size) {
+// outputs[0][i], ... = functor(inputs[0][i], ...), all in the compute type, in
+// whose place the functor gets a Number. The functor comes by value: the
+// compiler then knows that no output overwrites its members. An output may be
+// an input, at the same index; ivdep says that this is all.
+template <typename Number, typename Functor, typename C>
+TENSORFLOW_EXT_INLINE void MapAs(Functor functor, const C* const* inputs,
+                                 C* const* outputs, int64_t size) {
   constexpr int kArity = Functor::kArity;
   const C* x = inputs[0];
   const C* y = inputs[kArity > 1 ? 1 : 0];
@@ -32,11 +33,52 @@ TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
   C* last = outputs[kOutputs<Functor> - 1];
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
-    const C arguments[] = {x[i], y[i], z[i]};
-    C results[2];
+    const Number arguments[] = {Number(x[i]), Number(y[i]), Number(z[i])};
+    Number results[2];
     Apply(functor, arguments, results);
-    first[i] = results[0];
-    if constexpr (kOutputs<Functor> == 2) last[i] = results[1];
+    first[i] = ValueOf(results[0]);
+    if constexpr (kOutputs<Functor> == 2) last[i] = ValueOf(results[1]);
+  }
+}
+
+// Whether the functor takes no angle that is too far for SinCosNear.
+template <typename Functor, typename C>
+TENSORFLOW_EXT_INLINE bool AllNear(Functor functor, const C* const* inputs,
+                                   int64_t size) {
+  constexpr int kArity = Functor::kArity;
+  using Number = NearNumber<C>;
+  const C* x = inputs[0];
+  const C* y = inputs[kArity > 1 ? 1 : 0];
+  const C* z = inputs[kArity > 2 ? 2 : 0];
+  BitsOf<C> far = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const Number arguments[] = {Number(x[i]), Number(y[i]), Number(z[i])};
+    Number results[2];
+    Apply(functor, arguments, results);
+    far |= results[0].far;
+    if constexpr (kOutputs<Functor> == 2) far |= results[1].far;
+  }
+  return far == 0;
+}
+
+template <typename Functor, typename C>
+TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
+                               C* const* outputs, int64_t size) {
+  if constexpr (!kTakesAngles<Functor>) {
+    MapAs<C>(functor, inputs, outputs, size);
+  } else {
+    for (int64_t begin = 0; begin < size; begin += kAnglesBlock) {
+      const int64_t block = std::min(kAnglesBlock, size - begin);
+      const C* from[Functor::kArity];
+      C* to[kOutputs<Functor>];
+      for (int k = 0; k < Functor::kArity; ++k) from[k] = inputs[k] + begin;
+      for (int k = 0; k < kOutputs<Functor>; ++k) to[k] = outputs[k] + begin;
+      if (AllNear(functor, from, block)) {
+        MapAs<NearNumber<C>>(functor, from, to, block);
+      } else {
+        MapAs<C>(functor, from, to, block);
+      }
+    }
   }
 }
 

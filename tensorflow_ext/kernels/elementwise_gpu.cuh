@@ -41,8 +41,11 @@ __device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
 // `packs` whole packs from element `head` on, where every operand is aligned,
 // and one by one what lies before and behind them. An element is read by the
 // thread that writes it, so an output may be one of the inputs.
+//
+// A formula that computes for longer may have all registers: where it calls a
+// function, the compiler would rather spill one than have a warp less.
 template <typename Functor, typename T>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
     ElementwiseKernel(Functor functor, Arrays<const T, Functor::kArity> inputs,
                       Arrays<T, kOutputs<Functor>> outputs, int64_t head,
                       int64_t packs, int64_t size) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sine and cosine, like the functions of elementary.h: the same bits in vectors
-// of every width, accurate to two units in the last place, whatever the
-// argument. NaN and infinity give NaN. XlaNumber brings its own SinCos.
+// Sine, cosine and arc tangent, like the functions of elementary.h: the same
+// bits in vectors of every width, accurate to two units in the last place,
+// whatever the argument. Of NaN and infinity, sine and cosine are NaN.
+// XlaNumber brings its own SinCos and Atan.
 //
-// An argument up to kTrigonometricLimit is reduced by a few products, which
-// vectorise; a larger one by integers, for which there is a branch. A loop that
-// is to vectorise calls SinCosNear where it knows that its arguments are near,
-// as ops/snake does block by block.
+// An angle up to kTrigonometricLimit is reduced by a few products, which
+// vectorise; a larger one by integers, for which there is a branch. The CPU's
+// loops choose block by block (near_number.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
 #define TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
@@ -212,6 +212,50 @@ TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> SinCos(T x) {
                                    static_cast<BitsOf<T>>(angle.quadrant)});
   }
   return SinCosNear(x);
+}
+
+// For what takes one of them alone.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Sin(T x) {
+  return Where(x == T(0), x, SinCos(x).sine);  // keeps the sign of zero
+}
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Cos(T x) {
+  return SinCos(x).cosine;
+}
+
+// The angle from -pi/2 to pi/2 whose tangent is x, as pi/2, pi/4 or 0 and the
+// angle of a tangent up to tan(pi/8).
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Atan(T x) {
+#if defined(__CUDA_ARCH__)
+  return atan(x);
+#else
+  constexpr double kQuarter = 0x1.921fb54442d18p-1;  // pi/4
+  constexpr double kQuarterLow =
+      kIsFloat<T> ? -0x1.777a5cf72cec6p-26 : 0x1.1a62633145c07p-55;
+  const T y = Abs(x);
+  const T upper = Where(y > T(2.41421356237309505), T(-1), y - T(1));
+  const T lower = Where(y > T(2.41421356237309505), y, y + T(1));
+  const T quarters = Where(y > T(2.41421356237309505), T(2), T(1));
+  const T near = T(0.41421356237309505);
+  const T base = Where(y > near, quarters, T(0));
+  const T tangent = Where(y > near, upper, y) / Where(y > near, lower, T(1));
+  const T square = tangent * tangent;
+  T series;  // (atan(t) - t) / t^3
+  if constexpr (kIsFloat<T>) {
+    series = Polynomial(square, -0.333333164, 0.199985266, -0.142443463,
+                        0.105987549, -0.0608885251);
+  } else {
+    series = Polynomial(
+        square, -0.33333333333333193, 0.19999999999952187, -0.14285714280054526,
+        0.11111110776325173, -0.090908975517456053, 0.076920565368815544,
+        -0.066630620738607996, 0.058475825750907234, -0.050379164168573583,
+        0.038029126116471822, -0.017868224298518628);
+  }
+  const T rest = base * T(kQuarterLow) + tangent * square * series;
+  return CopySign(base * T(kQuarter) + (rest + tangent), x);
+#endif
 }
 
 }  // namespace tensorflow_ext

@@ -11,6 +11,7 @@
 #ifndef TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
 #define TENSORFLOW_EXT_XLA_FUNCTOR_LOWERING_H_
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
@@ -47,6 +48,8 @@ class XlaNumber {
       : constant_(static_cast<C>(constant)), is_constant_(true) {}
   explicit XlaNumber(xla::XlaOp op) : op_(op) {}
 
+  bool is_constant() const { return is_constant_; }
+  C constant() const { return constant_; }
   // The tensor; there is none in a constant.
   xla::XlaOp op() const { return op_; }
   // This number as a tensor.
@@ -118,24 +121,41 @@ XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a,
   return XlaNumber<C>(xla::Select(condition, a.Op(builder), b.Op(builder)));
 }
 
+#define TENSORFLOW_EXT_XLA_FUNCTION(Name)                     \
+  template <typename C>                                       \
+  XlaNumber<C> Name(const XlaNumber<C>& x) {                  \
+    return x.is_constant() ? XlaNumber<C>(Name(x.constant())) \
+                           : XlaNumber<C>(xla::Name(x.op())); \
+  }
+TENSORFLOW_EXT_XLA_FUNCTION(Abs)
+TENSORFLOW_EXT_XLA_FUNCTION(Atan)
+TENSORFLOW_EXT_XLA_FUNCTION(Erf)
+TENSORFLOW_EXT_XLA_FUNCTION(Erfc)
+TENSORFLOW_EXT_XLA_FUNCTION(Exp)
+TENSORFLOW_EXT_XLA_FUNCTION(Expm1)
+TENSORFLOW_EXT_XLA_FUNCTION(Floor)
+TENSORFLOW_EXT_XLA_FUNCTION(Log)
+TENSORFLOW_EXT_XLA_FUNCTION(Log1p)
+TENSORFLOW_EXT_XLA_FUNCTION(Rsqrt)
+TENSORFLOW_EXT_XLA_FUNCTION(Sqrt)
+#undef TENSORFLOW_EXT_XLA_FUNCTION
+
 template <typename C>
-XlaNumber<C> Abs(const XlaNumber<C>& x) {
-  return XlaNumber<C>(xla::Abs(x.op()));
+XlaNumber<C> RoundToEven(const XlaNumber<C>& x) {
+  return x.is_constant() ? XlaNumber<C>(RoundToEven(x.constant()))
+                         : XlaNumber<C>(xla::RoundNearestEven(x.op()));
 }
 
 template <typename C>
 XlaNumber<C> CopySign(const XlaNumber<C>& magnitude, const XlaNumber<C>& sign) {
-  return magnitude * XlaNumber<C>(xla::Sign(sign.op()));
-}
-
-template <typename C>
-XlaNumber<C> Floor(const XlaNumber<C>& x) {
-  return XlaNumber<C>(xla::Floor(x.op()));
-}
-
-template <typename C>
-XlaNumber<C> RoundToEven(const XlaNumber<C>& x) {
-  return XlaNumber<C>(xla::RoundNearestEven(x.op()));
+  const XlaNumber<C> positive = Abs(magnitude);
+  if (sign.is_constant()) {
+    return std::signbit(sign.constant()) ? -positive : positive;
+  }
+  constexpr xla::PrimitiveType kBits =
+      std::is_same_v<C, float> ? xla::S32 : xla::S64;
+  return Where(xla::BitcastConvertType(sign.op(), kBits) < 0, -positive,
+               positive);
 }
 
 template <typename C>
@@ -144,8 +164,22 @@ XlaNumber<C> Remainder(const XlaNumber<C>& x, const XlaNumber<C>& y) {
 }
 
 template <typename C>
+XlaNumber<C> Pow(const XlaNumber<C>& x, const XlaNumber<C>& y) {
+  if (x.is_constant() && y.is_constant()) {
+    return XlaNumber<C>(Pow(x.constant(), y.constant()));
+  }
+  xla::XlaBuilder* builder = (x.is_constant() ? y : x).op().builder();
+  return XlaNumber<C>(xla::Pow(x.Op(builder), y.Op(builder)));
+}
+
+template <typename C>
+XlaNumber<C> Log2(const XlaNumber<C>& x) {
+  return Log(x) * XlaNumber<C>(1.44269504088896340736);
+}
+
+template <typename C>
 XlaNumber<C> ExpOfMinus(const XlaNumber<C>& x) {
-  return XlaNumber<C>(xla::Exp(-x.op()));
+  return Exp(-x);
 }
 
 template <typename C>
@@ -162,7 +196,16 @@ XlaNumber<C> SquareRoundoff(const XlaNumber<C>& /*x*/,
 
 template <typename C>
 SineAndCosine<XlaNumber<C>> SinCos(const XlaNumber<C>& x) {
+  if (x.is_constant()) {
+    const auto [sine, cosine] = SinCos(x.constant());
+    return {XlaNumber<C>(sine), XlaNumber<C>(cosine)};
+  }
   return {XlaNumber<C>(xla::Sin(x.op())), XlaNumber<C>(xla::Cos(x.op()))};
+}
+
+template <typename C>
+SineAndCosine<XlaNumber<C>> SinCosNear(const XlaNumber<C>& x) {
+  return SinCos(x);
 }
 
 // ----- The lowerings. -----

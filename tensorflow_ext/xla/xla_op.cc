@@ -8,6 +8,7 @@
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/loops.h"
+#include "xla/hlo/builder/lib/math.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
 
@@ -80,9 +81,16 @@ TENSORFLOW_EXT_XLA_UNARY(Not)
 TENSORFLOW_EXT_XLA_UNARY(Abs)
 TENSORFLOW_EXT_XLA_UNARY(Sign)
 TENSORFLOW_EXT_XLA_UNARY(Exp)
+TENSORFLOW_EXT_XLA_UNARY(Expm1)
+TENSORFLOW_EXT_XLA_UNARY(Log)
+TENSORFLOW_EXT_XLA_UNARY(Log1p)
 TENSORFLOW_EXT_XLA_UNARY(Sin)
 TENSORFLOW_EXT_XLA_UNARY(Cos)
+TENSORFLOW_EXT_XLA_UNARY(Atan)
+TENSORFLOW_EXT_XLA_UNARY(Erf)
+TENSORFLOW_EXT_XLA_UNARY(Erfc)
 TENSORFLOW_EXT_XLA_UNARY(Sqrt)
+TENSORFLOW_EXT_XLA_UNARY(Rsqrt)
 TENSORFLOW_EXT_XLA_UNARY(Floor)
 TENSORFLOW_EXT_XLA_UNARY(Ceil)
 TENSORFLOW_EXT_XLA_UNARY(Round)
@@ -95,6 +103,7 @@ TENSORFLOW_EXT_XLA_UNARY(OptimizationBarrier)
   XlaOp Name(XlaOp x, XlaOp y) { return Own(::xla::Name(Real(x), Real(y))); }
 TENSORFLOW_EXT_XLA_BINARY(Max)
 TENSORFLOW_EXT_XLA_BINARY(Min)
+TENSORFLOW_EXT_XLA_BINARY(Pow)
 TENSORFLOW_EXT_XLA_BINARY(Add)
 TENSORFLOW_EXT_XLA_BINARY(Sub)
 TENSORFLOW_EXT_XLA_BINARY(Mul)
@@ -116,6 +125,10 @@ TENSORFLOW_EXT_XLA_BINARY(Ge)
 
 XlaOp ConvertElementType(XlaOp x, PrimitiveType type) {
   return Own(::xla::ConvertElementType(Real(x), Real(type)));
+}
+
+XlaOp BitcastConvertType(XlaOp x, PrimitiveType type) {
+  return Own(::xla::BitcastConvertType(Real(x), Real(type)));
 }
 
 XlaOp Select(XlaOp condition, XlaOp on_true, XlaOp on_false) {

@@ -87,15 +87,24 @@ XlaOp Not(XlaOp x);
 XlaOp Abs(XlaOp x);
 XlaOp Sign(XlaOp x);
 XlaOp Exp(XlaOp x);
+XlaOp Expm1(XlaOp x);
+XlaOp Log(XlaOp x);
+XlaOp Log1p(XlaOp x);
 XlaOp Sin(XlaOp x);
 XlaOp Cos(XlaOp x);
+XlaOp Atan(XlaOp x);
+XlaOp Erf(XlaOp x);
+XlaOp Erfc(XlaOp x);
 XlaOp Sqrt(XlaOp x);
+XlaOp Rsqrt(XlaOp x);
 XlaOp Floor(XlaOp x);
 XlaOp Ceil(XlaOp x);
 XlaOp Round(XlaOp x);  // half away from zero
 XlaOp RoundNearestEven(XlaOp x);
 XlaOp IsFinite(XlaOp x);
 XlaOp ConvertElementType(XlaOp x, PrimitiveType type);
+// The bits of x as a type of the same size.
+XlaOp BitcastConvertType(XlaOp x, PrimitiveType type);
 // x, of which XLA's optimisations know nothing.
 XlaOp OptimizationBarrier(XlaOp x);
 
@@ -114,6 +123,7 @@ inline XlaOp operator!(XlaOp x) { return Not(x); }
 
 TENSORFLOW_EXT_XLA_BINARY(Max)
 TENSORFLOW_EXT_XLA_BINARY(Min)
+TENSORFLOW_EXT_XLA_BINARY(Pow)
 TENSORFLOW_EXT_XLA_BINARY(ShiftLeft)
 TENSORFLOW_EXT_XLA_BINARY(ShiftRightArithmetic)
 TENSORFLOW_EXT_XLA_BINARY(ShiftRightLogical)

@@ -62,7 +62,7 @@ _REGISTERS = {
 }
 # The same for functors of ElementwiseKernel that compute for longer or hold more.
 _FUNCTOR_REGISTERS = {
-    "GeluExact": 48,
+    "GeluExact": 56,
     "GeluExactGrad": 48,
     "GeluTanh": 40,
     "GeluTanhGrad": 48,

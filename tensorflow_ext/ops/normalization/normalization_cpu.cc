@@ -3,10 +3,10 @@
 // A row is gone over several times, while it is in cache.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
+#include "tensorflow_ext/kernels/arithmetic.h"
 #include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/rows_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
@@ -135,7 +135,7 @@ struct ForwardLoop {
         squares.Add(SquareTerm<C>{x.Chunk(i, size), mean}, size);
       }
       const C variance = squares.Total(0) / divisor;
-      const C inverse = 1 / std::sqrt(variance + static_cast<C>(epsilon));
+      const C inverse = 1 / Sqrt(variance + static_cast<C>(epsilon));
       static_cast<C*>(tensors.inverse)[row] = inverse;
 
       T* y = static_cast<T*>(tensors.y) + row * dims.size;

@@ -16,33 +16,22 @@
 
 namespace tensorflow_ext {
 
-// With kNear for |f x| up to kTrigonometricLimit: what the CPU's loops
-// vectorise.
-template <bool kNear, typename C>
-TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<C> SnakeSinCos(C t) {
-  if constexpr (kNear) {
-    return SinCosNear(t);
-  } else {
-    return SinCos(t);
-  }
-}
-
 // sin(t) / f.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C SnakeRatio(C x, C t, C sine) {
   return x * Where(t == C(0), C(1), sine / t);
 }
 
-template <bool kNear>
-struct SnakeIn {
+struct Snake {
   static constexpr int kArity = 2;
   static constexpr bool kIntegers = false;
   static constexpr int64_t kCost = 6;
+  static constexpr bool kTakesAngles = true;
 
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C frequency) const {
     const C t = frequency * x;
-    const C sine = SnakeSinCos<kNear>(t).sine;
+    const C sine = Sin(t);
     // The wave is no higher than 1 / f, which x / t does not show where t is
     // infinite.
     const C wave = SnakeRatio(x, t, sine) * sine;
@@ -51,26 +40,23 @@ struct SnakeIn {
 };
 
 // dy (1 + sin(2t)) and dy x^2 (t sin(2t) - sin(t)^2) / t^2.
-template <bool kNear>
-struct SnakeGradIn {
+struct SnakeGrad {
   static constexpr int kArity = 3;
   static constexpr bool kIntegers = false;
   static constexpr int64_t kCost = 8;
+  static constexpr bool kTakesAngles = true;
 
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE Pair<C> operator()(C gradient, C x,
                                                 C frequency) const {
     const C t = frequency * x;
-    const auto [sine, cosine] = SnakeSinCos<kNear>(t);
+    const auto [sine, cosine] = SinCos(t);
     const C ratio = SnakeRatio(x, t, sine);
     const C sum = sine + cosine;  // its square is 1 + sin(2t)
     return {gradient * (sum * sum),
             gradient * (ratio * (C(2) * x * cosine - ratio))};
   }
 };
-
-using Snake = SnakeIn<false>;
-using SnakeGrad = SnakeGradIn<false>;
 
 }  // namespace tensorflow_ext
 

@@ -4,6 +4,7 @@
 import argparse
 import dataclasses
 import pathlib
+import sys
 
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2, types_pb2
@@ -100,9 +101,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _load(files: list[str]) -> dict[str, str]:
-    """Loads op libraries; returns the file of each op that came with one."""
+    """Loads op libraries; returns the file of each op whose gradient came with one.
+
+    What a library could not register is written to standard error.
+    """
     origins: dict[str, str] = {}
-    known = set(_explain_node.registered_ops()) if files else set()
+    known = _own_gradients() if files else {}
     for file in files:
         if not pathlib.Path(file).is_file():
             raise ExplainError(f"--library {file}: there is no such file.")
@@ -111,12 +115,19 @@ def _load(files: list[str]) -> dict[str, str]:
         except (tf.errors.OpError, OSError) as error:
             message = _explain_node.one_line(error)
             raise ExplainError(f"--library {file}: {message}") from None
-        new = set(_explain_node.registered_ops()) - known
-        origins |= dict.fromkeys(new, pathlib.Path(file).name)
-        known |= new
-    if files:
+        for error_line in _library.take_registration_errors():
+            print(f"--library {file}: {error_line}", file=sys.stderr)
         gradients.register_all()
+        now = _own_gradients()
+        changed = [op for op, bits in now.items() if known.get(op) != bits]
+        origins |= dict.fromkeys(changed, pathlib.Path(file).name)
+        known = now
     return origins
+
+
+def _own_gradients() -> dict[str, _library.Registries]:
+    """The ops with a definition, and where it counts."""
+    return {op: _library.registries(op) for op in _library.list_ops()}
 
 
 def explain(
@@ -127,8 +138,8 @@ def explain(
     Args:
       op: Name of a registered op.
       attrs: Its attributes as "name=value"; see _explain_node.make_node.
-      library: The file that holds the op, if it is neither TensorFlow's nor this
-        library's.
+      library: The file that holds the definition, if it is neither TensorFlow's nor
+        this library's.
 
     Raises:
       ExplainError: There is no such op, it has no definition, or attributes are

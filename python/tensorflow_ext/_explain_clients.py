@@ -31,21 +31,19 @@ def providers(op: str, library: str | None = None) -> list[Provider]:
 
     Args:
       op: Name of a registered op.
-      library: The file that holds the op, if it is neither TensorFlow's nor this
-        library's.
+      library: The file that holds the definition, if it is neither TensorFlow's nor
+        this library's.
     """
     found = _library.registries(op)
     author = library or ("tensorflow_ext" if _BITS.FUNCTION_OWN in found else None)
     return [
-        _python(op, found, author or "TensorFlow", library),
-        _client(found, author or "TensorFlow", library),
+        _python(op, found, author or "TensorFlow"),
+        _client(found, author or "TensorFlow"),
         _runtime(found, author or "TensorFlow"),
     ]
 
 
-def _python(
-    op: str, found: _library.Registries, author: str, library: str | None
-) -> Provider:
+def _python(op: str, found: _library.Registries, author: str) -> Provider:
     client = "Python"
     try:
         gradient = ops.gradient_registry.lookup(op)
@@ -60,14 +58,16 @@ def _python(
     module = getattr(gradient, "__module__", "")
     if module == _registration.__name__:
         return Provider(client, author, "this definition, replayed node by node")
+    if module == _mending.__name__ and _BITS.GRADIENT_ASKED_FOR in found:
+        return Provider(client, author, "this definition, in the place of any other")
     if module == _mending.__name__:
         return Provider(client, author, "by tensorflow_ext.gradients.mend()")
-    if library or not module.startswith("tensorflow."):
+    if not module.startswith("tensorflow."):
         return Provider(client, module, "tf.RegisterGradient")
     return Provider(client, "TensorFlow", remark or "its own, written in Python")
 
 
-def _client(found: _library.Registries, author: str, library: str | None) -> Provider:
+def _client(found: _library.Registries, author: str) -> Provider:
     client = "C and C++"
     if _BITS.CLIENT_BRIDGED in found:
         if not found & _BITS.FUNCTION_GRADIENT or (
@@ -81,7 +81,7 @@ def _client(found: _library.Registries, author: str, library: str | None) -> Pro
             how += ", in place of TensorFlow's own"
         return Provider(client, who, how)
     if _BITS.CLIENT_GRADIENT in found:
-        return Provider(client, library or "TensorFlow", "its own, written in C++")
+        return Provider(client, "TensorFlow", "its own, written in C++")
     if _BITS.CLIENT_NO_GRADIENT in found:
         return Provider(client, "none", "declared to have none")
     return Provider(client, "none")

@@ -2,6 +2,7 @@
 """python -m tensorflow_ext explain: what it prints and draws, and its errors."""
 
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -181,6 +182,29 @@ def test_other_library(explain: Run) -> None:
     assert "dvalues_0, dvalues_1 = Other>ReshapeEach(" in "".join(lines)
     assert "function runtime  libother_ops.so" in lines
     assert any(line.startswith("Python            libother_ops.so") for line in lines)
+
+
+_STAND_INS = """
+    import sys
+    from tensorflow_ext.__main__ import main
+    for op in ("Tanh", "TfExt>Mish", "Erfc"):
+        assert main(["explain", op, "--library", *sys.argv[1:]]) == 0
+    """
+
+
+def test_stand_ins_of_another_library() -> None:
+    """Theirs are named where they took the place of others, ours where they did not."""
+    library = processes.built_library("gradient", "liboutside_formulas.so")
+    output = processes.run(_STAND_INS, library)
+    tanh, mish, erfc = output.split("The gradient of ")[1:]
+    for text in (tanh, mish):
+        assert "mul = Mul(" in text
+        theirs = re.findall(
+            r"^  (Python|C and C\+\+|function runtime)  +(.*)", text, re.M
+        )
+        assert [who.split()[0] for _, who in theirs] == ["liboutside_formulas.so"] * 3
+    assert "in the place of any other" in tanh
+    assert "C and C++         tensorflow_ext (this definition" in erfc
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,20 @@ import sys
 import tempfile
 import textwrap
 
-_OTHER = "libother_ops.so"
-
 
 def other_library() -> str:
     """The op library of other_ops.cc."""
-    here = pathlib.Path(__file__).absolute().parent
-    built = here.parent.parent / "bazel-bin" / "tests" / "python"
-    for folder in (here, built):
-        if (folder / _OTHER).is_file():
-            return str(folder / _OTHER)
-    raise FileNotFoundError(f"Build it first: bazel build //tests/python:{_OTHER}")
+    return built_library("python", "libother_ops.so")
+
+
+def built_library(folder: str, name: str) -> str:
+    """A library that the tests in a folder beside this one build."""
+    tests = pathlib.Path(__file__).absolute().parents[1]
+    built = tests.parent / "bazel-bin" / "tests"
+    for parent in (tests, built):
+        if (parent / folder / name).is_file():
+            return str(parent / folder / name)
+    raise FileNotFoundError(f"Build it first: bazel build //tests/{folder}:{name}")
 
 
 def run(program: str, *arguments: str, package: pathlib.Path | None = None) -> str:

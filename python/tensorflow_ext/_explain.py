@@ -15,8 +15,8 @@ from tensorflow_ext import (
     _explain_lines,
     _explain_node,
     _library,
+    _op_libraries,
     _plan,
-    gradients,
 )
 from tensorflow_ext._explain_node import ExplainError
 
@@ -88,10 +88,10 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
       ExplainError: Something of it cannot be had.
     """
-    origins = _load(arguments.library)
+    _load(arguments.library)
     for path in arguments.draw:
         _explain_draw.check(path)
-    explanation = explain(arguments.op, arguments.attr, origins.get(arguments.op))
+    explanation = explain(arguments.op, arguments.attr, _origins.get(arguments.op))
     if arguments.dot:
         print(_explain_draw.dot(explanation.node, explanation.gradient), end="")
     else:
@@ -100,29 +100,25 @@ def run(arguments: argparse.Namespace) -> None:
         _explain_draw.draw(explanation.node, explanation.gradient, path)
 
 
-def _load(files: list[str]) -> dict[str, str]:
-    """Loads op libraries; returns the file of each op whose gradient came with one.
+# The file of each op whose gradient came with a library that was loaded here.
+_origins: dict[str, str] = {}
 
-    What a library could not register is written to standard error.
-    """
-    origins: dict[str, str] = {}
+
+def _load(files: list[str]) -> None:
+    """Loads op libraries; what one could not register goes to standard error."""
     known = _own_gradients() if files else {}
     for file in files:
-        if not pathlib.Path(file).is_file():
-            raise ExplainError(f"--library {file}: there is no such file.")
         try:
-            tf.load_library(str(pathlib.Path(file).absolute()))
-        except (tf.errors.OpError, OSError) as error:
+            _op_libraries.load_op_library(file)
+        except (FileNotFoundError, ImportError) as error:
             message = _explain_node.one_line(error)
             raise ExplainError(f"--library {file}: {message}") from None
-        for error_line in _library.take_registration_errors():
-            print(f"--library {file}: {error_line}", file=sys.stderr)
-        gradients.register_all()
+        except RuntimeError as error:
+            print(f"--library {file}: {error}", file=sys.stderr)
         now = _own_gradients()
         changed = [op for op, bits in now.items() if known.get(op) != bits]
-        origins |= dict.fromkeys(changed, pathlib.Path(file).name)
+        _origins.update(dict.fromkeys(changed, pathlib.Path(file).name))
         known = now
-    return origins
 
 
 def _own_gradients() -> dict[str, _library.Registries]:

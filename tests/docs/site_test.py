@@ -123,6 +123,11 @@ def test_every_page_of_docs_is_there(folder: pathlib.Path) -> None:
         )
 
 
+def test_no_page_is_twice_in_the_navigation() -> None:
+    named = re.findall(r"[\w/]+\.md", (ROOT / "mkdocs.yml").read_text())
+    assert sorted(named) == sorted(set(named))
+
+
 def test_every_op_has_a_page(folder: pathlib.Path) -> None:
     for name, op in raw_ops.OPS.items():
         page = (folder / "ops" / name / "index.html").read_text()

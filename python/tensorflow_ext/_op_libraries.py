@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tensorflow_ext import _explain, _explain_clients, _explain_node, _library
 from tensorflow_ext import gradients as _gradients
+from tensorflow_ext._wrappers import load as load_functions
 
 _lock = threading.Lock()
 
@@ -74,7 +75,7 @@ def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
 def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
     _warn_of_earlier_errors()
     try:
-        module = tf.load_op_library(str(file))
+        module = load_functions(str(file))
     except (tf.errors.OpError, OSError, RuntimeError) as error:
         message = getattr(error, "message", str(error))
         raise ImportError(

@@ -2,10 +2,12 @@
 """TensorFlow's generated Python functions of ops."""
 
 import keyword
+import pathlib
 import re
 import types
 from collections.abc import Sequence
 
+import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.framework import _pywrap_python_op_gen
@@ -22,6 +24,16 @@ def op_defs(namespace: str) -> list[op_def_pb2.OpDef]:
     pywrap_tf_session.TF_DeleteBuffer(buffer)
     op_list = op_def_pb2.OpList.FromString(serialized)
     return [op_def for op_def in op_list.op if op_def.name.startswith(namespace)]
+
+
+def load(path: str) -> types.ModuleType:
+    """Loads an op library: tf.load_op_library, for attributes of any name."""
+    try:
+        return tf.load_op_library(path)
+    except SyntaxError:  # in the module that it makes; the ops are there by now
+        library = pywrap_tf_session.TF_LoadLibrary(path)
+        op_list = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetOpList(library))
+        return generate(op_list.op, pathlib.Path(path).stem)
 
 
 def generate(ops: Sequence[op_def_pb2.OpDef], name: str) -> types.ModuleType:

@@ -13,12 +13,10 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.ops import gen_functional_ops
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _library, _wrappers
+from tensorflow_ext import _library
 
 LIBRARY = os.environ["OP_FORMS"]
-tf.load_library(LIBRARY)
-FORMS = _wrappers.generate(_wrappers.op_defs("Forms>"), "forms")
-tfe.gradients.register_all()
+FORMS = tfe.load_op_library(LIBRARY)
 
 X = np.array([[0.5, -1.0, 2.0], [3.0, 0.25, -0.5]], np.float32)
 Y = np.array([[1.0, 2.0, -3.0], [0.5, 4.0, 1.0]], np.float32)

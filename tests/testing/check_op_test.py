@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tensorflow_ext import testing
+from tensorflow_ext.__main__ import main
 
 LIBRARY = str(pathlib.Path(os.environ["PLANTED_OPS"]).absolute())
 # By op: the check that is to find its fault, the verdict, and what the message has.
@@ -82,6 +83,17 @@ def test_the_table(report: testing.OpReport) -> None:
         testing.OpCheckError, match="Planted>AbortsOnEmpty: empty tensors: "
     ):
         report.raise_if_failed()
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", LIBRARY, "--check=documentation"])
+    assert stopped.value.code == 1
+    printed = capsys.readouterr().out
+    assert "Planted>NoDocumentation: documentation: there is none" in printed
+    assert main(["check", "TfExt>Mish", "--check=kernel"]) == 0
+    assert main(["check", "TfExt>Mischief"]) == 1
+    assert "There is no op 'TfExt>Mischief'" in capsys.readouterr().err
 
 
 def test_a_kernel_that_never_ends_is_found() -> None:

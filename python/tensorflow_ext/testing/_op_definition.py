@@ -46,7 +46,7 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
         attr.name
         for attr in op_def.attr
         if attr.type in ("type", "list(type)") or attr.name in inferred
-    }
+    } | {argument.number_attr for argument in op_def.output_arg}
     odd = [
         name
         for name in odd

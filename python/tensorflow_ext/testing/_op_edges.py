@@ -277,7 +277,8 @@ def _wrong_values(array: np.ndarray) -> Iterator[Any]:
 
 
 def _wrong_attributes(variant: Variant) -> Iterator[tuple[str, Any]]:
-    lengths = {argument.number_attr for argument in variant.op_def.input_arg}
+    op_def = variant.op_def
+    lengths = {a.number_attr for a in (*op_def.input_arg, *op_def.output_arg)}
     for attr in variant.op_def.attr:
         if attr.name in lengths:
             continue

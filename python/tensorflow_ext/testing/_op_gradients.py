@@ -64,7 +64,7 @@ def _of_order(subject: Subject, order: int) -> Iterator[OpFinding]:
                 check,
                 Verdict.MISSING,
                 "there is none: give the op a REGISTER_OP_GRADIENT, or a "
-                "REGISTER_OP_NO_GRADIENT and tf.no_gradient",
+                "REGISTER_OP_NO_GRADIENT",
             )
         return
     if subject.values_vary:

@@ -102,7 +102,7 @@ def of_general(op: Op) -> dict[str, Any]:
                     "type": x.type,
                     "inputs": [k],
                     "may_be_integer": not set(op.allowed(x)) <= set(FLOATING),
-                    "upstream": " + ".join(f"g.Upstream({j})" for j in parts),
+                    "upstream": _sum_of_upstreams(parts),
                 }
             )
     return {
@@ -114,6 +114,14 @@ def of_general(op: Op) -> dict[str, Any]:
         **_of_kernels(op, sums),
         **_of_comparison(op, sums),
     }
+
+
+def _sum_of_upstreams(outputs: list[int]) -> str:
+    """By a node in any case, which a session can fetch beside what it is fed."""
+    terms = [f"g.Upstream({k})" for k in outputs]
+    if len(terms) == 1:
+        return f'g.Call("Identity", {{{terms[0]}}})'
+    return " + ".join(terms)
 
 
 def _latex(op: Op, sums: list[list[int]]) -> list[str]:

@@ -110,7 +110,15 @@ if(tensorflow_ext_CUDA AND CMAKE_CUDA_COMPILER)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
   endif()
+  # In the packages of pip the libraries lie in lib, where nvcc looks in lib64.
+  get_filename_component(_tf_ext_toolkit "${CMAKE_CUDA_COMPILER}/../.." ABSOLUTE)
+  if(EXISTS "${_tf_ext_toolkit}/lib/libcudart_static.a")
+    set(ENV{LIBRARY_PATH} "${_tf_ext_toolkit}/lib:$ENV{LIBRARY_PATH}")
+  endif()
   enable_language(CUDA)
+  find_library(tensorflow_ext_CUDART libcudart_static.a REQUIRED
+    HINTS "${CMAKE_CUDA_COMPILER_TOOLKIT_ROOT}" "${_tf_ext_toolkit}"
+    PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
 endif()
 
 set(_tf_ext_launch "${_tf_ext_includes}")
@@ -144,10 +152,9 @@ function(tf_ext_add_op_library name)
     target_compile_definitions(${name} PRIVATE TENSORFLOW_EXT_CUDA=1)
     # Whole and first: the library of TensorFlow's GPU wheel exports stubs of the
     # same names.
-    find_package(CUDAToolkit REQUIRED)
     set_target_properties(${name} PROPERTIES CUDA_RUNTIME_LIBRARY None)
-    target_link_libraries(${name} PRIVATE
-      -Wl,--whole-archive CUDA::cudart_static -Wl,--no-whole-archive)
+    target_link_libraries(${name} PRIVATE -Wl,--whole-archive
+      "${tensorflow_ext_CUDART}" -Wl,--no-whole-archive dl rt pthread)
   endif()
   target_link_libraries(${name} PRIVATE ${arg_DEPS} ${parts} -Wl,-z,defs)
 endfunction()

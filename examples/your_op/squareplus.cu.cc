@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "squareplus.h"
+
+#include "tensorflow_ext/kernels/elementwise_gpu.cuh"
+
+YOUR_OPS(INSTANTIATE_GPU_ELEMENTWISE)

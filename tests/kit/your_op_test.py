@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/your_op, built as its author would, in a copy outside of this tree."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tensorflow_ext import sysconfig
+
+# Under Bazel this file is a link into the source tree.
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_EXAMPLE = _ROOT / "examples" / "your_op"
+_LIBRARY = "libyour_op.so"
+_needs_cmake = pytest.mark.skipif(
+    not (shutil.which("cmake") and shutil.which("ninja")),
+    reason="there is no CMake or no Ninja, which ./run installs where it may",
+)
+
+
+def _run(*command: str | pathlib.Path, cwd: pathlib.Path) -> str:
+    """Runs a program that imports the tensorflow_ext of this process."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env={
+            **os.environ,
+            "PYTHON": sys.executable,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout[-6000:]}"
+    return done.stdout
+
+
+@pytest.fixture
+def copy(tmp_path: pathlib.Path) -> pathlib.Path:
+    ignored = shutil.ignore_patterns("bazel-*", "build", "*.so", "client")
+    return shutil.copytree(_EXAMPLE, tmp_path / "your_op", ignore=ignored)
+
+
+def _check(folder: pathlib.Path, built: pathlib.Path) -> None:
+    """The library in Python and in C, and what it shows to others."""
+    library = built / _LIBRARY
+    output = _run(sys.executable, "squareplus_test.py", library, cwd=folder)
+    assert output.rstrip().endswith("fine")
+    ours = pathlib.Path(sysconfig.get_lib(), "libtensorflow_ext.so")
+    output = _run(built / "client", ours, library, cwd=folder)
+    assert re.search(r"^dy/dx +0\.211325 +0\.500000 +0\.908248$", output, re.MULTILINE)
+    exported = _run("nm", "-DC", "--defined-only", library, cwd=folder)
+    assert "tensorflow_ext" not in exported
+    assert "your::" not in exported
+    needed = _run("readelf", "-d", library, cwd=folder)
+    assert "[libtensorflow_ext.so]" in needed
+    assert "cudart" not in needed
+
+
+def test_the_compiler_alone(copy: pathlib.Path) -> None:
+    _run("./build.sh", cwd=copy)
+    _check(copy, copy)
+
+
+def _nvcc() -> str | None:
+    """That of this build, if it has CUDA (.bazelrc.user)."""
+    settings = (_ROOT / ".bazelrc.user").read_text()
+    found = re.search(r"--repo_env=NVCC=(.*)", settings)
+    return found[1] if found else None
+
+
+@_needs_cmake
+def test_cmake(copy: pathlib.Path) -> None:
+    nvcc = _nvcc()
+    output = _run(
+        "cmake",
+        "-G",
+        "Ninja",
+        "-Bbuild",
+        f"-Dtensorflow_ext_DIR={sysconfig.get_cmake_dir()}",
+        f"-DPython3_EXECUTABLE={sys.executable}",
+        *([f"-DCMAKE_CUDA_COMPILER={nvcc}"] if nvcc else ["-Dtensorflow_ext_CUDA=OFF"]),
+        cwd=copy,
+    )
+    assert ("The CUDA compiler identification is NVIDIA" in output) == bool(nvcc)
+    _run("cmake", "--build", "build", cwd=copy)
+    _check(copy, copy / "build")
+    _check_devices(copy / "build" / _LIBRARY, bool(nvcc))
+
+
+def _check_devices(library: pathlib.Path, has_cuda: bool) -> None:
+    """Kernels for the GPU are there if there is a compiler for them."""
+    program = f"""
+import tensorflow_ext as tfe
+from tensorflow.python.framework import kernels
+tfe.load_op_library({str(library)!r})
+print({{k.device_type for k in
+       kernels.get_registered_kernels_for_op("Your>Squareplus").kernel}})
+"""
+    output = _run(sys.executable, "-c", program, cwd=library.parent)
+    assert "CPU" in output
+    assert ("'GPU'" in output) == has_cuda
+
+
+@_needs_cmake
+def test_cmake_without_tensorflow(copy: pathlib.Path) -> None:
+    """An interpreter that has none: what to say instead."""
+    done = subprocess.run(
+        [
+            "cmake",
+            "-Bbuild",
+            f"-Dtensorflow_ext_DIR={sysconfig.get_cmake_dir()}",
+            "-DPython3_EXECUTABLE=/bin/false",
+        ],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "-DPython3_EXECUTABLE=" in done.stderr
+
+
+def test_bazel(copy: pathlib.Path) -> None:
+    workspace = copy / "WORKSPACE"
+    text = workspace.read_text()
+    assert 'path = "../.."' in text
+    workspace.write_text(text.replace('path = "../.."', f'path = "{_ROOT}"'))
+    # What ./run found out, and the cache of what is compiled, hold here too.
+    shutil.copy(_ROOT / ".bazelrc.user", copy)
+    bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
+    try:
+        _run(*bazel, "build", "--curses=no", "//...", cwd=copy)
+        _check(copy, copy / "bazel-bin")
+        _check_devices(copy / "bazel-bin" / _LIBRARY, bool(_nvcc()))
+    finally:
+        _run(*bazel, "shutdown", cwd=copy)
+
+
+def test_readme_shows_what_is_built() -> None:
+    """The blocks of code on its page, word for word, but for the commands."""
+    page = (_EXAMPLE / "README.md").read_text()
+    files = [path.read_text() for path in _EXAMPLE.iterdir() if path.is_file()]
+    sources = "\n".join(text for text in files if text != page)
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 10
+    own = [text for language, text in blocks if text not in sources]
+    # How CMake is called, and what a session of Python looks like: _check and the
+    # tests above do both.
+    assert [text.split()[0] for text in own] == ["cmake", "import"]
+
+
+def test_flags_are_those_of_tensorflow() -> None:
+    """All but where headers lie, and how op libraries are optimised."""
+    theirs = [f for f in tf.sysconfig.get_compile_flags() if not f.startswith("-I")]
+    assert set(theirs) <= set(sysconfig.get_compile_flags())
+    assert not [f for f in sysconfig.get_compile_flags(c=True) if "std=" in f]
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

@@ -23,6 +23,7 @@ _Shapes = tuple[tuple[int, ...], ...]
 _ALIKE: list[tuple[int, ...]] = [(2, 3), (3,), (2, 2), (2, 3, 4), (2, 3, 4, 2), ()]
 _ANY: list[tuple[int, ...]] = [(2, 3), (), (3,), (2,), (3, 2), (2, 3, 4)]
 _MOST_SHAPES = 400
+CHECKS_WITHOUT = ("documentation", "kernel", "gpu")  # inputs
 _RANKS = (2, 1, 3, 4, 0, 5)
 _SIZES = (2, 3, 4, 5, 1)  # of a dimension that may be one size alone
 _MOST_RANKS = 12
@@ -101,7 +102,10 @@ def _array(generator: np.random.Generator, value: Any, dtype: tf.DType) -> np.nd
         shape = [3 if size is None else size for size in value.shape]
         return _filled(generator, shape, dtype, "signed")
     if dtype in (tf.resource, tf.variant):
-        return value
+        raise InputsError(
+            f"an input is a {dtype.name}, which cannot be given to another process: "
+            f"check the op with checks={list(CHECKS_WITHOUT)}"
+        )
     array = value.numpy() if hasattr(value, "numpy") else np.asarray(value)
     if dtype == tf.string:
         return np.asarray(array, object)
@@ -195,9 +199,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
     types = variant.input_types
     for dtype in types:
         if dtype in (tf.resource, tf.variant):
-            raise InputsError(
-                f"an input is a {dtype.name}, which nothing can be guessed for"
-            )
+            raise InputsError(f"an input is a {dtype.name}, which cannot be made up")
     known = [
         tuple(array.shape for array in example.arrays)
         for example in before

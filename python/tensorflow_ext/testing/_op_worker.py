@@ -49,7 +49,7 @@ _CHECKS: dict[str, Callable[[Subject], Iterator[OpFinding]]] = {
     "empty tensors": _op_edges.empty,
     "wrong inputs": _op_edges.wrong_inputs,
 }
-_WITHOUT_INPUTS = ("documentation", "kernel", "gpu")
+_WITHOUT_INPUTS = _op_inputs.CHECKS_WITHOUT
 # In the order of the table.
 CHECKS = (*_WITHOUT_INPUTS, _INPUTS, *list(_CHECKS)[len(_WITHOUT_INPUTS) :])
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every elementary function in a kernel: compiled, as the kernels are, without
+// warnings and without memory of a thread's own.
+
+#include "tensorflow_ext/kernels/elementwise_gpu.cuh"
+#include "tests/kernels/elementary_functors.h"
+
+#define INSTANTIATE(Name, expression) \
+  template struct tensorflow_ext::GpuElementwise<tensorflow_ext::Name##Functor>;
+TENSORFLOW_EXT_ANGLE_FUNCTIONS(INSTANTIATE)
+TENSORFLOW_EXT_UNARY_FUNCTIONS(INSTANTIATE)
+TENSORFLOW_EXT_BINARY_FUNCTIONS(INSTANTIATE)

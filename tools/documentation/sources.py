@@ -119,6 +119,8 @@ def _page_of(path: str) -> str:
     if (ROOT / path).is_dir():
         has_readme = (ROOT / path / "README.md").is_file()
         return f"source/{path}/{'README' if has_readme else 'index'}.md"
+    # MkDocs leaves out what begins with a dot.
+    path = re.sub(r"(^|/)\.", r"\1dot-", path)
     return f"source/{path}" if path.endswith(".md") else f"source/{path}.md"
 
 

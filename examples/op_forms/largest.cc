@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // REGISTER_OP_NO_GRADIENT: an op that is not to be differentiated. Without it a
-// client that asks for the gradient gets an error, with it none. The function
-// runtime and Python read it; C and C++ have a registry of their own.
+// client that asks for the gradient gets an error, with it none. Python, C and
+// C++ hear of it from load_op_library, or TfExt_RegisterGradients().
 
 #include <cmath>
 #include <cstdint>
 
-#include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
@@ -44,6 +43,5 @@ REGISTER_KERNEL_BUILDER(Name("Forms>Largest").Device(tensorflow::DEVICE_CPU),
                         LargestOp);
 
 REGISTER_OP_NO_GRADIENT("Forms>Largest");
-REGISTER_NO_GRADIENT_OP("Forms>Largest");
 
 }  // namespace

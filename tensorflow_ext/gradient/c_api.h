@@ -71,9 +71,10 @@ enum {
 TFEXT_EXPORT uint32_t TfExt_GradientRegistries(const char* op);
 
 /* Hands to the client registry the function gradient of every op that has one
- * there and none in the client registry. Done once when this library is loaded;
- * call it again after another op library was loaded. Returns how many ops were
- * added.
+ * there and none in the client registry, and the word of libraries that were
+ * loaded after this one that an op has none (REGISTER_OP_NO_GRADIENT). Done
+ * once when this library is loaded; call it again after another op library was
+ * loaded. Returns how many ops have a gradient there now that had none.
  * TensorFlow's client registry has no lock: do not call this while another
  * thread is inside TF_AddGradients or AddSymbolicGradients. */
 TFEXT_EXPORT int64_t TfExt_RegisterGradients(void);

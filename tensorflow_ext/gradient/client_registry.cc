@@ -141,6 +141,17 @@ void RegisterAskedFor(const std::string& op, GradientCreator creator) {
 }
 
 int64_t RegisterGradients() {
+  // Where the registry says of an op of TensorFlow's that it has no gradient,
+  // it often means that nobody has written one. These were there at the first
+  // call.
+  const std::vector<std::string> without =
+      OpsWithFunctionGradient(FunctionGradient::kNone);
+  static const auto* const tensorflows = new std::vector<std::string>(without);
+  for (const std::string& op : without) {
+    if (!std::binary_search(tensorflows->begin(), tensorflows->end(), op)) {
+      AddToClientRegistry(op, nullptr);
+    }
+  }
   const std::vector<std::string> ops = OpsWithFunctionGradient();
   return std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
     return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);

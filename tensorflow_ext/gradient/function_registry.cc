@@ -72,17 +72,14 @@ FunctionGradient FindFunctionGradient(const std::string& op) {
   return creator ? FunctionGradient::kDefined : FunctionGradient::kNone;
 }
 
-std::vector<std::string> OpsWithFunctionGradient() {
+std::vector<std::string> OpsWithFunctionGradient(FunctionGradient what) {
   std::vector<OpDef> op_defs;
   tensorflow::OpRegistry::Global()->GetRegisteredOps(&op_defs);
   std::vector<std::string> ops;
   for (const OpDef& op_def : op_defs) {
     const std::string& op = op_def.name();
     const bool is_internal = op[0] == '_';
-    if (!is_internal &&
-        FindFunctionGradient(op) == FunctionGradient::kDefined) {
-      ops.push_back(op);
-    }
+    if (!is_internal && FindFunctionGradient(op) == what) ops.push_back(op);
   }
   std::sort(ops.begin(), ops.end());
   return ops;

@@ -92,6 +92,8 @@ def _declare() -> None:
         "TfExt_GradientRegistries": (ctypes.c_uint32, ctypes.c_char_p),
         "TfExt_RegisterAddonsOps": (ctypes.c_int64, status),
         "TfExt_RegisterGradients": (ctypes.c_int64,),
+        "TfExt_CheckDefinition": (None, *node_def, status),
+        "TfExt_CheckGradientShapes": (ctypes.c_int, ctypes.c_int),
         "TfExt_ListOps": (None, buffer, status),
         "TfExt_TakeRegistrationErrors": (None, buffer, status),
         "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
@@ -226,6 +228,24 @@ def gradient_plan(node_def: bytes, wanted: Sequence[bool] | None) -> bytes:
     return _call(
         _LIBRARY.TfExt_GradientPlan, node_def, len(node_def), mask, len(mask or b"")
     )
+
+
+def check_definition(node_def: bytes) -> None:
+    """Checks the gradient of an op for all types that the op admits.
+
+    Args:
+      node_def: A serialized NodeDef: the op and the attributes that are given.
+
+    Raises:
+      tf.errors.OpError: See TfExt_CheckDefinition in c_api.h.
+    """
+    with _status() as status:
+        _LIBRARY.TfExt_CheckDefinition(node_def, len(node_def), status)
+
+
+def check_gradient_shapes(check: bool | None = None) -> bool:
+    """TfExt_CheckGradientShapes: what the debug switch was; None leaves it."""
+    return bool(_LIBRARY.TfExt_CheckGradientShapes(-1 if check is None else int(check)))
 
 
 def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[str]]:

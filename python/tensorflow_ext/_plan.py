@@ -51,6 +51,8 @@ class Plan:
     steps: list[Step]
     # For each input of the op the tensor that is its gradient, if it has one.
     results: list[str | None]
+    # The argument of the OpDef that each input belongs to.
+    input_names: list[str]
 
     @property
     def used(self) -> list[str]:
@@ -81,10 +83,15 @@ def find(node: node_def_pb2.NodeDef, wanted: list[bool] | None) -> Plan:
     """
     serialized = _library.gradient_plan(node.SerializeToString(), wanted)
     forward = _attributes.find_op_def(node.op)
-    num_inputs = _attributes.num_inputs(node)
+    sizes = _attributes.argument_sizes(forward.input_arg, node)
+    names = [
+        argument.name
+        for argument, size in zip(forward.input_arg, sizes, strict=True)
+        for _ in range(1 if size is None else size)
+    ]
     outputs = _attributes.argument_sizes(forward.output_arg, node)
     num_outputs = sum(1 if size is None else size for size in outputs)
-    return _Parser(node.op, num_inputs, num_outputs).parse(
+    return _Parser(node.op, names, num_outputs).parse(
         graph_pb2.GraphDef.FromString(serialized)
     )
 
@@ -92,9 +99,9 @@ def find(node: node_def_pb2.NodeDef, wanted: list[bool] | None) -> Plan:
 class _Parser:
     """Gives the tensors of one GraphDef their names."""
 
-    def __init__(self, op: str, num_inputs: int, num_outputs: int) -> None:
-        self._plan = Plan(op, [], [None] * num_inputs)
-        self._num_inputs = num_inputs
+    def __init__(self, op: str, input_names: list[str], num_outputs: int) -> None:
+        self._plan = Plan(op, [], [None] * len(input_names), input_names)
+        self._num_inputs = len(input_names)
         self._num_outputs = num_outputs
         self._args: dict[str, str] = {}
         self._aliases: dict[str, list[str]] = {}

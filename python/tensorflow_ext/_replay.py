@@ -20,7 +20,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, core, execute
 from tensorflow.python.framework import op_def_library, ops
 
-from tensorflow_ext import _plan
+from tensorflow_ext import _library, _plan, _shape_checks
 
 Tensors = Sequence[tf.Tensor]
 Gradients = tuple[tf.Tensor | None, ...]
@@ -44,6 +44,9 @@ def compile_plan(plan: _plan.Plan) -> Replay:
         "EagerTensor": ops.EagerTensor,
         "to_tensor": _to_tensor,
         "interpret": interpret,
+        "first": (first := [True] * _shape_checks.FIRST),
+        "always": _shape_checks.ALWAYS,
+        "check": functools.partial(_check, plan, first),
         **writer.constants,
     }
     exec(_compile_source(writer.source, f"<gradient of {plan.op}>"), scope)
@@ -73,7 +76,7 @@ class _Writer:
             body.append(self._call(index, step))
             body += self._release(index, step)
         results = "".join(f"{result}, " for result in plan.results)
-        body.append(f"return ({results})")
+        body.append(f"results = ({results})")
         self.source = _TEMPLATE.format(body="\n        ".join(body))
 
     def _argument(self, name: str) -> str:
@@ -132,6 +135,9 @@ def replay(inputs, outputs, upstream):
         fail(error, None)
     except Fallback:
         return interpret(inputs, outputs, upstream)
+    if first or always:
+        check(inputs, outputs, upstream, results)
+    return results
 """
 
 
@@ -163,6 +169,20 @@ class _Constant:
             tensor = tf.constant(self._value, self._dtype)
             self._tensors[key] = tensor
         return tensor
+
+
+def _check(
+    plan: _plan.Plan,
+    first: list[bool],
+    inputs: Tensors,
+    outputs: Tensors,
+    upstream: Sequence[Any],
+    results: Gradients,
+) -> None:
+    """Checks the shapes of eager gradients; `first` has one for each time to come."""
+    with contextlib.suppress(IndexError):  # another thread took the last one
+        first.pop()
+    _shape_checks.check(plan, inputs, outputs, upstream, results)
 
 
 def _to_tensor(gradient: object, outputs: Tensors, index: int) -> tf.Tensor:
@@ -198,7 +218,11 @@ def _interpret(
                 operation, results = _add_to_graph(step, arguments)
             operations.append(operation)
         tensors.update(zip(step.flat_outputs, results, strict=True))
-    return tuple(None if name is None else tensors[name] for name in plan.results)
+    gradients = tuple(None if name is None else tensors[name] for name in plan.results)
+    _shape_checks.check(plan, inputs, outputs, upstream, gradients)
+    if not context.executing_eagerly() and _library.check_gradient_shapes():
+        gradients = _shape_checks.checked_in_graph(plan, inputs, gradients)
+    return gradients
 
 
 _NOTHING = contextlib.nullcontext()

@@ -8,9 +8,17 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, graph_pb2
 
-from tensorflow_ext import _attributes, _library, _mending, _registration
+from tensorflow_ext import (
+    _attributes,
+    _library,
+    _mending,
+    _registration,
+    _shape_checks,
+)
 
 __all__ = [
+    "check_definition",
+    "check_shapes",
     "function_def",
     "inline_calls",
     "list_ops",
@@ -52,6 +60,50 @@ def function_def(op: str, **attrs: Any) -> function_pb2.FunctionDef:
     node = _attributes.to_node_def(op, attrs)
     serialized = _library.gradient_function_def(node.SerializeToString())
     return function_pb2.FunctionDef.FromString(serialized)
+
+
+def check_definition(op: str, **attrs: Any) -> None:
+    """Checks the gradient of an op for all types that the op admits.
+
+    A gradient is checked when it is first asked for, and with the types that the op
+    has then. This finds what is wrong for others, such as a constant of type float
+    in a definition of T: {float, double}.
+
+    Args:
+      op: Name of the op, such as 'TfExt>Relu'.
+      **attrs: Attributes that are to have one value, as `function_def` takes them.
+        Of the others, types take all that the op allows, or float32, float64,
+        complex64 and int32 where it allows all, the rest their defaults.
+
+    Raises:
+      tf.errors.NotFoundError: There is no such op, or it has no gradient.
+      tf.errors.InvalidArgumentError: An attribute is unknown or wrong, or has no
+        default and is to be given.
+      tf.errors.FailedPreconditionError: The definition is wrong: the message names
+        the types, the node of the definition, and what is wrong.
+      tf.errors.UnimplementedError: It refuses all types.
+    """
+    node = _attributes.to_node_def(op, attrs)
+    _library.check_definition(node.SerializeToString())
+
+
+def check_shapes(check: bool = True) -> bool:
+    """The debug switch: whether gradients check their shapes whenever they run.
+
+    A gradient has the shape of its input. A definition that gives it another is an
+    error where both shapes are known while a graph is built, and in eager mode when
+    an op is differentiated for the first times. With this switch it is one in eager
+    mode each time, and in graphs that are built from now on a node checks the shapes
+    that are not known beforehand. In the environment TFEXT_CHECK_GRADIENTS=1 switches
+    it on, in C TfExt_CheckGradientShapes. May be called from any thread.
+
+    Args:
+      check: Whether to check.
+
+    Returns:
+      Whether it was on before.
+    """
+    return _shape_checks.switch(check)
 
 
 def register_all() -> int:

@@ -16,24 +16,12 @@
 #include "tensorflow_ext/gradient/other_libraries.h"
 #include "tensorflow_ext/gradient/plan.h"
 
+using tensorflow::NodeDef;
 using tensorflow_ext::Guarded;
+using tensorflow_ext::ParseNodeDef;
 using tensorflow_ext::Write;
 
 namespace {
-
-using tensorflow::NodeDef;
-
-absl::Status ParseNodeDef(const void* bytes, size_t length, NodeDef* node) {
-  if (bytes != nullptr &&
-      node->ParseFromArray(bytes, static_cast<int>(length))) {
-    if (!node->op().empty()) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "node_def: expected a serialized tensorflow.NodeDef that names an op, "
-      "got ",
-      bytes == nullptr ? "NULL"
-                       : absl::StrCat(length, " bytes of something else")));
-}
 
 struct Deleter {
   void operator()(TF_Buffer* buffer) const { TF_DeleteBuffer(buffer); }

@@ -161,6 +161,25 @@ TFEXT_EXPORT void TfExt_GradientPlan(const void* node_def,
                                      size_t wanted_length, TF_Buffer* plan,
                                      TF_Status* status);
 
+/* Checks the gradient of the op that `node_def` names for all types that the op
+ * admits. Attributes that it gives keep their values; of the others, types take
+ * all that the OpDef allows (some of each kind, where it allows all), the rest
+ * their defaults. A definition may refuse some types by UNIMPLEMENTED, not all.
+ * Errors: those above; the message begins with the types. INVALID_ARGUMENT also
+ * where an attribute has to be given because it has no default. */
+TFEXT_EXPORT void TfExt_CheckDefinition(const void* node_def,
+                                        size_t node_def_length,
+                                        TF_Status* status);
+
+/* The debug switch. A gradient has the shape of its input; where both shapes
+ * are known when it is added to a graph, another one is an error then. With
+ * `check` 1 a node in the graph (TfExt>CheckGradientShape) checks the others
+ * when they are computed; with 0 none does; -1 changes nothing. Says so for
+ * gradients that are added from now on, in all clients. Returns what was
+ * before: at first 1 if TFEXT_CHECK_GRADIENTS is set in the environment (to
+ * anything but 0), else 0. */
+TFEXT_EXPORT int TfExt_CheckGradientShapes(int check);
+
 /* What TfExt_AddGradients gives for an x of which no y depends. */
 typedef enum TfExt_Unconnected {
   /* No tensor: an operation of NULL. */

@@ -15,6 +15,19 @@ void SetStatus(TF_Status* status, const absl::Status& from) {
                std::string(from.message()).c_str());
 }
 
+absl::Status ParseNodeDef(const void* bytes, size_t length,
+                          tensorflow::NodeDef* node) {
+  if (bytes != nullptr &&
+      node->ParseFromArray(bytes, static_cast<int>(length))) {
+    if (!node->op().empty()) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "node_def: expected a serialized tensorflow.NodeDef that names an op, "
+      "got ",
+      bytes == nullptr ? "NULL"
+                       : absl::StrCat(length, " bytes of something else")));
+}
+
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {
   if (buffer->data != nullptr) {
     return absl::InvalidArgumentError(

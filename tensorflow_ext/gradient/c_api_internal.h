@@ -11,10 +11,15 @@
 #include "absl/status/status.h"
 #include "tensorflow/c/tf_buffer.h"
 #include "tensorflow/c/tf_status.h"
+#include "tensorflow/core/framework/node_def.pb.h"
 
 namespace tensorflow_ext {
 
 void SetStatus(TF_Status* status, const absl::Status& from);
+
+// The NodeDef that TfExt_ functions take.
+absl::Status ParseNodeDef(const void* bytes, size_t length,
+                          tensorflow::NodeDef* node);
 
 // Gives `bytes` to `buffer`, which is to be empty.
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer);

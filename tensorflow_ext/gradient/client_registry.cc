@@ -3,10 +3,12 @@
 #include "tensorflow_ext/gradient/client_registry.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <unordered_set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow_ext/gradient/c_api.h"
 #include "tensorflow_ext/gradient/client_table.h"
@@ -29,8 +31,19 @@ absl::Status AddGradient(const Scope& scope, const Operation& op,
                          const std::vector<Output>& upstream,
                          absl::Span<const uint8_t> wanted,
                          std::vector<Output>* gradients) {
-  TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
-  return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream), gradients);
+  // TensorFlow's callers know no exceptions.
+  try {
+    TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
+    return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream),
+                  gradients);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("In the gradient of ", op.node()->type_string(),
+                     ": a C++ exception: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(absl::StrCat(
+        "In the gradient of ", op.node()->type_string(), ": a C++ exception"));
+  }
 }
 
 // The client gradient of all ops with a function gradient: a ClientGradient

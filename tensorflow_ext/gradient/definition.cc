@@ -2,6 +2,7 @@
 
 #include "tensorflow_ext/gradient/definition.h"
 
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow_ext/gradient/function_registry.h"
 #include "tensorflow_ext/gradient/node_attributes.h"
+#include "tensorflow_ext/gradient/node_checks.h"
 
 namespace tensorflow_ext {
 
@@ -62,22 +64,6 @@ absl::Status CheckTypes(const std::string& op, absl::string_view what,
   return absl::OkStatus();
 }
 
-// TensorFlow's message for an unknown op lists advice for graphs; this one
-// names the node of the definition.
-absl::Status CheckOpsAreRegistered(const std::string& op,
-                                   const FunctionDef& function) {
-  for (const NodeDef& node : function.node_def()) {
-    const tensorflow::OpRegistrationData* data = nullptr;
-    if (!OpRegistry::Global()->LookUp(node.op(), &data).ok()) {
-      return WrongDefinition(
-          op, absl::StrCat("node '", node.name(), "' is of op ", node.op(),
-                           ", which is not registered; load the library that "
-                           "has it or correct the name"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Fills in default attributes and validates each node of the body.
 absl::Status CompleteBody(const std::string& op, std::vector<NodeDef>* body) {
   for (NodeDef& node : *body) {
@@ -94,6 +80,22 @@ absl::Status CompleteBody(const std::string& op, std::vector<NodeDef>* body) {
     }
   }
   return absl::OkStatus();
+}
+
+// Runs the creator, the op author's code.
+absl::Status Write(const Forward& forward, const GradientCreator& creator,
+                   FunctionDef* function) {
+  try {
+    return creator(AttrSlice(forward.node), function);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("what writes it threw a C++ exception: ", error.what(),
+                     ". Return an absl::Status in its place"));
+  } catch (...) {
+    return absl::InternalError(
+        "what writes it threw a C++ exception that is no std::exception. "
+        "Return an absl::Status in its place");
+  }
 }
 
 // Instantiates the function with the op's attributes.
@@ -152,9 +154,9 @@ absl::StatusOr<Definition> FindDefinition(const Forward& forward) {
   }
   Definition definition;
   definition.forward = forward;
-  absl::Status created = creator(AttrSlice(forward.node), &definition.function);
-  if (!created.ok()) return InGradientOf(op, created);
-  TF_RETURN_IF_ERROR(CheckOpsAreRegistered(op, definition.function));
+  absl::Status status = Write(forward, creator, &definition.function);
+  if (status.ok()) status = CheckNodes(forward.node, definition.function);
+  if (!status.ok()) return InGradientOf(op, status);
   tensorflow::InstantiationResult instance;
   TF_RETURN_IF_ERROR(Instantiate(forward, definition.function, &instance));
 

@@ -51,7 +51,7 @@ struct Definition {
 // cycle is found out when it is planned.
 //
 // Errors: kNotFound, there is no definition; kFailedPrecondition, it is wrong;
-// else the creator's own error.
+// kInternal, the creator threw; else the creator's own error.
 absl::StatusOr<Definition> FindDefinition(const Forward& forward);
 
 }  // namespace tensorflow_ext

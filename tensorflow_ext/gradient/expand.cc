@@ -13,6 +13,8 @@
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow_ext/gradient/gradient_nodes.h"
 #include "tensorflow_ext/gradient/known_values.h"
+#include "tensorflow_ext/gradient/result_check.h"
+#include "tensorflow_ext/gradient/run_time_checks.h"
 #include "tensorflow_ext/gradient/static_shapes.h"
 
 namespace tensorflow_ext {
@@ -72,11 +74,17 @@ class Expander {
       TF_ASSIGN_OR_RETURN((*gradients)[i], Find(*plan_.results[i]));
     }
     nodes_.RemoveUnused(*gradients);
+    const ResultCheck check(plan_, forward_, upstream_, shapes_);
     const std::vector<Output> found = *gradients;
     for (size_t i = 0; i < found.size(); ++i) {
       if (found[i].node() == nullptr) continue;
       Output* gradient = &(*gradients)[i];
-      if (IsUsedElsewhere(found, i)) {
+      const Source made_by = Resolve(*plan_.results[i]);
+      TF_RETURN_IF_ERROR(check.Check(i, *gradient, made_by));
+      if (ChecksAtRunTime() && check.IsUncertain(i, *gradient)) {
+        TF_ASSIGN_OR_RETURN(*gradient,
+                            check.AddCheck(i, *gradient, made_by, &nodes_));
+      } else if (IsUsedElsewhere(found, i)) {
         TF_ASSIGN_OR_RETURN(*gradient, nodes_.WrapInIdentity(*gradient));
       }
       const Output input = forward_.input(i);

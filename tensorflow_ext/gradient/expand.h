@@ -21,6 +21,10 @@ namespace tensorflow_ext {
 // stands for zeros. `gradients` receives one tensor per input of `forward`,
 // NoGradient() where there is none.
 //
+// A gradient whose shape is known and is not that of its input, or of the
+// variable behind it, is an error. Where a shape is not known, a node checks it
+// at run time if ChecksAtRunTime() (run_time_checks.h).
+//
 // Nodes are named and placed as gradient_nodes.h says.
 //
 // On an error the nodes already added are taken out again.

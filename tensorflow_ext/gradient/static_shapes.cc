@@ -45,16 +45,8 @@ InferenceContext* ContextOf(const ShapeRefiner* refiner, const Output& tensor) {
              : refiner->GetContext(tensor.node());
 }
 
-}  // namespace
-
-StaticShapes::StaticShapes(const Scope& scope) : refiner_(RefinerOf(scope)) {}
-
-PartialTensorShape StaticShapes::Of(const Output& tensor) const {
-  InferenceContext* context = ContextOf(refiner_, tensor);
-  if (context == nullptr || tensor.index() >= context->num_outputs()) {
-    return PartialTensorShape();
-  }
-  const ShapeHandle shape = context->output(tensor.index());
+PartialTensorShape ToPartialShape(InferenceContext* context,
+                                  const ShapeHandle& shape) {
   if (!context->RankKnown(shape)) return PartialTensorShape();
   std::vector<int64_t> sizes;
   for (int i = 0; i < context->Rank(shape); ++i) {
@@ -66,6 +58,31 @@ PartialTensorShape StaticShapes::Of(const Output& tensor) const {
       PartialTensorShape::MakePartialShape(sizes.data(), sizes.size(), &result)
           .ok();
   return is_valid ? result : PartialTensorShape();
+}
+
+}  // namespace
+
+StaticShapes::StaticShapes(const Scope& scope) : refiner_(RefinerOf(scope)) {}
+
+PartialTensorShape StaticShapes::Of(const Output& tensor) const {
+  InferenceContext* context = ContextOf(refiner_, tensor);
+  if (context == nullptr || tensor.index() >= context->num_outputs()) {
+    return PartialTensorShape();
+  }
+  return ToPartialShape(context, context->output(tensor.index()));
+}
+
+PartialTensorShape StaticShapes::OfVariable(const Output& handle,
+                                            tensorflow::DataType type) const {
+  InferenceContext* context = ContextOf(refiner_, handle);
+  if (context == nullptr || handle.index() >= context->num_outputs()) {
+    return PartialTensorShape();
+  }
+  const auto* held = context->output_handle_shapes_and_types(handle.index());
+  if (held == nullptr || held->size() != 1 || (*held)[0].dtype != type) {
+    return PartialTensorShape();
+  }
+  return ToPartialShape(context, (*held)[0].shape);
 }
 
 void StaticShapes::Refine(const Output& tensor,

@@ -23,6 +23,10 @@ class StaticShapes {
   // What is known of the shape of `tensor`, a tensor of the scope's graph.
   tensorflow::PartialTensorShape Of(const tensorflow::Output& tensor) const;
 
+  // What is known of the shape of the variable of type `type` behind `handle`.
+  tensorflow::PartialTensorShape OfVariable(const tensorflow::Output& handle,
+                                            tensorflow::DataType type) const;
+
   // Adds to what is known of the shape of `tensor` that it is `shape`. Does
   // nothing where shape inference has found another shape.
   void Refine(const tensorflow::Output& tensor,

@@ -87,11 +87,16 @@ void RaggedTensorToVariantGrad(Gradient& g) {
   const Value values = g.Inputs("rt_dense_values")[0];
   if (!IsInexact(values)) return ReturnNone(g);
   const DataType type = g.Attr<DataType>("Tsplits");
-  const Value splits = g.Attr<bool>("batched_input")
-                           ? OuterSplits(nested)
-                           : Concat({g.Vector({0}, type),
-                                     SliceVector(Shape(values, type), 0, 1)},
-                                    g.Int(0));
+  const Value rows = SliceVector(Shape(values, type), 0, 1);
+  Value splits;
+  if (!g.Attr<bool>("batched_input")) {
+    splits = Concat({g.Vector({0}, type), rows}, g.Int(0));
+  } else if (nested.empty()) {  // a variant for each row
+    const Value zero = g.Scalar(0, type), one = g.Scalar(1, type);
+    splits = Range(zero, Element(rows, 0) + 1, one);
+  } else {
+    splits = OuterSplits(nested);
+  }
   Values gradients(g.num_inputs());
   gradients.back() =
       Call("RaggedTensorToVariantGradient",
@@ -149,6 +154,10 @@ void RaggedTensorFromVariantGrad(Gradient& g) {
   } else if (input_rank < 0) {
     g.Return(
         {EncodeLike(encoded, {SplitsOfVariants(encoded, nested)}, d_values)});
+  } else if (input_rank > output_rank) {
+    g.Unimplemented(
+        "no tensors of an input_ragged_rank beyond "
+        "output_ragged_rank exist");
   } else {
     nested.erase(nested.begin(), nested.end() - input_rank - 1);
     g.Return({EncodeLike(encoded, nested, d_values)});

@@ -43,7 +43,8 @@ EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
 _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
-_NO_CASES = {"TfExt>NoGradient"}  # stands for a gradient that is absent
+# Stands for a gradient that is absent; what the debug switch adds.
+_NO_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
 _TWICE = ("eager", "tf.function", "tf.gradients")
 Check = Callable[[], None]
 

@@ -2,7 +2,7 @@
 """The heart: finding, checking, planning and expanding a gradient.
 
 Clients are the C interface (tensorflow_ext._library) and TF_AddGradients
-(c_client). faulty_ops.cc holds the ops.
+(c_client). faulty_ops.cc and faulty_checks.cc hold the ops.
 """
 
 import os
@@ -18,6 +18,7 @@ from tensorflow_ext import _library
 FAULTY_OPS = os.environ["FAULTY_OPS"]
 
 NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED = 5, 3, 9, 12
+INTERNAL = 13
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +79,30 @@ FAULTS = [
     ("TooFewArguments", FAILED_PRECONDITION, ["1 argument", "(float, float)"]),
     ("ArgumentType", FAILED_PRECONDITION, ["argument 1", "int64", "float"]),
     ("ResultType", FAILED_PRECONDITION, ["result 0", "bool", "float"]),
-    ("UnknownAttribute", FAILED_PRECONDITION, ["sharpness"]),
+    (
+        "UnknownAttribute",
+        FAILED_PRECONDITION,
+        ["'sharpness'", "Faulty>UnknownAttribute has not", "T, scale"],
+    ),
+    (
+        "UnknownPlaceholder",
+        FAILED_PRECONDITION,
+        ["'dx' of op Mul", "'T' is $U", "T, scale"],
+    ),
+    ("DefinedWrong", INVALID_ARGUMENT, ["'dx' of op Mul", "'slope'"]),
+    ("Throws", INTERNAL, ["C++ exception: the table is on fire"]),
+    ("ThrowsANumber", INTERNAL, ["C++ exception"]),
     ("CreatorFails", UNIMPLEMENTED, ["scale=0 is not supported"]),
     ("EmptyDefinition", FAILED_PRECONDITION, ["0 arguments"]),
     ("UnknownOp", FAILED_PRECONDITION, ["'a'", "Faulty>Nonexistent", "load"]),
-    ("UnknownInput", FAILED_PRECONDITION, ["elsewhere"]),
+    ("UnknownInput", FAILED_PRECONDITION, ["'a' of op Identity", "elsewhere"]),
     ("UnknownResult", FAILED_PRECONDITION, ["elsewhere"]),
-    ("MissingNodeAttribute", FAILED_PRECONDITION, ["DstT"]),
-    ("NodeInputType", FAILED_PRECONDITION, ["int32", "float"]),
+    ("MissingNodeAttribute", FAILED_PRECONDITION, ["'a' of op Cast", "DstT"]),
+    (
+        "NodeInputType",
+        FAILED_PRECONDITION,
+        ["'a' of op Identity", "'dy'", "float", "int32 is expected (T=float)"],
+    ),
     ("Cycle", FAILED_PRECONDITION, ["cycle"]),
 ]
 

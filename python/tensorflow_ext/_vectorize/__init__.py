@@ -12,6 +12,7 @@ from tensorflow.python.ops.parallel_for import pfor
 from tensorflow_ext import raw_ops
 from tensorflow_ext._vectorize import (
     _attached,
+    checking,
     clipping,
     normalization,
     pruning,
@@ -46,6 +47,8 @@ _RULES: dict[str, Rule] = {
     # arithmetic
     "floor_mod": broadcasting,
     "multiply_left": broadcasting,
+    # checks
+    "check_gradient_shape": checking.check_gradient_shape,
     # clipping
     "clip_by_global_norm": clipping.clip_by_global_norm,
     "clip_by_global_norm_grad": clipping.clip_by_global_norm_grad,

@@ -39,8 +39,9 @@ WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
 # XLA's kernels see no values that they could check.
 WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
 # The ops of this library that the table of cases is to have: all but a mark that
-# stands in definitions alone and that no client meets.
-OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - {"TfExt>NoGradient"})
+# stands in definitions alone and that no client meets, and what the debug switch adds.
+_WITHOUT_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
+OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)
 
 
 def find_program(name: str) -> pathlib.Path:

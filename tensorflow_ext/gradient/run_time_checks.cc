@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/run_time_checks.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace tensorflow_ext {
+namespace {
+
+std::atomic<bool>& Switch() {
+  static std::atomic<bool> checks = [] {
+    const char* value = std::getenv("TFEXT_CHECK_GRADIENTS");
+    return value != nullptr && std::strcmp(value, "") != 0 &&
+           std::strcmp(value, "0") != 0;
+  }();
+  return checks;
+}
+
+}  // namespace
+
+bool ChecksAtRunTime() { return Switch().load(std::memory_order_relaxed); }
+
+bool SetChecksAtRunTime(bool checks) { return Switch().exchange(checks); }
+
+}  // namespace tensorflow_ext

@@ -10,14 +10,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tensorflow_ext/addons/addons_ops.h"
+#include "tensorflow_ext/gradient/define.h"
 #include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {
 namespace {
 
-using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
+using tensorflow::FunctionDef;
 using tensorflow::OpDefBuilder;
 
 // One op of ours with the same arguments and attributes.
@@ -38,7 +39,7 @@ CompositeOp Renamed(const std::string& name,
     builder.Doc(absl::StrCat("TensorFlow Addons' op of this name: ", part,
                              ", and its gradients."));
   };
-  op.body = [=](const AttrSlice& /*attrs*/) {
+  op.body = [=](const AttrSlice& /*attrs*/, FunctionDef* function) {
     std::vector<std::string> inputs, types = {kFloatingT}, names = {"T"};
     for (const std::string& argument : arguments) {
       inputs.push_back(absl::StrCat(argument, ": T"));
@@ -49,7 +50,7 @@ CompositeOp Renamed(const std::string& name,
       names.push_back(std::string(absl::StripSuffix(words[0], ":")));
       types.push_back(absl::StrCat(words[0], " ", words[1]));
     }
-    return FDH::Define(
+    return Define(
         // Arg defs
         inputs,
         // Ret val defs
@@ -57,7 +58,7 @@ CompositeOp Renamed(const std::string& name,
         // Attr defs
         types,
         // Nodes
-        {{{result}, part, arguments, AttrsOfOp(names)}});
+        {{{result}, part, arguments, AttrsOfOp(names)}}, function);
   };
   return op;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "tensorflow_ext/addons/addons_ops.h"
+#include "tensorflow_ext/gradient/define.h"
 #include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/type_attributes.h"
 
@@ -29,9 +30,9 @@ auto Attrs(const AttrSlice& attrs) {
   return parts;
 }
 
-FunctionDef EmbeddingBag(const AttrSlice& attrs) {
+absl::Status EmbeddingBag(const AttrSlice& attrs, FunctionDef* function) {
   // clang-format off
-  return FDH::Define(
+  return Define(
       // Arg defs
       {"indices: Tindices", "params: T", "weights: T"},
       // Ret val defs
@@ -42,13 +43,13 @@ FunctionDef EmbeddingBag(const AttrSlice& attrs) {
       {
         {{"output"}, "TfExt>EmbeddingBag", {"indices", "params", "weights"},
          Attrs(attrs)},
-      });
+      }, function);
   // clang-format on
 }
 
-FunctionDef EmbeddingBagGrad(const AttrSlice& attrs) {
+absl::Status EmbeddingBagGrad(const AttrSlice& attrs, FunctionDef* function) {
   // clang-format off
-  return FDH::Define(
+  return Define(
       // Arg defs
       {"indices: Tindices", "params: T", "weights: T", "grads: T"},
       // Ret val defs
@@ -61,7 +62,7 @@ FunctionDef EmbeddingBagGrad(const AttrSlice& attrs) {
          {"grads", "indices", "params", "weights"}, Attrs(attrs)},
         {{"weights_grads"}, "TfExt>EmbeddingBagWeightsGrad",
          {"grads", "indices", "params"}, Attrs(attrs)},
-      });
+      }, function);
   // clang-format on
 }
 

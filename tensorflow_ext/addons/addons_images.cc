@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tensorflow_ext/addons/addons_ops.h"
+#include "tensorflow_ext/gradient/define.h"
 #include "tensorflow_ext/gradient/definition_parts.h"
 #include "tensorflow_ext/type_attributes.h"
 
@@ -20,9 +21,9 @@ using tensorflow::OpDefBuilder;
 
 // ----- Resampler. -----
 
-FunctionDef Resampler(const AttrSlice& /*attrs*/) {
+absl::Status Resampler(const AttrSlice& /*attrs*/, FunctionDef* function) {
   // clang-format off
-  return FDH::Define(
+  return Define(
       // Arg defs
       {"data: T", "warp: T"},
       // Ret val defs
@@ -32,13 +33,13 @@ FunctionDef Resampler(const AttrSlice& /*attrs*/) {
       // Nodes
       {
         {{"output"}, "TfExt>Resampler", {"data", "warp"}, {{"T", "$T"}}},
-      });
+      }, function);
   // clang-format on
 }
 
-FunctionDef ResamplerGrad(const AttrSlice& /*attrs*/) {
+absl::Status ResamplerGrad(const AttrSlice& /*attrs*/, FunctionDef* function) {
   // clang-format off
-  return FDH::Define(
+  return Define(
       // Arg defs
       {"data: T", "warp: T", "grad_output: T"},
       // Ret val defs
@@ -49,7 +50,7 @@ FunctionDef ResamplerGrad(const AttrSlice& /*attrs*/) {
       {
         {{"grad_data", "grad_warp"}, "TfExt>ResamplerGrad",
          {"grad_output", "data", "warp"}, {{"T", "$T"}}},
-      });
+      }, function);
   // clang-format on
 }
 
@@ -97,7 +98,7 @@ bool ChannelsFirst(const AttrSlice& attrs) {
 }
 
 // The output is [N, D * D, OH, OW] for either layout of the images.
-FunctionDef CorrelationCost(const AttrSlice& attrs) {
+absl::Status CorrelationCost(const AttrSlice& attrs, FunctionDef* function) {
   Nodes nodes = {LastToFirst()};
   std::vector<std::string> images = {"input_a", "input_b"};
   if (ChannelsFirst(attrs)) {
@@ -108,11 +109,12 @@ FunctionDef CorrelationCost(const AttrSlice& attrs) {
   }
   nodes.push_back(Costs("costs", "TfExt>CorrelationCost", images));
   nodes.push_back(Transpose("output", "costs", "last_to_first"));
-  return FDH::Define({"input_a: T", "input_b: T"}, {"output: T"},
-                     CostAttrDefs(), nodes);
+  return Define({"input_a: T", "input_b: T"}, {"output: T"}, CostAttrDefs(),
+                nodes, function);
 }
 
-FunctionDef CorrelationCostGrad(const AttrSlice& attrs) {
+absl::Status CorrelationCostGrad(const AttrSlice& attrs,
+                                 FunctionDef* function) {
   Nodes nodes = {FirstToLast(),
                  Transpose("gradients", "top_diff", "first_to_last")};
   const bool channels_first = ChannelsFirst(attrs);
@@ -133,9 +135,9 @@ FunctionDef CorrelationCostGrad(const AttrSlice& attrs) {
     nodes.push_back(Transpose("bottom_diff_a", "da", "last_to_first"));
     nodes.push_back(Transpose("bottom_diff_b", "db", "last_to_first"));
   }
-  return FDH::Define({"orig_input_a: T", "orig_input_b: T", "top_diff: T"},
-                     {"bottom_diff_a: T", "bottom_diff_b: T"}, CostAttrDefs(),
-                     nodes);
+  return Define({"orig_input_a: T", "orig_input_b: T", "top_diff: T"},
+                {"bottom_diff_a: T", "bottom_diff_b: T"}, CostAttrDefs(), nodes,
+                function);
 }
 
 OpDefBuilder& AddCostAttrs(OpDefBuilder& op) {

@@ -88,9 +88,12 @@ absl::Status InComposite(const CompositeOp& op, const absl::Status& status) {
 
 absl::StatusOr<CompositeBody> InstantiateComposite(const CompositeOp& op,
                                                    const AttrSlice& attrs) {
+  FunctionDef function;
+  absl::Status status = op.body(attrs, &function);
+  if (!status.ok()) return InComposite(op, status);
   tensorflow::InstantiationResult instance;
-  absl::Status status = tensorflow::InstantiateFunction(
-      op.body(attrs), attrs,
+  status = tensorflow::InstantiateFunction(
+      function, attrs,
       [](const std::string& name, const OpDef** op_def) {
         return OpRegistry::Global()->LookUpOpDef(name, op_def);
       },

@@ -11,9 +11,9 @@
 //       [](OpDefBuilder& op) {
 //         op.Input("x: T").Output("y: T").Attr(kFloatingT);
 //       },
-//       [](const AttrSlice& /*attrs*/) {
-//         return FDH::Define({"x: T"}, {"y: T"}, {kFloatingT},
-//                            {{{"y"}, "TfExt>Relu", {"x"}, {{"T", "$T"}}}});
+//       [](const AttrSlice& /*attrs*/, FunctionDef* function) {
+//         return Define({"x: T"}, {"y: T"}, {kFloatingT},
+//                       {{{"y"}, "TfExt>Relu", {"x"}}}, function);
 //       }};
 //   RegisterComposite(*relu);
 
@@ -41,10 +41,11 @@ struct CompositeOp {
   std::string main_part;
   // Says its arguments, attributes and documentation.
   std::function<void(tensorflow::OpDefBuilder& op)> declare;
-  // Its parts: a function of the op's inputs, in their order, that returns its
-  // outputs. Called for all attributes, defaults included; they may steer it.
-  // The parts are stateless.
-  std::function<tensorflow::FunctionDef(const tensorflow::AttrSlice& attrs)>
+  // Its parts: writes a function of the op's inputs, in their order, that
+  // returns its outputs (Define of gradient/define.h). Called for all
+  // attributes, defaults included; they may steer it. The parts are stateless.
+  std::function<absl::Status(const tensorflow::AttrSlice& attrs,
+                             tensorflow::FunctionDef* function)>
       body;
 };
 

@@ -85,7 +85,7 @@ absl::Status DefineCompositeGradient(const CompositeOp& op,
                                      FunctionDef* gradient) {
   FunctionDefLibrary functions;
   FunctionDef* body = functions.add_function();
-  *body = op.body(attrs);
+  TF_RETURN_IF_ERROR(op.body(attrs, body));
   body->mutable_signature()->set_name(kFunction);
   const tensorflow::FunctionLibraryDefinition library(
       tensorflow::OpRegistry::Global(), functions);

@@ -88,13 +88,11 @@ absl::Status Write(const Forward& forward, const GradientCreator& creator,
   try {
     return creator(AttrSlice(forward.node), function);
   } catch (const std::exception& error) {
-    return absl::InternalError(
-        absl::StrCat("what writes it threw a C++ exception: ", error.what(),
-                     ". Return an absl::Status in its place"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "its creator throws: ", error.what(), "; let it return an error"));
   } catch (...) {
-    return absl::InternalError(
-        "what writes it threw a C++ exception that is no std::exception. "
-        "Return an absl::Status in its place");
+    return absl::FailedPreconditionError(
+        "its creator throws what is no std::exception; let it return an error");
   }
 }
 

@@ -50,8 +50,8 @@ struct Definition {
 // names a registered op and has its inputs and attributes. That there is no
 // cycle is found out when it is planned.
 //
-// Errors: kNotFound, there is no definition; kFailedPrecondition, it is wrong;
-// kInternal, the creator threw; else the creator's own error.
+// Errors: kNotFound, there is no definition; kFailedPrecondition, it is wrong
+// or its creator throws; else the creator's own error.
 absl::StatusOr<Definition> FindDefinition(const Forward& forward);
 
 }  // namespace tensorflow_ext

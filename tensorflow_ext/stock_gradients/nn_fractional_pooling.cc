@@ -83,7 +83,10 @@ void FractionalAvgPoolGradGrad(Gradient& g) {
   const bool overlapping = g.Attr<bool>("overlapping");
   const Value shape = Shape(dd, DT_INT64);
   const Value zero = g.Scalar(0, DT_INT64), one = g.Scalar(1, DT_INT64);
-  const auto means = [&](int axis, Value sequence) {
+  const auto means = [&](int axis, Value ends) {
+    // TensorFlow infers one end too few; so its inference is to know nothing.
+    const Value sequence =
+        g.Call("PlaceholderWithDefault", {ends}, {{"shape", AnyShape()}});
     const Value size = Element(shape, axis);
     const auto column = [&](Value v) { return ExpandDims(v, g.Int(1)); };
     const Value start = column(SliceVector(sequence, 0, -1));

@@ -18,7 +18,6 @@ from tensorflow_ext import _library
 FAULTY_OPS = os.environ["FAULTY_OPS"]
 
 NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED = 5, 3, 9, 12
-INTERNAL = 13
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +89,8 @@ FAULTS = [
         ["'dx' of op Mul", "'T' is $U", "T, scale"],
     ),
     ("DefinedWrong", INVALID_ARGUMENT, ["'dx' of op Mul", "'slope'"]),
-    ("Throws", INTERNAL, ["C++ exception: the table is on fire"]),
-    ("ThrowsANumber", INTERNAL, ["C++ exception"]),
+    ("Throws", FAILED_PRECONDITION, ["its creator throws: the table is on fire"]),
+    ("ThrowsANumber", FAILED_PRECONDITION, ["throws what is no std::exception"]),
     ("CreatorFails", UNIMPLEMENTED, ["scale=0 is not supported"]),
     ("EmptyDefinition", FAILED_PRECONDITION, ["0 arguments"]),
     ("UnknownOp", FAILED_PRECONDITION, ["'a'", "Faulty>Nonexistent", "load"]),

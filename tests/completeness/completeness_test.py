@@ -28,8 +28,9 @@ from tensorflow_ext import _attributes, _vectorize, layers, raw_ops
 # Under Bazel this file is a link into the source tree.
 _TREE = Tree(pathlib.Path(__file__).resolve().parents[2])
 FUNCTIONS = tfe.ops.FUNCTIONS
-_WITHOUT_DEFINITION = "TfExt>NoGradient"  # what definitions mark an input with
-_OPS = set(raw_ops.OPS.values()) - {_WITHOUT_DEFINITION}
+# What definitions mark an input with, and what the debug switch adds to graphs.
+_OF_THE_GRADIENTS = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
+_OPS = set(raw_ops.OPS.values()) - _OF_THE_GRADIENTS
 
 every_registered_op = pytest.mark.parametrize("op", sorted(_OPS))
 
@@ -50,7 +51,7 @@ def test_ops_are_read_right() -> None:
     cpp = CppFacts(_TREE)
     gradients = {op for op in tfe.gradients.list_ops() if op.startswith("TfExt>")}
     assert _named(set(cpp.registered)) == _OPS
-    assert _named(set(cpp.gradients)) == gradients - {_WITHOUT_DEFINITION}
+    assert _named(set(cpp.gradients)) == gradients - _OF_THE_GRADIENTS
     of_cpu = {
         op
         for op in _OPS

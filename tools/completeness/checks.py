@@ -207,7 +207,10 @@ def _rows_of_ops(cpp: CppFacts, python: PythonFacts) -> Iterator[str]:
             )
     for op in sorted(python.formulas - cpp.registered.keys()):
         yield f"FORMULAS in {FORMULAS} names {op}, which is no op"
-    names = {python_name(op) for op in cpp.registered} | {"no_gradient"}
+    names = {python_name(op) for op in cpp.registered} | {
+        "check_gradient_shape",
+        "no_gradient",
+    }
     for name in sorted(rules - names):
         yield f"_RULES of {_RULES} names {name}, which is no op"
 

@@ -12,7 +12,7 @@ from tensorflow.python.ops.parallel_for import pfor
 from tensorflow_ext import raw_ops
 from tensorflow_ext._vectorize import (
     _attached,
-    checking,
+    _checking,
     clipping,
     normalization,
     pruning,
@@ -48,7 +48,7 @@ _RULES: dict[str, Rule] = {
     "floor_mod": broadcasting,
     "multiply_left": broadcasting,
     # checks
-    "check_gradient_shape": checking.check_gradient_shape,
+    "check_gradient_shape": _checking.check_gradient_shape,
     # clipping
     "clip_by_global_norm": clipping.clip_by_global_norm,
     "clip_by_global_norm_grad": clipping.clip_by_global_norm_grad,

@@ -9,9 +9,11 @@ from addons_cases import Case
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry
 
-from tensorflow_ext import addons, raw_ops
+from tensorflow_ext import _wrappers, addons
 
-_MODULE = raw_ops._generate([op_def_registry.get(op) for op in addons.OPS])
+_MODULE = _wrappers.generate(
+    [op_def_registry.get(op) for op in addons.OPS], f"{__name__}.generated"
+)
 _FUNCTIONS = {
     name.replace("_", ""): function for name, function in vars(_MODULE).items()
 }

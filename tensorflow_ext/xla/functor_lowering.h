@@ -50,13 +50,11 @@ class XlaNumber {
 
   bool is_constant() const { return is_constant_; }
   C constant() const { return constant_; }
-  // The tensor; there is none in a constant.
-  xla::XlaOp op() const { return op_; }
-  // This number as a tensor.
-  xla::XlaOp Op(xla::XlaBuilder* builder) const {
-    return is_constant_
-               ? xla::ConstantR0(builder, internal::kXlaType<C>, constant_)
-               : op_;
+  // The tensor: of a constant, a scalar.
+  xla::XlaOp op() const {
+    return is_constant_ ? xla::ConstantR0(xla::CurrentBuilder(),
+                                          internal::kXlaType<C>, constant_)
+                        : op_;
   }
 
   friend XlaNumber operator-(const XlaNumber& x) {
@@ -68,8 +66,7 @@ class XlaNumber {
     if (x.is_constant_ && y.is_constant_) {                                \
       return XlaNumber(x.constant_ sign y.constant_);                      \
     }                                                                      \
-    xla::XlaBuilder* builder = Builder(x, y);                              \
-    return XlaNumber(x.Op(builder) sign y.Op(builder));                    \
+    return XlaNumber(x.op() sign y.op());                                  \
   }
   TENSORFLOW_EXT_XLA_OPERATOR(+)
   TENSORFLOW_EXT_XLA_OPERATOR(-)
@@ -77,16 +74,14 @@ class XlaNumber {
   TENSORFLOW_EXT_XLA_OPERATOR(/)
 #undef TENSORFLOW_EXT_XLA_OPERATOR
 
-  // Of two tensors.
   friend XlaNumber operator%(const XlaNumber& x, const XlaNumber& y) {
-    return XlaNumber(x.op_ % y.op_);
+    return XlaNumber(x.op() % y.op());
   }
 
   // Comparisons, for Where.
 #define TENSORFLOW_EXT_XLA_COMPARISON(sign)                                 \
   friend xla::XlaOp operator sign(const XlaNumber& x, const XlaNumber& y) { \
-    xla::XlaBuilder* builder = Builder(x, y);                               \
-    return x.Op(builder) sign y.Op(builder);                                \
+    return x.op() sign y.op();                                              \
   }
   TENSORFLOW_EXT_XLA_COMPARISON(==)
   TENSORFLOW_EXT_XLA_COMPARISON(!=)
@@ -97,11 +92,6 @@ class XlaNumber {
 #undef TENSORFLOW_EXT_XLA_COMPARISON
 
  private:
-  // That of the one which is no constant.
-  static xla::XlaBuilder* Builder(const XlaNumber& x, const XlaNumber& y) {
-    return (x.is_constant_ ? y : x).op_.builder();
-  }
-
   xla::XlaOp op_;
   C constant_ = 0;
   bool is_constant_ = false;
@@ -117,8 +107,7 @@ struct RealOf<XlaNumber<C>> {
 template <typename C>
 XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a,
                    const XlaNumber<C>& b) {
-  xla::XlaBuilder* builder = condition.builder();
-  return XlaNumber<C>(xla::Select(condition, a.Op(builder), b.Op(builder)));
+  return XlaNumber<C>(xla::Select(condition, a.op(), b.op()));
 }
 
 #define TENSORFLOW_EXT_XLA_FUNCTION(Name)                     \
@@ -168,8 +157,7 @@ XlaNumber<C> Pow(const XlaNumber<C>& x, const XlaNumber<C>& y) {
   if (x.is_constant() && y.is_constant()) {
     return XlaNumber<C>(Pow(x.constant(), y.constant()));
   }
-  xla::XlaBuilder* builder = (x.is_constant() ? y : x).op().builder();
-  return XlaNumber<C>(xla::Pow(x.Op(builder), y.Op(builder)));
+  return XlaNumber<C>(xla::Pow(x.op(), y.op()));
 }
 
 template <typename C>
@@ -215,11 +203,13 @@ namespace internal {
 template <typename C, typename Functor>
 void LowerIn(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
              LoweringContext* context) {
+  const xla::CurrentBuilderScope scope(inputs[0].builder());
   const std::vector<XlaNumber<C>> numbers(inputs.begin(), inputs.end());
   XlaNumber<C> outputs[kOutputs<Functor>];
   Apply(functor, numbers.data(), outputs);
+  // A result may depend on no input: it is a scalar still.
   for (int k = 0; k < kOutputs<Functor>; ++k) {
-    context->SetOutput(k, outputs[k].op());
+    context->SetOutput(k, xla::OfShape(outputs[k].op(), inputs[0]));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "tensorflow_ext/xla/xla_op.h"
 
 #include <numeric>
+#include <utility>
 
 #include "tensorflow_ext/xla/real_op.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
@@ -35,7 +36,15 @@ XlaOp WithShape(XlaOp x, Make&& make) {
       }));
 }
 
+thread_local XlaBuilder* current_builder = nullptr;
+
 }  // namespace
+
+XlaBuilder* CurrentBuilder() { return current_builder; }
+
+CurrentBuilderScope::CurrentBuilderScope(XlaBuilder* builder)
+    : outer_(std::exchange(current_builder, builder)) {}
+CurrentBuilderScope::~CurrentBuilderScope() { current_builder = outer_; }
 
 // ----- Constants. -----
 
@@ -60,6 +69,18 @@ XlaOp FullLike(XlaOp like, Constant value) {
 }
 
 XlaOp ZerosLike(XlaOp like) { return Own(::xla::ZerosLike(Real(like))); }
+
+XlaOp OfShape(XlaOp x, XlaOp like) {
+  return WithShape(
+      like, [&](const ::xla::Shape& shape) -> absl::StatusOr<::xla::XlaOp> {
+        TF_ASSIGN_OR_RETURN(const ::xla::Shape own,
+                            like.builder()->GetShape(Real(x)));
+        const bool is_there =
+            own.dimensions().size() == shape.dimensions().size();
+        return is_there ? Real(x)
+                        : ::xla::Broadcast(Real(x), shape.dimensions());
+      });
+}
 
 XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
            Constant value) {

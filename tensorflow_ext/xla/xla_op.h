@@ -59,6 +59,20 @@ class XlaOp {
   XlaBuilder* builder_ = nullptr;
 };
 
+// The computation that this thread builds, for constants that meet no tensor
+// which says so; null outside of a CurrentBuilderScope.
+XlaBuilder* CurrentBuilder();
+class CurrentBuilderScope {
+ public:
+  explicit CurrentBuilderScope(XlaBuilder* builder);
+  ~CurrentBuilderScope();
+  CurrentBuilderScope(const CurrentBuilderScope&) = delete;
+  CurrentBuilderScope& operator=(const CurrentBuilderScope&) = delete;
+
+ private:
+  XlaBuilder* const outer_;
+};
+
 // A number in the place of a tensor.
 using Constant = std::variant<int64_t, double>;
 
@@ -71,6 +85,8 @@ XlaOp ConstantR0(XlaBuilder* builder, PrimitiveType type, Constant value);
 XlaOp ScalarLike(XlaOp like, Constant value);
 XlaOp FullLike(XlaOp like, Constant value);
 XlaOp ZerosLike(XlaOp like);
+// x, which is a scalar or of the shape of `like`, in that shape.
+XlaOp OfShape(XlaOp x, XlaOp like);
 XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
            Constant value);
 inline XlaOp Zeros(XlaBuilder* builder, PrimitiveType type, Sizes sizes) {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every op of this library passes check_library."""
 
+import numpy as np
 import own_ops
 import pytest
+import tensorflow as tf
 
 from tensorflow_ext import _library, raw_ops, testing
 
@@ -11,6 +13,11 @@ SHARES = 4
 OPTIONS = own_ops.options()
 # What definitions mark an input with; it takes any type, and no case has it.
 OPTIONS["TfExt>NoGradient"] = {"attrs": {"T": ["float64", "int32"]}}
+# What the debug switch puts behind gradients.
+OPTIONS["TfExt>CheckGradientShape"] = {
+    "attrs": {"T": ["float64", "int32"], "where": "here", "made_by": "this"},
+    "inputs": [tf.TensorSpec([2, 3], tf.float64), np.array([2, 3], np.int64)],
+}
 
 
 def test_every_op_has_inputs() -> None:

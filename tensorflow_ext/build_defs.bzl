@@ -148,6 +148,7 @@ def tf_ext_op_library(
     sources = srcs + xla_srcs
     headers = [f for f in sources + cuda_srcs if f.endswith(_HEADERS)]
     kit = [
+        Label("//tensorflow_ext/gradient:define"),
         Label("//tensorflow_ext/gradient:register_op_gradient"),
         Label("//tensorflow_ext/gradient/formula:formula"),
         Label("//tensorflow_ext/op_library:kernels"),

@@ -20,7 +20,12 @@ REGISTER_OP("Forms>Largest")
     .Input("x: float")
     .Output("y: float")
     .SetShapeFn(tensorflow::shape_inference::ScalarShape)
-    .Doc("The largest magnitude in x, 0 if there is none: a constant to x.");
+    .Doc(R"doc(
+The largest magnitude in x, 0 if there is none. To gradients a constant.
+
+x: Tensor of any shape.
+y: Scalar.
+)doc");
 
 class LargestOp : public tensorflow::OpKernel {
  public:

@@ -23,7 +23,14 @@ REGISTER_OP("Forms>Power")
     .Attr("exponent: int >= 0 = 2")
     .Attr("scale: float = 1.0")
     .SetShapeFn(tensorflow::shape_inference::UnchangedShape)
-    .Doc("scale * x^exponent, element by element.");
+    .Doc(R"doc(
+scale * x^exponent, element by element.
+
+x: Tensor of any shape.
+y: Tensor of the same shape.
+exponent: A power with a derivative everywhere.
+scale: What the power is multiplied by.
+)doc");
 
 template <typename T>
 class PowerOp : public tensorflow::OpKernel {

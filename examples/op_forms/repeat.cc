@@ -30,7 +30,13 @@ REGISTER_OP("Forms>Repeat")
       c->set_output(0, y);
       return absl::OkStatus();
     })
-    .Doc("`times` copies of x along a new first dimension.");
+    .Doc(R"doc(
+`times` copies of x along a new first dimension.
+
+x: Tensor of any shape.
+times: How many, a scalar that is not negative.
+y: Tensor of the shape [times, ...] of the copies.
+)doc");
 
 class RepeatOp : public tensorflow::OpKernel {
  public:

@@ -30,7 +30,13 @@ REGISTER_OP("Forms>Row")
       c->set_output(0, row);
       return absl::OkStatus();
     })
-    .Doc("params[index].");
+    .Doc(R"doc(
+Row `index` of params.
+
+params: Tensor of at least one dimension.
+index: Scalar, at least 0 and less than the number of rows.
+row: params[index], of one dimension less.
+)doc");
 
 template <typename T, typename Index>
 class RowOp : public tensorflow::OpKernel {
@@ -85,16 +91,22 @@ absl::Status RowGradient(const tensorflow::AttrSlice& /*attrs*/,
       {"T: {half, float, double}", "Tindex: {int32, int64}"},
       // Nodes
       {
-        FDH::Const("one_by_one", absl::Span<const int32_t>({1, 1})),
         FDH::Const("front", 0),
-        {{"at"}, "Reshape", {"index", "one_by_one"},
-         {{"T", "$Tindex"}, {"Tshape", tensorflow::DT_INT32}}},
+        FDH::Const("first", absl::Span<const int32_t>({0})),
+        FDH::Const("second", absl::Span<const int32_t>({1})),
+        {{"shape"}, "Shape", {"params"},
+         {{"T", "$T"}, {"out_type", tensorflow::DT_INT32}}},
+        {{"rows"}, "StridedSlice", {"shape", "first", "second", "second"},
+         {{"T", tensorflow::DT_INT32}, {"Index", tensorflow::DT_INT32},
+          {"shrink_axis_mask", 1}}},
+        {{"indices"}, "ExpandDims", {"index", "front"},
+         {{"T", "$Tindex"}, {"Tdim", tensorflow::DT_INT32}}},
         {{"row"}, "ExpandDims", {"dy", "front"},
          {{"T", "$T"}, {"Tdim", tensorflow::DT_INT32}}},
-        {{"shape"}, "Shape", {"params"},
-         {{"T", "$T"}, {"out_type", "$Tindex"}}},
-        {{"dparams"}, "ScatterNd", {"at", "row", "shape"},
-         {{"T", "$T"}, {"Tindices", "$Tindex"}}},
+        // Not ScatterNd, which refuses rows of no elements.
+        {{"dparams"}, "UnsortedSegmentSum", {"row", "indices", "rows"},
+         {{"T", "$T"}, {"Tindices", "$Tindex"},
+          {"Tnumsegments", tensorflow::DT_INT32}}},
         {{"dindex"}, "TfExt>NoGradient", {"index"}, {{"T", "$Tindex"}}},
       });
   // clang-format on

@@ -25,7 +25,13 @@ REGISTER_OP("Forms>ScaleEach")
       for (int i = 0; i < c->num_inputs(); ++i) c->set_output(i, c->input(i));
       return absl::OkStatus();
     })
-    .Doc("factor * x of each.");
+    .Doc(R"doc(
+factor * x of each.
+
+xs: Tensors of any shapes, each of a type of its own.
+ys: Tensors of the same shapes and types.
+factor: What all are multiplied by.
+)doc");
 
 class ScaleEachOp : public tensorflow::OpKernel {
  public:

@@ -32,7 +32,13 @@ REGISTER_OP("Forms>ScaleVariable")
       c->set_output(0, is_known ? held->front().shape : c->UnknownShape());
       return absl::OkStatus();
     })
-    .Doc("factor * the variable's value.");
+    .Doc(R"doc(
+factor * the variable's value.
+
+variable: Handle of a variable of type dtype.
+factor: Scalar.
+y: Tensor of the shape of the variable.
+)doc");
 
 template <typename T>
 class ScaleVariableOp : public tensorflow::OpKernel {

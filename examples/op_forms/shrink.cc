@@ -16,7 +16,13 @@ REGISTER_OP("Forms>Shrink")
     .Output("y: float")
     .Attr("lambda: float = 0.5")
     .SetShapeFn(tensorflow::shape_inference::UnchangedShape)
-    .Doc("lambda * x.");
+    .Doc(R"doc(
+lambda * x.
+
+x: Tensor of any shape.
+y: Tensor of the same shape.
+lambda: The factor.
+)doc");
 
 class ShrinkOp : public tensorflow::OpKernel {
  public:

@@ -23,7 +23,13 @@ REGISTER_OP("Forms>SinCos")
       c->set_output(1, c->input(0));
       return absl::OkStatus();
     })
-    .Doc("Sine and cosine.");
+    .Doc(R"doc(
+Sine and cosine, element by element.
+
+x: Tensor of any shape, in radians.
+sin: Tensor of the same shape.
+cos: Tensor of the same shape.
+)doc");
 
 template <typename T>
 class SinCosOp : public tensorflow::OpKernel {

@@ -35,7 +35,13 @@ REGISTER_OP("Forms>WeightedSum")
       c->set_output(0, shape);
       return absl::OkStatus();
     })
-    .Doc("The sum of weights[i] * xs[i].");
+    .Doc(R"doc(
+The sum of weights[i] * xs[i].
+
+xs: Tensors of one shape.
+y: Tensor of that shape.
+weights: A number for each of xs.
+)doc");
 
 REGISTER_OP("Forms>Spread")
     .Input("y: T")
@@ -47,7 +53,13 @@ REGISTER_OP("Forms>Spread")
       for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->input(0));
       return absl::OkStatus();
     })
-    .Doc("xs[i] = weights[i] * y.");
+    .Doc(R"doc(
+xs[i] = weights[i] * y: the gradient of WeightedSum.
+
+y: Tensor of any shape.
+xs: Tensors of the same shape.
+weights: A number for each of xs.
+)doc");
 
 class WeightedOp : public tensorflow::OpKernel {
  public:

@@ -82,6 +82,13 @@ CASES = {
         [X[0].astype(np.float16)],
         [np.stack([U[0], np.zeros(3)]).astype(np.float16), None],
     ),
+    "rows of no elements": Case(
+        FORMS.forms_row,
+        [np.zeros((2, 0), np.float32), np.int32(1)],
+        [np.zeros(0, np.float32)],
+        [np.zeros(0, np.float32)],
+        [np.zeros((2, 0), np.float32), None],
+    ),
     "several outputs": Case(
         FORMS.forms_sin_cos,
         [X],

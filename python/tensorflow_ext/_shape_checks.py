@@ -53,7 +53,9 @@ def checked_in_graph(
 ) -> tuple[tf.Tensor | None, ...]:
     """The results, behind nodes that check those whose shapes are not known yet."""
     return tuple(
-        result if result is None else _checked(plan, index, inputs[index], result)
+        result
+        if result is None or not inputs
+        else _checked(plan, index, inputs[index], result)
         for index, result in enumerate(results)
     )
 

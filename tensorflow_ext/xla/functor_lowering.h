@@ -203,7 +203,6 @@ namespace internal {
 template <typename C, typename Functor>
 void LowerIn(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
              LoweringContext* context) {
-  const xla::CurrentBuilderScope scope(inputs[0].builder());
   const std::vector<XlaNumber<C>> numbers(inputs.begin(), inputs.end());
   XlaNumber<C> outputs[kOutputs<Functor>];
   Apply(functor, numbers.data(), outputs);

@@ -151,6 +151,7 @@ class LoweringKernel final : public tensorflow::XlaOpKernel {
 
   void Compile(tensorflow::XlaOpKernelContext* context) override {
     LoweringContext lowering_context(context);
+    const xla::CurrentBuilderScope scope(lowering_context.builder());
     OP_REQUIRES_OK(context, lowering_->Compile(&lowering_context));
   }
 

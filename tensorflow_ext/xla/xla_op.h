@@ -60,7 +60,7 @@ class XlaOp {
 };
 
 // The computation that this thread builds, for constants that meet no tensor
-// which says so; null outside of a CurrentBuilderScope.
+// which says so: within Lowering::Compile (lowering.h). Null elsewhere.
 XlaBuilder* CurrentBuilder();
 class CurrentBuilderScope {
  public:

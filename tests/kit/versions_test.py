@@ -43,11 +43,11 @@ def _headers_of_another_version(folder: pathlib.Path) -> pathlib.Path:
     source = pathlib.Path(sysconfig.get_include(), "tensorflow_ext", "kernels")
     shutil.copytree(source, copy / "tensorflow_ext" / "kernels")
     header = copy / "tensorflow_ext" / "kernels" / "elementwise_cpu.h"
-    before = "first[i] = results[0];"
+    before = "first[i] = ValueOf(results[0]);"
     text = header.read_text()
     assert text.count(before) == 1
     header.unlink()
-    header.write_text(text.replace(before, "first[i] = results[0] + C(100);"))
+    header.write_text(text.replace(before, "first[i] = ValueOf(results[0]) + C(100);"))
     return copy
 
 

@@ -119,7 +119,7 @@ def test_every_page_of_docs_is_there(folder: pathlib.Path) -> None:
         name = "" if path.stem == "index" else f"{path.stem}/"
         assert name in pages
         assert f'href="{name or "."}"' in (folder / "index.html").read_text(), (
-            f"mkdocs.yml: nav has no {path.name}"
+            f"docs/index.md has no link to {path.name}"
         )
 
 

@@ -16,6 +16,7 @@ from tensorflow_ext import addons
 _OPS = sorted({*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS})
 # Inputs that a kernel reads on the host.
 _HOST_MEMORY = {
+    "TfExt>CheckGradientShape": ["expected"],
     "TfExt>ClipByGlobalNorm": ["clip_norm"],
     "TfExt>ClipByGlobalNormGrad": ["clip_norm"],
     "TfExt>PruneByMagnitude": ["threshold"],

@@ -28,6 +28,7 @@ examples/your_op is such a workspace.
 load("@local_config_cuda//:defs.bzl", "if_cuda")
 load("//third_party/cuda:cuda_library.bzl", "cuda_library")
 load("//third_party/tensorflow:static_parts.bzl", "static_parts")
+load(":op_wrappers.bzl", "op_wrappers")
 
 # Nothing is exported but what says so, so that a library meets no symbols of
 # another one in its process, made perhaps with other versions of the headers.
@@ -72,6 +73,14 @@ def copts_anywhere(copts):
     if native.repository_name() in ["@", "@@"]:
         return copts
     return copts + _AS_TENSORFLOW + ["-Wno-error"]
+
+def _wrappers_command():
+    """This workspace's tensorflow_ext, elsewhere that of the Python interpreter: a
+    workspace of ops builds no library of this one."""
+    own = Label("//third_party/python:tensorflow_ext_command")
+    if not own.workspace_name:
+        return own
+    return Label("//third_party/python:installed_tensorflow_ext_command")
 
 def kernel_defines(cuda_srcs):
     """The macros of the files that register kernels (kernels/elementwise_op.h).
@@ -127,6 +136,10 @@ def tf_ext_op_library(
         linkopts = [],
         **kwargs):
     """An op library for all of TensorFlow's clients: lib<name>.so.
+
+    Beside it a C++ library <name>_cc_ops for programs that build graphs: typed ops, as
+    <name>::ops of <name>_cc_ops.h. It is built where something depends on it, in other
+    workspaces by the tensorflow_ext that the Python interpreter has.
 
     Args:
       name: also that of a filegroup which has the library alone.
@@ -192,4 +205,29 @@ def tf_ext_op_library(
         name = name,
         srcs = [library],
         **kwargs
+    )
+    op_wrappers(
+        name = name + "_cc_ops_sources",
+        outs = [
+            name + "_cc_ops.h",
+            name + "_cc_ops.cc",
+        ],
+        command = _wrappers_command(),
+        language = "cxx",
+        libraries = [library],
+        tags = parts,
+        testonly = kwargs.get("testonly", False),
+        wrappers_name = name,
+    )
+    native.cc_library(
+        name = name + "_cc_ops",
+        srcs = [name + "_cc_ops.cc"],
+        hdrs = [name + "_cc_ops.h"],
+        copts = _AS_TENSORFLOW,
+        # In the root the header is found anyway, and Bazel refuses this.
+        includes = ["."] if native.package_name() else [],
+        tags = parts,
+        testonly = kwargs.get("testonly", False),
+        visibility = kwargs.get("visibility"),
+        deps = [Label("//tensorflow_ext/cc:op_builder")],
     )

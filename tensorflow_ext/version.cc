@@ -2,8 +2,6 @@
 
 #include "tensorflow_ext/version.h"
 
-#define TENSORFLOW_EXT_VERSION "0.1.0"
-
 // TF_*_VERSION are on the compiler's command line, as in TensorFlow's own
 // build: the wheel's headers do not hold its version.
 #define TENSORFLOW_EXT_STRING(x) #x
@@ -15,7 +13,7 @@
       TF_VERSION_SUFFIX
 
 const char* TfExt_Version() {
-  return "tensorflow_ext " TENSORFLOW_EXT_VERSION
+  return "tensorflow_ext " TFEXT_VERSION
          " for TensorFlow " TENSORFLOW_EXT_TF_VERSION;
 }
 

@@ -11,6 +11,10 @@
 #ifndef TENSORFLOW_EXT_VERSION_H_
 #define TENSORFLOW_EXT_VERSION_H_
 
+/* This library's version, which stands here alone: everything else reads it,
+ * this line or the library. docs/compatibility.md says how it moves. */
+#define TFEXT_VERSION "0.1.0"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

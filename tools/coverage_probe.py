@@ -36,13 +36,15 @@ _DIFFERENTIABLE = {
 }
 
 
-class Answer(enum.StrEnum):
+class Answer(str, enum.Enum):
     YES = "yes"
     NO = "no"
     # Differentiable, and no gradient reaches any input.
     NONE = "none"
     # No graph of the op could be made to ask.
     UNKNOWN = "unknown"
+
+    __str__ = str.__str__
 
 
 def _graph(

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints every version and path that a build uses, and what is wrong with them.
 
-Runs in any Python 3.11, with no package installed. Exits 1 when
+Runs in any Python from 3.10 on, with no package installed. Exits 1 when
 something that is needed is missing or does not fit.
+
+Environment, of ./run: VENV, the virtual environment; TENSORFLOW, as "2.21"; PYTHONS,
+those that it has wheels for.
 """
 
 import hashlib
@@ -16,12 +19,17 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-VENV = ROOT / ".venv"
-SITE_PACKAGES = VENV / "lib" / "python3.11" / "site-packages"
-LIBRARY = ROOT / "python" / "tensorflow_ext" / "libtensorflow_ext.so"
+import doctor_installs
+from test_summary import LANGUAGES
 
-OK, NOTE, WRONG = "ok", "note", "WRONG"
+ROOT = Path(__file__).resolve().parents[1]
+VENV = Path(os.environ["VENV"])
+TENSORFLOW = os.environ["TENSORFLOW"]
+SITE_PACKAGES = next(VENV.glob("lib/python3*/site-packages"), VENV / "site-packages")
+LIBRARY = ROOT / f"python/tensorflow_ext/lib/{TENSORFLOW}/libtensorflow_ext.so"
+PYTHONS = tuple(os.environ["PYTHONS"].split())
+
+OK, NOTE, LATER, WRONG = "ok", "note", "later", "WRONG"
 
 
 @dataclass
@@ -31,7 +39,7 @@ class Finding:
     Attributes:
       name: what was looked for.
       found: its version and path.
-      state: OK; NOTE, for what works without it; WRONG.
+      state: OK; NOTE, for what works without it; LATER, for what ./run installs; WRONG.
       mend: what to do about it, when state is not OK.
     """
 
@@ -65,7 +73,7 @@ def version_in(text: str) -> str:
 
 def locked_version(package: str) -> str:
     """The version of a package in the lock file of the default wheel."""
-    lock = (ROOT / "requirements" / "tensorflow-cpu.txt").read_text()
+    lock = (ROOT / "requirements" / f"tensorflow-cpu-{TENSORFLOW}.txt").read_text()
     match = re.search(rf"^{re.escape(package)}==(\S+)", lock, re.MULTILINE)
     return match.group(1) if match else ""
 
@@ -75,12 +83,12 @@ def check_python() -> Iterator[Finding]:
     if not python.exists():
         where = f"{sys.version.split()[0]} {sys.executable}"
         yield Finding("Python", where)
-        yield Finding(".venv", "none", WRONG, "./run build makes it.")
+        yield Finding(".venv", "none", LATER, "./run build makes it.")
         return
     version = version_in(output_of(str(python), "--version"))
     yield Finding("Python", f"{version} {python.resolve()}")
-    if not version.startswith("3.11"):
-        mend = "./run build makes it afresh with Python 3.11."
+    if not version.startswith(PYTHONS):
+        mend = f"./run build makes it afresh, by Python {PYTHONS[0]} to {PYTHONS[-1]}."
         yield Finding(".venv", f"Python {version or 'broken'} {VENV}", WRONG, mend)
         return
     stamp = VENV / ".made-from"
@@ -90,7 +98,7 @@ def check_python() -> Iterator[Finding]:
         if lock == made_from[0]:
             yield Finding(".venv", f"{VENV}, as {made_from[1]} says")
             return
-    yield Finding(".venv", f"{VENV}, older than its lock file", WRONG, "./run build")
+    yield Finding(".venv", f"{VENV}, older than its lock file", LATER, "./run build")
 
 
 def installed() -> dict[str, str]:
@@ -118,7 +126,7 @@ def check_packages() -> Iterator[Finding]:
         mend = "They overwrite each other: rm -rf .venv, then ./run build."
         yield Finding("TensorFlow", "two wheels at once", WRONG, mend)
     elif not version:
-        yield Finding("TensorFlow", "none", WRONG, "./run build installs it.")
+        yield Finding("TensorFlow", "none", LATER, "./run build installs it.")
     elif version != wanted:
         mend = f"Only {wanted} is tested; ./run build installs it."
         yield Finding("TensorFlow", where, NOTE, mend)
@@ -129,15 +137,20 @@ def check_packages() -> Iterator[Finding]:
         if name in packages:
             yield Finding(name, f"{packages[name]} {SITE_PACKAGES / name}")
         else:
-            yield Finding(name, "none", WRONG, "./run build installs it.")
+            yield Finding(name, "none", LATER, "./run build installs it.")
+
+
+def _to_install(name: str, package: str) -> Finding:
+    """What a package of the system is for, which is not there."""
+    if doctor_installs.may_install():
+        return Finding(name, "none", LATER, f"./run build installs {package}.")
+    return Finding(name, "none", WRONG, f"sudo apt-get install {package}")
 
 
 def check_bazel() -> Finding:
     path = shutil.which("bazel") or shutil.which("bazelisk")
     if not path:
-        mend = "As root ./run build installs Debian's bazel-bootstrap; otherwise "
-        mend += "install that, or bazelisk."
-        return Finding("Bazel", "none", WRONG, mend)
+        return _to_install("Bazel", "bazel-bootstrap (or bazelisk)")
     said = output_of(path, "--version").strip()
     if not said:
         return Finding("Bazel", path, WRONG, f"{path} --version fails.")
@@ -152,8 +165,7 @@ def check_bazel() -> Finding:
 def check_compiler() -> Finding:
     path = shutil.which(os.environ.get("CC", "") or "g++")
     if not path:
-        mend = "apt-get install g++ (./run build does it as root)."
-        return Finding("C++ compiler", "none", WRONG, mend)
+        return _to_install("C++ compiler", "g++")
     version = output_of(path, "-dumpfullversion", "-dumpversion").strip()
     if not version:
         return Finding("C++ compiler", path, WRONG, f"{path} does not run.")
@@ -209,6 +221,44 @@ def check_gpu() -> Finding:
     return Finding("GPU", "; ".join(said.splitlines()))
 
 
+def _tool(name: str, *arguments: str, oldest: str = "0") -> tuple[str, bool]:
+    """What there is of a program on PATH, and whether that is new enough."""
+    path = shutil.which(name)
+    version = version_in(output_of(path, *arguments)) if path else ""
+    numbers, least = ([int(n) for n in v.split(".")] for v in (version or "-1", oldest))
+    return f"{version} {path}" if version else f"no {name}", numbers >= least
+
+
+def _language(name: str, language: str, *tools: tuple[str, bool]) -> Finding:
+    found = ", ".join(tool for tool, _ in tools)
+    if all(usable for _, usable in tools):
+        return Finding(name, found)
+    mend = f"Its tests are left out: they need {LANGUAGES[language]}."
+    return Finding(name, found, NOTE, mend)
+
+
+def _downloaded(name: str, lock: str, folder: str) -> Iterator[Finding]:
+    """What `./run test` puts into .venv, if it is not what the lock file says."""
+    stamp = VENV / folder / ".made-from"
+    made_from = stamp.read_text().split() if stamp.exists() else [""]
+    if made_from[0] != hashlib.sha256((ROOT / lock).read_bytes()).hexdigest():
+        where = f"not in {VENV / folder} as {lock} says"
+        yield Finding(name, where, NOTE, "./run test downloads them.")
+
+
+def check_languages() -> Iterator[Finding]:
+    """The languages whose tests are left out where there is no toolchain."""
+    yield _language("Go", "go", _tool("go", "version", oldest="1.19"))
+    cargo = _tool("cargo", "--version")
+    yield _language("Rust", "rust", cargo, _tool("cargo-clippy", "--version"))
+    if cargo[1]:
+        yield from _downloaded("crates", "Cargo.lock", "rust")
+    javac = _tool("javac", "-version", oldest="17")
+    yield _language("Java", "java", javac, _tool("mvn", "--version"))
+    if javac[1]:
+        yield from _downloaded("jars", "requirements/java.txt", "java")
+
+
 def check_library() -> Finding:
     if not LIBRARY.exists():
         return Finding("Library", "not built", NOTE, "./run build")
@@ -235,6 +285,7 @@ def main() -> int:
         check_compiler(),
         *check_cuda(),
         check_gpu(),
+        *check_languages(),
         check_library(),
     ]
     for finding in findings:
@@ -242,7 +293,14 @@ def main() -> int:
         if finding.mend:
             print(f"{'':21}{finding.mend}")
     wrong = [finding.name for finding in findings if finding.state == WRONG]
-    print("\nWrong: " + ", ".join(wrong) if wrong else "\nAll that is needed is here.")
+    if doctor_installs.report(VENV):
+        wrong.append("what ./run demo would install")
+    if wrong:
+        print("\nWrong: " + ", ".join(wrong))
+    elif any(finding.state == LATER for finding in findings):
+        print("\nNothing is in the way of ./run demo.")
+    else:
+        print("\nAll that is needed is here.")
     return 1 if wrong else 0
 
 

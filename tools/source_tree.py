@@ -2,9 +2,6 @@
 """The source tree with changes that are not on the disk yet."""
 
 import pathlib
-from collections.abc import Iterator
-
-_SKIPPED = {"__pycache__", ".git", ".venv", "out"}
 
 
 class MissingFileError(Exception):
@@ -51,11 +48,11 @@ class Tree:
 
     def files(self, folder: str, *suffixes: str) -> list[str]:
         """The files below a folder whose names end so, sorted."""
-        found = set()
-        for path in (self.root / folder).rglob("*"):
-            name = path.relative_to(self.root)
-            if path.is_file() and _SKIPPED.isdisjoint(name.parts):
-                found.add(name.as_posix())
+        found = {
+            path.relative_to(self.root).as_posix()
+            for path in (self.root / folder).rglob("*")
+            if path.is_file()
+        }
         prefix = f"{folder}/"
         found |= {path for path in self._changes if path.startswith(prefix)}
         return sorted(
@@ -64,14 +61,12 @@ class Tree:
 
     def changes(self) -> dict[str, str | None]:
         """What differs from the disk."""
-        return dict(self._differences())
-
-    def _differences(self) -> Iterator[tuple[str, str | None]]:
-        for path, text in sorted(self._changes.items()):
-            on_disk = self.root / path
-            before = on_disk.read_text(encoding="utf-8") if on_disk.is_file() else None
-            if text != before:
-                yield path, text
+        on_disk = Tree(self.root)
+        return {
+            path: text
+            for path, text in sorted(self._changes.items())
+            if text != (on_disk.read(path) if on_disk.exists(path) else None)
+        }
 
     def commit(self) -> None:
         """Writes all changes to the disk; folders that become empty go too."""

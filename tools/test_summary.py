@@ -2,13 +2,15 @@
 """Prints what a `bazel test` did: the failures, then one line with the counts.
 
     bazel test --build_event_json_file=EVENTS //...
-    tools/test_summary.py EVENTS
+    tools/test_summary.py EVENTS [--all | --all-languages]
 
 Counted are the single cases in the test.xml files; a target that does not build
 counts as one failure. Exits 1 when something failed.
 """
 
+import argparse
 import json
+import os
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -18,6 +20,13 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 _PASSED = {"PASSED", "FLAKY"}
+# What the tests of a language need, which are left out without it.
+LANGUAGES = {
+    "go": "Go 1.19 or newer (Debian, Ubuntu: sudo apt-get install golang)",
+    "rust": "cargo (https://rustup.rs installs it)",
+    "java": "a JDK of Java 17 or newer and Maven (Debian, Ubuntu: "
+    "sudo apt-get install default-jdk-headless maven)",
+}
 
 
 def _read_events(path: Path) -> Iterator[dict[str, Any]]:
@@ -87,13 +96,44 @@ def summarize(events: Iterator[dict[str, Any]]) -> tuple[Counter[str], list[str]
     return counts, failures
 
 
+def languages_left_out() -> list[str]:
+    """A line for each language that third_party has not found."""
+    # bazel-bin is OUTPUT_BASE/execroot/WORKSPACE/bazel-out/CONFIGURATION/bin.
+    built = Path(os.environ.get("BAZEL_BIN", "bazel-bin"))
+    repositories = built.resolve().parents[4] / "external"
+    missing = []
+    for language, needed in LANGUAGES.items():
+        found = repositories / f"local_config_{language}" / "defs.bzl"
+        have = f"HAVE_{language.upper()} = True"
+        if not found.is_file() or have not in found.read_text(encoding="utf-8"):
+            missing.append(f"{language} is left out: its tests need {needed}")
+    return missing
+
+
 def main() -> int:
-    counts, failures = summarize(_read_events(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("events", type=Path)
+    parser.add_argument(
+        "--all", action="store_true", help="say which languages were left out of //..."
+    )
+    parser.add_argument(
+        "--all-languages", action="store_true", help="a language left out has failed"
+    )
+    options = parser.parse_args()
+    counts, failures = summarize(_read_events(options.events))
     if not counts:
         failures.append("bazel ran no test")
         counts["failed"] = 1
+    missing = languages_left_out() if options.all or options.all_languages else []
+    if options.all_languages:
+        counts["failed"] += len(missing)
+        failures += missing
     if failures:
         print("\n" + "\n".join(failures))
+    if missing and not options.all_languages:
+        print("\n" + "\n".join(missing))
     print(
         f"\n{counts['passed']} passed, {counts['failed']} failed, "
         f"{counts['skipped']} skipped"

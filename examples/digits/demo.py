@@ -9,7 +9,6 @@ client's gradient of each op lies from central differences.
 
 import argparse
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -18,11 +17,9 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-import tensorflow as tf
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
-from tensorflow.core.framework import tensor_pb2
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [
@@ -32,27 +29,14 @@ sys.path[:0] = [
 ]
 
 import network as digits  # noqa: E402
+import programs  # noqa: E402
 import table as client_table  # noqa: E402
 from fine_tune import demo as fine_tune  # noqa: E402
 
-from tensorflow_ext import sysconfig  # noqa: E402
-
-TRAINER = ROOT / "bazel-bin" / "examples" / "digits" / "train_digits"
-LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
 BATCH = 64
 LARGEST_DEVIATION = 1e-4
 SMALLEST_ACCURACY = 0.95
 FINE_TUNE_STEPS = 300
-
-
-def _write(folder: pathlib.Path, name: str, value: np.ndarray) -> None:
-    proto = tf.make_tensor_proto(value)
-    (folder / name).write_bytes(proto.SerializeToString())
-
-
-def _read(folder: pathlib.Path, name: str) -> np.ndarray:
-    proto = tensor_pb2.TensorProto.FromString((folder / name).read_bytes())
-    return tf.make_ndarray(proto)
 
 
 def _progress(console: Console) -> Progress:
@@ -80,33 +64,15 @@ def train_in_cpp(
 ) -> tuple[np.ndarray, float]:
     """The C++ client in a process of its own; returns the same."""
     task = progress.add_task("graph (C++)", total=len(data.x), loss=0.0)
+    losses = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for field, value in data._asdict().items():
-            _write(folder, field, value)
-        for i, value in enumerate(weights):
-            _write(folder, f"{'wb'[i % 2]}{i // 2 + 1}", value)
-        settings = [
-            digits.LEARNING_RATE,
-            digits.MOMENTUM,
-            digits.LEVELS,
-            digits.REVERSE_SCALE,
-        ]
-        _write(folder, "settings", np.array(settings))
-        command = [str(TRAINER), str(LIBRARY), str(folder)]
-        with (
-            (folder / "log").open("w+") as log,
-            subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, text=True
-            ) as process,
-        ):
-            assert process.stdout is not None
-            for line in process.stdout:
-                progress.update(task, advance=1, loss=float(line))
-            if process.wait() != 0:
-                log.seek(0)
-                raise RuntimeError(f"{TRAINER} failed:\n{log.read()}")
-        return _read(folder, "losses"), float(_read(folder, "accuracy"))
+        programs.write(folder, weights, data)
+        for loss in programs.train("C++", folder):
+            losses.append(loss)
+            progress.update(task, advance=1, loss=loss)
+        accuracy = programs.read(folder / "accuracy")
+    return np.array(losses), float(accuracy)
 
 
 def print_curves(console: Console, python: np.ndarray, cpp: np.ndarray) -> float:

@@ -27,6 +27,10 @@ HIDDEN = 128
 FEATURES = 64
 
 
+# Images, and for each the digit and whether it is shifted.
+Batch = tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]
+
+
 class Data(NamedTuple):
     """Training batches, with a leading axis of steps, and the test set.
 
@@ -89,18 +93,25 @@ class DigitsNetwork(keras.Model):
         reversed_ = tfe.reverse_gradient(features, scale=REVERSE_SCALE)
         return digit(features), domain(reversed_)
 
-    def train_step(
-        self, data: tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]
-    ) -> dict[str, tf.Tensor]:
+    def train_step(self, data: Batch) -> dict[str, tf.Tensor]:
         """One step; reports the loss of the batch, not a running mean."""
+        loss, gradients = self.differentiate(data)
+        self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+
+    def differentiate(self, data: Batch) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """The mean loss of a batch, and its gradients by the trainable variables.
+
+        Under tf.distribute the gradients are this replica's share: those of the
+        replicas together, which an optimizer adds up, are those of the whole batch.
+        """
         x, (label, domain) = data
         with tf.GradientTape() as tape:
             digit_logits, domain_logits = self(x, training=True)
             loss = _cross_entropy(digit_logits, label)
             loss += _cross_entropy(domain_logits, domain)
-        gradients = tape.gradient(loss, self.trainable_variables)
-        self.optimizer.apply(gradients, self.trainable_variables)
-        return {"loss": loss}
+            share = loss / tf.distribute.get_strategy().num_replicas_in_sync
+        return loss, tape.gradient(share, self.trainable_variables)
 
 
 def _cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:

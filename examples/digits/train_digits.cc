@@ -6,17 +6,19 @@
 //
 //   train_digits LIBRARY FOLDER
 //
-// LIBRARY is libtensorflow_ext.so. FOLDER holds TensorProto files: the batches
-// (x, label, domain, with a leading axis of steps), the test set (test_x,
+// LIBRARY is libtensorflow_ext.so. FOLDER holds files that programs.py writes,
+// each a `tensor` of the protocol of tests/clients/README.md: the batches (x,
+// label, domain, with a leading axis of steps), the test set (test_x,
 // test_label), the initial weights (w1, b1, ...) and the settings (settings:
-// learning rate, momentum, levels, reverse scale). Written there: losses, and
-// accuracy on the test set. Prints the loss of each step.
+// learning rate, momentum, levels, reverse scale). Prints the loss of each
+// step; writes the accuracy on the test set there (accuracy).
 
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,14 +31,14 @@
 #include "tensorflow/cc/ops/resource_variable_ops.h"
 #include "tensorflow/cc/ops/training_ops.h"
 #include "tensorflow/core/framework/tensor.h"
-#include "tensorflow/core/framework/tensor.pb.h"
-#include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/platform/env.h"
 #include "tensorflow/core/public/session.h"
+#include "tensorflow_ext/cc/ops.h"
 
 namespace {
 
 namespace ops = tensorflow::ops;
+namespace ext = tensorflow_ext::ops;
 using tensorflow::DT_DOUBLE;
 using tensorflow::DT_INT32;
 using tensorflow::Output;
@@ -48,41 +50,37 @@ const std::vector<std::string> kWeights = {"w1", "b1", "w2", "b2",
 
 absl::Status Read(const std::string& file, Tensor* tensor) {
   std::ifstream stream(file, std::ios::binary);
-  std::stringstream bytes;
-  bytes << stream.rdbuf();
-  tensorflow::TensorProto proto;
-  if (!stream || !proto.ParseFromString(bytes.str()) ||
-      !tensor->FromProto(proto)) {
-    return absl::InvalidArgumentError(
-        file + ": expected a serialized TensorProto; demo.py writes it");
+  const auto read_int = [&] {
+    int64_t value = -1;
+    stream.read(reinterpret_cast<char*>(&value), sizeof(value));
+    return value;
+  };
+  const int64_t type = read_int();
+  tensorflow::TensorShape shape;
+  for (int64_t rank = read_int(); stream && rank > 0; --rank) {
+    TF_RETURN_IF_ERROR(shape.AddDimWithStatus(read_int()));
   }
-  return absl::OkStatus();
+  const int64_t size = read_int();
+  if (stream && (type == DT_DOUBLE || type == DT_INT32)) {
+    *tensor = Tensor(static_cast<tensorflow::DataType>(type), shape);
+    if (size == static_cast<int64_t>(tensor->TotalBytes())) {
+      stream.read(static_cast<char*>(tensor->data()), size);
+      if (stream) return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError(
+      file +
+      ": expected a tensor of type double or int32; programs.py writes it");
 }
 
-absl::Status Write(const std::string& file, const Tensor& tensor) {
-  tensorflow::TensorProto proto;
-  tensor.AsProtoTensorContent(&proto);
+absl::Status Write(const std::string& file, double value) {
   std::ofstream stream(file, std::ios::binary);
-  if (!proto.SerializeToOstream(&stream)) {
-    return absl::InternalError(file + ": cannot be written");
+  for (const int64_t header : {int64_t{DT_DOUBLE}, int64_t{0}, int64_t{8}}) {
+    stream.write(reinterpret_cast<const char*>(&header), sizeof(header));
   }
+  stream.write(reinterpret_cast<const char*>(&value), sizeof(value));
+  if (!stream.flush()) return absl::InternalError(file + ": cannot be written");
   return absl::OkStatus();
-}
-
-// An op of tensorflow_ext on one input. TensorFlow's wheel has no generator of
-// C++ wrappers; a node builder does what one would.
-Output Apply(const Scope& scope, const std::string& op, Output input,
-             const std::map<std::string, float>& attributes = {}) {
-  if (!scope.ok()) return Output();
-  tensorflow::NodeBuilder builder(scope.GetUniqueNameForOp("op"), op);
-  builder.Input(input.node(), input.index());
-  for (const auto& [name, value] : attributes) builder.Attr(name, value);
-  scope.UpdateBuilder(&builder);
-  tensorflow::Node* node = nullptr;
-  scope.UpdateStatus(builder.Finalize(scope.graph(), &node));
-  if (!scope.ok()) return Output();
-  scope.UpdateStatus(scope.DoShapeInference(node));
-  return Output(node, 0);
 }
 
 // The names of what the session feeds and fetches.
@@ -137,8 +135,7 @@ class Trainer {
   Output Quantize(const Scope& scope, Output x) {
     Output levels = ops::Const(scope, setting(2));
     return ops::Div(
-        scope,
-        Apply(scope, "TfExt>RoundStraightThrough", ops::Mul(scope, x, levels)),
+        scope, ext::RoundStraightThrough(scope, ops::Mul(scope, x, levels)),
         levels);
   }
 
@@ -162,14 +159,13 @@ class Trainer {
     Output label = ops::Placeholder(scope.WithOpName("label"), DT_INT32);
     Output domain = ops::Placeholder(scope.WithOpName("domain"), DT_INT32);
 
-    Output hidden =
-        Apply(scope, "TfExt>Relu", Dense(scope, x, weights[0], weights[1]));
-    Output features =
-        Quantize(scope, Apply(scope, "TfExt>Relu",
-                              Dense(scope, hidden, weights[2], weights[3])));
+    Output hidden = ext::Relu(scope, Dense(scope, x, weights[0], weights[1]));
+    Output features = Quantize(
+        scope, ext::Relu(scope, Dense(scope, hidden, weights[2], weights[3])));
     Output logits = Dense(scope, features, weights[4], weights[5]);
-    Output reversed = Apply(scope, "TfExt>ReverseGradient", features,
-                            {{"scale", static_cast<float>(setting(3))}});
+    Output reversed = ext::ReverseGradient(
+        scope, features,
+        ext::ReverseGradient::Scale(static_cast<float>(setting(3))));
     Output domain_logits = Dense(scope, reversed, weights[6], weights[7]);
     Output loss =
         ops::Add(scope.WithOpName("loss"), CrossEntropy(scope, logits, label),
@@ -203,7 +199,6 @@ class Trainer {
 
   absl::Status Train(const Names& names) {
     const int64_t steps = data_["x"].dim_size(0);
-    Tensor losses(DT_DOUBLE, {steps});
     for (int64_t step = 0; step < steps; ++step) {
       std::vector<Tensor> fetched;
       TF_RETURN_IF_ERROR(
@@ -211,11 +206,10 @@ class Trainer {
                          {names.label, data_["label"].SubSlice(step)},
                          {names.domain, data_["domain"].SubSlice(step)}},
                         {names.loss}, names.updates, &fetched));
-      losses.flat<double>()(step) = fetched[0].scalar<double>()();
-      std::printf("%.17g\n", losses.flat<double>()(step));
+      std::printf("%.17g\n", fetched[0].scalar<double>()());
       std::fflush(stdout);
     }
-    return Write(folder_ + "/losses", losses);
+    return absl::OkStatus();
   }
 
   absl::Status Test(const Names& names) {
@@ -228,10 +222,9 @@ class Trainer {
     for (int64_t i = 0; i < expected.size(); ++i) {
       right += predicted(i) == expected(i);
     }
-    Tensor accuracy(DT_DOUBLE, {});
-    accuracy.scalar<double>()() =
-        static_cast<double>(right) / static_cast<double>(expected.size());
-    return Write(folder_ + "/accuracy", accuracy);
+    return Write(
+        folder_ + "/accuracy",
+        static_cast<double>(right) / static_cast<double>(expected.size()));
   }
 
   const std::string folder_;

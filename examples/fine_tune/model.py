@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A classifier of digits in Keras, and training of what Keras exported of it.
 
-The second half of the training is `Training` here, in Python, and fine_tune.cc and
-fine_tune.c, which load the same SavedModel: none of them knows more of it than the
-SavedModel says.
+The second half of the training is `Training` here, in Python, and PROGRAMS, which load
+the same SavedModel: none of them knows more of it than the SavedModel says.
 """
 
+import os
 import pathlib
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,24 @@ import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_digits
 
+from tensorflow_ext import sysconfig
+
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
-# Bazel puts programs beside this file in the tree of a test, else into bazel-bin.
+# Bazel puts programs beside this file in the tree of a test, else where ./run says.
+_BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
 _FOLDERS = (
     pathlib.Path(__file__).absolute().parent,
-    _ROOT / "bazel-bin" / "examples" / "fine_tune",
+    _BUILT / "examples" / "fine_tune",
 )
-PROGRAMS = {"C++": "fine_tune", "C": "fine_tune_c"}
+# From those folders.
+_ALL_PROGRAMS = {
+    "C++": "fine_tune",
+    "C": "fine_tune_c",
+    "Go": "../go/fine_tune/fine_tune",
+    "Java": "../java/fine_tune/fine_tune",
+    "Rust": "../rust/fine_tune/fine_tune",
+}
+LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
 RATE = 1 / 16
 BATCH = 64
 
@@ -35,6 +46,18 @@ def find(name: str) -> pathlib.Path:
         f"{name} is not built: expected it in {_FOLDERS[-1]}; "
         f"'./run build //examples/fine_tune/...' builds it"
     )
+
+
+def _is_built(name: str) -> bool:
+    return any((folder / name).is_file() for folder in _FOLDERS)
+
+
+# Of the languages whose toolchain is there; C and C++ are.
+PROGRAMS = {
+    language: name
+    for language, name in _ALL_PROGRAMS.items()
+    if language in ("C++", "C") or _is_built(name)
+}
 
 
 class Data:
@@ -142,7 +165,7 @@ def train_in_program(
     """Trains the SavedModel in a process of its own; gives the loss of each step.
 
     Args:
-      language: "C++" or "C".
+      language: One of `PROGRAMS`.
       model: The folder of the SavedModel, whose variables are overwritten.
       data: Where `Data.write` has written.
       options: Further arguments of the program.
@@ -158,6 +181,8 @@ def train_in_program(
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
+            # For those that do not link it.
+            env={**os.environ, "TENSORFLOW_EXT_LIBRARY": str(LIBRARY)},
         ) as process,
     ):
         assert process.stdout is not None

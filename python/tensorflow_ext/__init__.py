@@ -14,6 +14,7 @@ from tensorflow_ext import (
     _keras,
     _library,
     _vectorize,
+    distribute,
     gradients,
     ops,
     raw_ops,
@@ -22,10 +23,13 @@ from tensorflow_ext import (
 from tensorflow_ext._numpy_op import numpy_op
 from tensorflow_ext._op_libraries import load_op_library
 from tensorflow_ext._override import override_gradient
+from tensorflow_ext._saved_model import describe_saved_model
 from tensorflow_ext.ops import *
 
 __all__ = [
     "__version__",
+    "describe_saved_model",
+    "distribute",
     "gradients",
     "layers",
     "load_op_library",

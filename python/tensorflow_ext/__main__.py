@@ -4,7 +4,8 @@
 import argparse
 import sys
 
-from tensorflow_ext import _explain
+from tensorflow_ext import _config, _explain
+from tensorflow_ext._typed_wrappers import command as _wrappers_command
 from tensorflow_ext.testing import _op_command
 
 
@@ -30,6 +31,24 @@ def main(given: list[str] | None = None) -> int:
     )
     _op_command.add_arguments(check)
     check.set_defaults(run=_op_command.run, error=_op_command.CheckError)
+    wrappers = commands.add_parser(
+        "wrappers",
+        help="write typed wrappers of ops for another language",
+        description="Writes typed wrappers of the ops of a library, from what its ops "
+        "say of themselves.",
+    )
+    _wrappers_command.add_arguments(wrappers)
+    wrappers.set_defaults(
+        run=_wrappers_command.run, error=_wrappers_command.WrappersError
+    )
+    config = commands.add_parser(
+        "config",
+        help="print what a program in C, C++, Go, Rust or Java is built with",
+        description="Prints what the build of a program in another language is to be "
+        "given: flags, exports or a file's text.",
+    )
+    _config.add_arguments(config)
+    config.set_defaults(run=_config.run, error=_config.ConfigError)
     arguments = parser.parse_args(given)
     try:
         arguments.run(arguments)

@@ -13,10 +13,9 @@ from tensorflow.core.framework import (
     op_def_pb2,
     types_pb2,
 )
-from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.framework import op_def_registry
 
-from tensorflow_ext import _attributes
+from tensorflow_ext import _attributes, _wrappers
 
 # A type attribute that is not given takes the first of these that the OpDef allows.
 _PREFERRED_TYPES = (
@@ -33,10 +32,7 @@ class ExplainError(ValueError):
 
 def registered_ops() -> list[str]:
     """The names of all ops of this process, sorted."""
-    buffer = pywrap_tf_session.TF_GetAllOpList()
-    serialized = pywrap_tf_session.TF_GetBuffer(buffer)
-    pywrap_tf_session.TF_DeleteBuffer(buffer)
-    return sorted(op.name for op in op_def_pb2.OpList.FromString(serialized).op)
+    return sorted(op.name for op in _wrappers.op_defs())
 
 
 def find_op_def(op: str) -> op_def_pb2.OpDef:

@@ -13,7 +13,7 @@ from tensorflow.core.framework import (
 )
 from tensorflow.python.framework import function_def_to_graph
 
-from tensorflow_ext import _attributes, _recording
+from tensorflow_ext import _attributes, _recording, _registration
 
 # Says in a definition that an input has no gradient.
 _NO_GRADIENT = "TfExt>NoGradient"
@@ -64,7 +64,8 @@ class FunctionGradient:
         with self._lock:
             function = self._functions.get(key)
             if function is None:
-                function = self._functions[key] = self._instantiate(node)
+                function = self._instantiate(node)
+                _registration.insert(self._functions, key, function)
         arguments = [
             tf.zeros([]) if gradient is None else tf.convert_to_tensor(gradient)
             for gradient in upstream

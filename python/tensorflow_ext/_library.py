@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 import tensorflow as tf
 from tensorflow.python.framework import errors
 
-from tensorflow_ext import _version
+from tensorflow_ext import _compatibility, _version
 
 _FILE = "libtensorflow_ext.so"
+_LOADER = "libtensorflow_ext_loader.so"
 
 
 class Registries(enum.IntFlag):
@@ -45,20 +46,25 @@ class _Buffer(ctypes.Structure):
 
 
 def _find() -> pathlib.Path:
-    """The library's path: in the package, or where a build leaves it."""
-    package = pathlib.Path(__file__).absolute().parent
-    root = package.parent.parent
-    candidates = [
-        package / _FILE,
-        root / "tensorflow_ext" / _FILE,
-        root / "bazel-bin" / "tensorflow_ext" / _FILE,
-    ]
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
+    """The library's path: each minor version of TensorFlow has a folder of its own."""
+    folder = pathlib.Path(__file__).absolute().parent / "lib"
+    minor = _compatibility.TENSORFLOW
+    path = folder / minor / _FILE
+    if path.is_file():
+        return path
+    there = sorted(
+        (found.parent.name for found in folder.glob(f"*/{_FILE}")),
+        key=lambda name: [int(part) for part in name.split(".")],
+    )
+    if not there:
+        raise ImportError(
+            f"tensorflow_ext is not built: there is no {path}; "
+            "build it with './run build'."
+        )
     raise ImportError(
-        f"tensorflow_ext is not built: there is no {_FILE} in {package}; "
-        "build it with './run build'."
+        f"tensorflow_ext is built for TensorFlow {', '.join(there)} ({folder}) and not "
+        f"for {tf.__version__}, which is imported: install one of those, or build it "
+        f"for this one with './run build --tf {minor}'."
     )
 
 
@@ -73,6 +79,9 @@ def _load(path: pathlib.Path) -> ctypes.CDLL:
 
 
 PATH = _find()
+# What TF_LoadLibrary of other languages is given: it takes the library of the
+# TensorFlow that they have, or says that there is none.
+LOADER = PATH.parent.with_name(_LOADER)
 VERSION = _version.check(PATH, tf.__version__)
 _LIBRARY = _load(PATH)
 

@@ -26,8 +26,9 @@ _MENDED = (
     "ImageProjectiveTransformV2 ImageProjectiveTransformV3 IsotonicRegression "
     "LinSpace LogMatrixDeterminant MatrixDeterminant MatrixDiagPartV2 "
     "MatrixDiagPartV3 MatrixDiagV2 MatrixSetDiagV2 MatrixSolveLs MatrixSquareRoot "
-    "Max MaxPool MaxPoolGrad MaxPoolWithArgmax Mean Min MulNoNan OptionalFromValue "
-    "OptionalGetValue ParameterizedTruncatedNormal Pow Prod Qr "
+    "Max MaxPool MaxPool3DGrad MaxPoolGrad MaxPoolGradV2 MaxPoolWithArgmax Mean Min "
+    "MulNoNan OptionalFromValue OptionalGetValue "
+    "ParameterizedTruncatedNormal Pow Prod Qr "
     "QuantizeAndDequantizeV4 QuantizeAndDequantizeV4Grad RFFT RFFT2D RaggedRange "
     "RaggedTensorFromVariant RaggedTensorToTensor RaggedTensorToVariant Range "
     "ResizeBicubic ResizeBilinear ResizeBilinearGrad ResourceGather "
@@ -138,10 +139,11 @@ def _make_gradient(
         key = op.attrs, op.skip_input_indices
         if not _registration.is_hashable(key):
             return frozenset(_registration.plan_of(op, op_type).used)
-        if key not in used_by_attrs:
+        found = used_by_attrs.get(key)
+        if found is None:  # ... as far as this thread sees; others empty the table
             found = frozenset(_registration.plan_of(op, op_type).used)
             _registration.insert(used_by_attrs, key, found)
-        return used_by_attrs[key]
+        return found
 
     def gradient(op: Any, *upstream: Any) -> Any:
         operation = _operation(op, op_type)

@@ -22,6 +22,9 @@ _lock = threading.Lock()
 # By real path: what loading gave, and what the file was.
 _loaded: dict[str, tuple[types.ModuleType | RuntimeError, os.stat_result]] = {}
 
+# By op: the file that it came from.
+FILES: dict[str, str] = {}
+
 
 def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
     """Loads an op library and hands its gradients to every client.
@@ -32,9 +35,8 @@ def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
     and who provides it; what is wrong is an error that says what to do about it. A
     second call for the same file returns the same module.
 
-    TensorFlow's C++ registry of gradients has no lock: do not load a library while
-    another thread adds gradients through C or C++. And TensorFlow itself ends the
-    process where REGISTER_OP_GRADIENT names an op that has a gradient; with
+    Other threads may differentiate meanwhile, in any language. TensorFlow itself ends
+    the process where REGISTER_OP_GRADIENT names an op that has a gradient; with
     TFEXT_REGISTER_OP_GRADIENT this is an error.
 
     Args:
@@ -85,6 +87,7 @@ def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
     wrong = _library.take_registration_errors()
     _gradients.register_all()
     for op, wrapper in _wrappers(module):
+        FILES[op] = str(file)
         wrapper.__doc__ = f"{wrapper.__doc__ or ''}\n{_describe(op, file.name)}"
     if wrong:
         lines = "\n".join(wrong)

@@ -55,7 +55,7 @@ def register() -> set[str]:
 
 def _ops_of_libraries() -> list[str]:
     """The ops that are not TensorFlow's, and a few inner ones of TensorFlow."""
-    names = (op_def.name for op_def in _wrappers.op_defs(""))
+    names = (op_def.name for op_def in _wrappers.op_defs())
     return [name for name in names if name[0] != "_" and name not in _TENSORFLOW]
 
 

@@ -52,15 +52,16 @@ def check(library: pathlib.Path, tensorflow_version: str) -> str:
       ImportError: The minor versions differ, or the file states none.
     """
     version, built_for = read_stamp(library)
-    if _minor(built_for) != _minor(tensorflow_version):
+    if minor(built_for) != minor(tensorflow_version):
         raise ImportError(
             f"tensorflow_ext {version} ({library}) was built for TensorFlow "
             f"{built_for} and cannot be loaded into TensorFlow "
             f"{tensorflow_version}: rebuild it for this TensorFlow with "
-            f"'./run build', or install tensorflow {_minor(built_for)}."
+            f"'./run build', or install tensorflow {minor(built_for)}."
         )
     return version
 
 
-def _minor(version: str) -> str:
+def minor(version: str) -> str:
+    """The minor version: "2.21" of "2.21.0"."""
     return ".".join(version.split(".")[:2])

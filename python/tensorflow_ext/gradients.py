@@ -113,8 +113,8 @@ def register_all() -> int:
     `import tensorflow_ext` does this once. Call it again after loading another
     op library whose gradients are written with REGISTER_OP_GRADIENT. An op that
     has a gradient in a registry keeps it there, unless a library asked for its own to
-    take the place of any other (TFEXT_REGISTER_STAND_IN). TensorFlow's C++ registry
-    has no lock: do not call this while another thread adds gradients through C or C++.
+    take the place of any other (TFEXT_REGISTER_STAND_IN). Other threads may
+    differentiate meanwhile, but not load a library.
 
     Returns:
       The number of ops that now have a gradient in a registry in which they had

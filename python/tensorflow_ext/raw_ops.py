@@ -3,23 +3,23 @@
 
 `TfExt>ReluGrad` is `raw_ops.relu_grad(gradients, features)`. The arguments are
 those of the OpDef, inputs first, then attributes and `name`. `OPS` maps each
-function's name to its op.
+function's name to its op, `TEXT_OPS` has those of text alone.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
+from tensorflow.core.framework.types_pb2 import DT_STRING
+
 from tensorflow_ext import _library, _wrappers
+from tensorflow_ext._typed_wrappers import names
 
 _NAMESPACE = "TfExt>"
 _PREFIX = "tf_ext_"
 
 
 def _python_name(op: str) -> str:
-    words = op.removeprefix(_NAMESPACE)
-    words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words)
-    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()
+    return names.snake_case(op.removeprefix(_NAMESPACE))
 
 
 _ = _library  # has loaded the ops
@@ -32,8 +32,16 @@ OPS = {
     if hasattr(_GENERATED, _PREFIX + _python_name(op_def.name))
 }
 
-__all__ = ["OPS", *OPS]
+# Those of text alone: they tell clients of graphs and models, on the host. So they lack
+# what ops of numbers have: a gradient, types, kernels for GPU and XLA, a rule for
+# tf.vectorized_map, cases in the table that every client runs.
+TEXT_OPS = frozenset(
+    op_def.name
+    for op_def in _OP_DEFS
+    if {a.type for a in [*op_def.input_arg, *op_def.output_arg]} == {DT_STRING}
+)
 
+__all__ = ["OPS", "TEXT_OPS", *OPS]
 
 globals().update({name: getattr(_GENERATED, _PREFIX + name) for name in OPS})
 

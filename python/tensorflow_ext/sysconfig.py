@@ -21,28 +21,35 @@ __all__ = [
     "get_include",
     "get_lib",
     "get_link_flags",
+    "get_sources",
+    "get_tensorflow_libraries",
 ]
 
 # The package, which holds the libraries, the files of CMake and, where it is
 # installed, the headers; a source checkout has these in its root.
 _PACKAGE = pathlib.Path(__file__).absolute().parent
 
+# Where a build puts what it writes of tensorflow_ext/cc.
+_WRITTEN = _PACKAGE / "include"
+
 # What op libraries link into themselves, beside libtensorflow_ext.so.
 _ARCHIVES = ("libtensorflow_ext_formula.a", "libtensorflow_ext_kernels.a")
+
+# Of TensorFlow's wheel; the C interface is shared out between them.
+_TENSORFLOW_LIBRARIES = ("libtensorflow_cc.so.2", "libtensorflow_framework.so.2")
 
 # XLA's headers include others that lie apart.
 _XLA_INCLUDES = ("external/farmhash_archive/src", "external/highwayhash")
 
-# Of an op library: as TensorFlow's wheel was built (NDEBUG changes the layout of
-# classes); loops as tensorflow_ext/kernels needs them (simd.h); nothing exported, so
-# that libraries made with different versions of the headers live in one process.
+# Of an op library: loops as tensorflow_ext/kernels needs them (simd.h); nothing
+# exported, so that libraries made with different versions of the headers live in one
+# process.
 _OP_LIBRARY_FLAGS = (
     "-fPIC",
     "-O3",
     "-ffp-contract=off",
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
-    "-DNDEBUG",
     "-DTENSORFLOW_EXT_XLA=1",
     # The tables of FunctionDefHelper leave out what they do not need.
     "-Wno-missing-field-initializers",
@@ -54,6 +61,12 @@ def get_lib() -> str:
     return str(_library.PATH.parent)
 
 
+def get_tensorflow_libraries() -> list[str]:
+    """Returns the paths of TensorFlow's libraries. Together they hold its C interface,
+    which elsewhere is one libtensorflow.so."""
+    return [f"{tf.sysconfig.get_lib()}/{name}" for name in _TENSORFLOW_LIBRARIES]
+
+
 def get_include() -> str:
     """Returns the directory from which the library's headers are included, as
     `#include "tensorflow_ext/gradient/c_api.h"`.
@@ -62,7 +75,7 @@ def get_include() -> str:
       FileNotFoundError: This installation has no headers.
     """
     header = pathlib.Path("tensorflow_ext", "gradient", "c_api.h")
-    candidates = [_PACKAGE / "include", _PACKAGE.parent.parent]
+    candidates = [_WRITTEN, _PACKAGE.parent.parent]
     for candidate in candidates:
         if (candidate / header).is_file():
             return str(candidate)
@@ -78,9 +91,31 @@ def get_cmake_dir() -> str:
     return str(_PACKAGE / "cmake")
 
 
+def get_sources() -> list[str]:
+    """Returns the C++ files that a program which builds graphs compiles with its own:
+    those of tensorflow_ext/cc/ops.h (typed ops) and tensorflow_ext/cc/gradients.h.
+
+    Raises:
+      FileNotFoundError: This installation has not both.
+    """
+    folders = [pathlib.Path(get_include()), _WRITTEN]
+    found = []
+    for name in ("gradients.cc", "ops.cc"):
+        source = pathlib.Path("tensorflow_ext", "cc", name)
+        files = [folder / source for folder in folders if (folder / source).is_file()]
+        if not files:
+            raise FileNotFoundError(
+                f"There is no {source} in {' or '.join(map(str, folders))}: build it "
+                "with './run build', or install tensorflow_ext with its headers."
+            )
+        found.append(str(files[0]))
+    return found
+
+
 def get_compile_flags(*, op_library: bool = False, c: bool = False) -> list[str]:
     """Returns the flags to compile C or C++ that includes this library's headers,
-    TensorFlow's own flags included.
+    TensorFlow's own flags included, and in C++ -DNDEBUG, with which its wheel was
+    built: classes of its headers have another layout without.
 
     All headers are found by -isystem: the compiler is silent about what is not the
     caller's.
@@ -95,12 +130,16 @@ def get_compile_flags(*, op_library: bool = False, c: bool = False) -> list[str]
       FileNotFoundError: As `get_include`.
     """
     includes = [get_include()]
+    if _WRITTEN.is_dir() and str(_WRITTEN) not in includes:
+        includes.append(str(_WRITTEN))
     flags = []
     for flag in tf.sysconfig.get_compile_flags():
         if flag.startswith("-I"):
             includes.append(flag.removeprefix("-I"))
         elif not (c and "std=" in flag):
             flags.append(flag)
+    if not c:
+        flags.append("-DNDEBUG")
     includes += [f"{tf.sysconfig.get_include()}/{name}" for name in _XLA_INCLUDES]
     if op_library:
         flags += _OP_LIBRARY_FLAGS
@@ -140,8 +179,8 @@ def get_link_flags(*, op_library: bool = False, rpath: bool = False) -> list[str
         "-Wl,--push-state,--no-as-needed",
         f"-L{get_lib()}",
         f"-l:{_library.PATH.name}",
-        *tf.sysconfig.get_link_flags(),
-        "-l:libtensorflow_cc.so.2",
+        f"-L{tf.sysconfig.get_lib()}",
+        *(f"-l:{name}" for name in _TENSORFLOW_LIBRARIES),
         "-Wl,--pop-state",
     ]
     if rpath:

@@ -36,9 +36,9 @@ extern "C" {
  *
  * To be called once this library is loaded and before a graph that needs them
  * is imported. Returns how many ops were registered now: 18, or 0 when called
- * again. Any thread, and several at once; but TensorFlow's registries of
- * gradients have no lock: do not call it while another thread differentiates,
- * or loads a library that registers the same names.
+ * again. Any thread, and several at once, while others differentiate; but
+ * TensorFlow's registries of gradients have no lock that would keep writers
+ * apart: do not call it while another thread loads a library.
  *
  * FAILED_PRECONDITION: another copy of this library was loaded before this one,
  * and its ops are those that are registered; call that copy's function. Nothing

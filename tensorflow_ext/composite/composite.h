@@ -83,8 +83,8 @@ absl::Status InComposite(const CompositeOp& op, const absl::Status& status);
 // all clients. Does nothing where an op of this name is registered. Returns
 // whether it did so. `op` is to live as long as the process. May be called at
 // any time, by one thread at a time; whoever finds the op registered finds all
-// the rest. TensorFlow's registries of gradients have no lock: not while
-// another thread differentiates.
+// the rest. Not while another thread loads a library, as
+// TfExt_RegisterGradient.
 bool RegisterComposite(const CompositeOp& op);
 
 }  // namespace tensorflow_ext

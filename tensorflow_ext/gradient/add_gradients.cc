@@ -12,17 +12,13 @@
 #include "tensorflow/c/c_api_internal.h"
 #include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/core/framework/types.h"
-#include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/node_builder.h"
-#include "tensorflow/core/graph/while_context.h"
 #include "tensorflow_ext/gradient/functions/leading_to.h"
 #include "tensorflow_ext/gradient/functions/loops.h"
 
 namespace tensorflow_ext {
 
 using tensorflow::DataType;
-using tensorflow::Edge;
-using tensorflow::Graph;
 using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::OutputTensor;
@@ -95,38 +91,6 @@ class Adder {
   TF_Graph* const graph_;
 };
 
-// Refuses loops of TF_NewWhile of which only some outputs have a gradient:
-// AddSymbolicGradients waits for all of them, then ends the process.
-absl::Status CheckWholeLoops(const Graph& graph, const NodeSet& leading,
-                             const Tensors& xs) {
-  std::vector<const Node*> starts;
-  for (const OutputTensor& x : xs) {
-    if (leading.count(x.node) > 0) starts.push_back(x.node);
-  }
-  NodeSet between;
-  tensorflow::DFSFrom(
-      graph, starts, [&](const Node* node) { between.insert(node); }, nullptr,
-      {},
-      [&](const Edge& edge) {
-        return !edge.IsControlEdge() && leading.count(edge.dst()) > 0;
-      });
-  for (const Node* node : between) {
-    if (!node->IsExit() || node->while_ctx() == nullptr) continue;
-    for (const Node* exit : node->while_ctx()->exit_nodes()) {
-      if (between.count(exit) > 0) continue;
-      return absl::UnimplementedError(absl::StrCat(
-          "the gradient goes through output '", node->name(),
-          "' of a loop of TF_NewWhile and not through its output '",
-          exit->name(),
-          "', and TensorFlow differentiates such a loop by all its outputs or "
-          "not at all; let y take all of them and x lead to all of them, or "
-          "use "
-          "a While op"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 TF_Output ToTfOutput(const OutputTensor& tensor) {
@@ -140,17 +104,19 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
   Tensors results(xs.size(), OutputTensor(nullptr, 0));
   std::vector<TF_Output> y, x, dx;
   std::vector<size_t> connected;  // indices of `xs`
+  std::vector<const Node*> starts;
   {
     tensorflow::mutex_lock lock(graph->mu);
     const NodeSet leading = LeadingTo(Nodes(ys), /*follow_controls=*/false);
     for (size_t i = 0; i < xs.size(); ++i) {
       if (leading.count(xs[i].node) == 0) continue;
       connected.push_back(i);
+      starts.push_back(xs[i].node);
       x.push_back(ToTfOutput(xs[i]));
     }
     if (!connected.empty()) {
       TF_RETURN_IF_ERROR(CheckNoLoops(graph->graph, Nodes(ys)));
-      TF_RETURN_IF_ERROR(CheckWholeLoops(graph->graph, leading, xs));
+      TF_RETURN_IF_ERROR(CheckWholeLoops(graph->graph, leading, starts));
       for (const OutputTensor& tensor : ys) {
         // With one of their own, no y leads to another.
         OutputTensor end = tensor;

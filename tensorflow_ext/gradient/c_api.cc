@@ -2,52 +2,43 @@
 
 #include "tensorflow_ext/gradient/c_api.h"
 
-#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tensorflow/c/tf_status_helper.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/c_api_internal.h"
 #include "tensorflow_ext/gradient/client_registry.h"
 #include "tensorflow_ext/gradient/definition.h"
 #include "tensorflow_ext/gradient/function_registry.h"
+#include "tensorflow_ext/gradient/node_attributes.h"
 #include "tensorflow_ext/gradient/other_libraries.h"
 #include "tensorflow_ext/gradient/plan.h"
 
 using tensorflow::NodeDef;
 using tensorflow_ext::Guarded;
+using tensorflow_ext::Owned;
 using tensorflow_ext::ParseNodeDef;
 using tensorflow_ext::Write;
 
 namespace {
 
-struct Deleter {
-  void operator()(TF_Buffer* buffer) const { TF_DeleteBuffer(buffer); }
-  void operator()(TF_Status* status) const { TF_DeleteStatus(status); }
-};
-
-// What asks `creator` of another library.
-tensorflow_ext::GradientCreator CreatorOver(const std::string& op,
+// What asks `creator` of another library; null where there is no op or creator.
+tensorflow_ext::GradientCreator CreatorOver(const char* op,
                                             TfExt_GradientCreator creator,
                                             void* data) {
-  return [=](const tensorflow::AttrSlice& attrs,
+  if (op == nullptr || creator == nullptr) return nullptr;
+  return [op = std::string(op), creator, data](
+             const tensorflow::AttrSlice& attrs,
              tensorflow::FunctionDef* function) -> absl::Status {
-    NodeDef node;
-    node.set_op(op);
-    for (const auto& [name, value] : attrs) {
-      (*node.mutable_attr())[name] = value;
-    }
-    const std::string bytes = node.SerializeAsString();
-    const std::unique_ptr<TF_Buffer, Deleter> written(TF_NewBuffer());
-    const std::unique_ptr<TF_Status, Deleter> status(TF_NewStatus());
+    const std::string bytes =
+        tensorflow_ext::MakeNodeDef(op, attrs).SerializeAsString();
+    const Owned<TF_Buffer, TF_DeleteBuffer> written(TF_NewBuffer());
+    const Owned<TF_Status, TF_DeleteStatus> status(TF_NewStatus());
     creator(bytes.data(), bytes.size(), data, written.get(), status.get());
-    if (TF_GetCode(status.get()) != TF_OK) {
-      return absl::Status(
-          static_cast<absl::StatusCode>(TF_GetCode(status.get())),
-          TF_Message(status.get()));
-    }
+    TF_RETURN_IF_ERROR(tensorflow::StatusFromTF_Status(status.get()));
     if (!function->ParseFromArray(written->data,
                                   static_cast<int>(written->length))) {
       return absl::FailedPreconditionError(
@@ -75,15 +66,14 @@ void TfExt_RegisterGradient(const char* op, TfExt_GradientCreator creator,
                             TF_Status* status) {
   Guarded(status, [&] {
     return tensorflow_ext::RegisterOtherGradient(
-        op, op && creator ? CreatorOver(op, creator, data) : nullptr,
-        precedence);
+        op, CreatorOver(op, creator, data), precedence);
   });
 }
 
 int TfExt_RegisterGradientAtLoad(const char* op, TfExt_GradientCreator creator,
                                  void* data, TfExt_Precedence precedence) {
   const absl::Status registered = tensorflow_ext::RegisterOtherGradient(
-      op, op && creator ? CreatorOver(op, creator, data) : nullptr, precedence);
+      op, CreatorOver(op, creator, data), precedence);
   return tensorflow_ext::KeepRegistrationError(registered).ok();
 }
 
@@ -96,7 +86,7 @@ void TfExt_TakeRegistrationErrors(TF_Buffer* errors, TF_Status* status) {
 void TfExt_ListOps(TF_Buffer* names, TF_Status* status) {
   Guarded(status, [&] {
     std::string lines =
-        absl::StrJoin(tensorflow_ext::OpsWithFunctionGradient(), "\n");
+        absl::StrJoin(tensorflow_ext::OpsOfFunctionRegistry().defined, "\n");
     return Write(lines.empty() ? lines : lines + "\n", names);
   });
 }

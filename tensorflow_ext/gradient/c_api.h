@@ -74,9 +74,9 @@ TFEXT_EXPORT uint32_t TfExt_GradientRegistries(const char* op);
  * there and none in the client registry, and the word of libraries that were
  * loaded after this one that an op has none (REGISTER_OP_NO_GRADIENT). Done
  * once when this library is loaded; call it again after another op library was
- * loaded. Returns how many ops have a gradient there now that had none.
- * TensorFlow's client registry has no lock: do not call this while another
- * thread is inside TF_AddGradients or AddSymbolicGradients. */
+ * loaded. Returns how many ops have a gradient there now that had none. Other
+ * threads may differentiate meanwhile, but not load a library: TensorFlow's
+ * registries have no lock that would keep two writers apart. */
 TFEXT_EXPORT int64_t TfExt_RegisterGradients(void);
 
 /* Writes the gradient of one op with the attributes of `node_def` (as above)
@@ -94,8 +94,9 @@ typedef void (*TfExt_GradientCreator)(const void* node_def,
  * tensorflow_ext.load_op_library loads the library that calls this (else at the
  * next tensorflow_ext.gradients.register_all()). `op` may be registered later.
  * `data` is handed to each call of the creator and is to live as long as the
- * process. Neither registry has a lock: not while another thread
- * differentiates.
+ * process. Other threads may differentiate meanwhile, by the old gradient or by
+ * the new one, but not load a library: TensorFlow's registries have no lock
+ * that would keep two writers apart.
  *
  * Errors: ALREADY_EXISTS, a registry has a gradient of the op, or says that it
  * has none, and `precedence` is TFEXT_GRADIENT_NEW; INVALID_ARGUMENT, no op or

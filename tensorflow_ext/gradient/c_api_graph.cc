@@ -15,7 +15,6 @@
 #include "absl/strings/str_split.h"
 #include "tensorflow/c/c_api_internal.h"
 #include "tensorflow/c/tf_status_helper.h"
-#include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/add_gradients.h"
 #include "tensorflow_ext/gradient/c_api.h"
@@ -30,14 +29,6 @@ using tensorflow::GraphDef;
 using tensorflow::Node;
 using tensorflow::OutputTensor;
 using tensorflow::TensorId;
-
-// Owns what a C function made.
-template <typename T, void (*destroy)(T*)>
-struct Deleter {
-  void operator()(T* t) const { destroy(t); }
-};
-template <typename T, void (*destroy)(T*)>
-using Owned = std::unique_ptr<T, Deleter<T, destroy>>;
 
 // `tensors[k]` of argument `name` as an output of its node.
 absl::StatusOr<std::vector<OutputTensor>> OutputTensors(
@@ -128,37 +119,6 @@ absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs,
   return absl::OkStatus();
 }
 
-absl::StatusOr<InlinedCopy> InlineCallsOfGraphDef(const void* bytes,
-                                                  size_t length,
-                                                  const std::string& outputs) {
-  GraphDef graph_def;
-  if (bytes == nullptr ||
-      !graph_def.ParseFromArray(bytes, static_cast<int>(length))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "graph_def: expected a serialized tensorflow.GraphDef, got ",
-        bytes == nullptr ? "NULL"
-                         : absl::StrCat(length, " bytes of something else")));
-  }
-  Graph graph(tensorflow::OpRegistry::Global());
-  TF_RETURN_IF_ERROR(
-      tensorflow::ConvertGraphDefToGraph({}, std::move(graph_def), &graph));
-  const auto nodes = graph.BuildNodeNameIndex();
-  std::vector<OutputTensor> tensors;
-  for (absl::string_view line :
-       absl::StrSplit(outputs, '\n', absl::SkipEmpty())) {
-    const TensorId id = tensorflow::ParseTensorName(line);
-    const auto found = nodes.find(std::string(id.node()));
-    if (found == nodes.end() || id.index() < 0 ||
-        id.index() >= found->second->num_outputs()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "outputs: '", line,
-          "' is no tensor of the graph; expected \"node:index\" lines"));
-    }
-    tensors.emplace_back(found->second, id.index());
-  }
-  return CopyInlined(graph, tensors);
-}
-
 }  // namespace
 }  // namespace tensorflow_ext
 
@@ -214,10 +174,11 @@ void TfExt_InlineCallsOfGraphDef(const void* graph_def, size_t graph_def_length,
                                  const char* outputs, TF_Buffer* nodes,
                                  TF_Buffer* inlined, TF_Status* status) {
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
+    const std::vector<std::string> tensors = absl::StrSplit(
+        outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());
     TF_ASSIGN_OR_RETURN(
         const auto copy,
-        tensorflow_ext::InlineCallsOfGraphDef(
-            graph_def, graph_def_length, outputs == nullptr ? "" : outputs));
+        tensorflow_ext::CopyInlined(graph_def, graph_def_length, tensors));
     TF_RETURN_IF_ERROR(
         tensorflow_ext::Write(copy.nodes.SerializeAsString(), nodes));
     return tensorflow_ext::Write(absl::StrJoin(copy.tensors, "\n"), inlined);

@@ -6,6 +6,7 @@
 #define TENSORFLOW_EXT_GRADIENT_C_API_INTERNAL_H_
 
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,6 +15,14 @@
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace tensorflow_ext {
+
+// Owns what a C function made.
+template <typename T, void (*destroy)(T*)>
+struct Deleter {
+  void operator()(T* t) const { destroy(t); }
+};
+template <typename T, void (*destroy)(T*)>
+using Owned = std::unique_ptr<T, Deleter<T, destroy>>;
 
 void SetStatus(TF_Status* status, const absl::Status& from);
 

@@ -64,10 +64,15 @@ absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
 }
 
 // TensorFlow's client registry has no lock; this one keeps our own writers
-// apart.
+// apart. Readers need none: ClientTable().
 std::mutex& WriterMutex() {
   static std::mutex* mutex = new std::mutex;
   return *mutex;
+}
+
+// Puts another gradient into an entry that other threads may be reading.
+void Store(ClientGradient gradient, ClientGradient* entry) {
+  __atomic_store_n(entry, gradient, __ATOMIC_RELEASE);
 }
 
 // The gradients of this library in the client registry. Guarded by
@@ -81,12 +86,7 @@ std::unordered_set<ClientGradient>& OwnGradients() {
 // another library's. Null: no gradient.
 bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
   std::lock_guard<std::mutex> lock(WriterMutex());
-  GradOpRegistry* registry = GradOpRegistry::Global();
-  ClientGradient existing;
-  if (registry->Lookup(op, &existing).ok() ||
-      !registry->Register(op, gradient)) {
-    return false;
-  }
+  if (!ClientTable().emplace(op, gradient).second) return false;
   OwnGradients().insert(gradient);
   return true;
 }
@@ -123,7 +123,7 @@ bool StandIn(const char* op, ClientGradient gradient) {
       !IsTensorFlows(reinterpret_cast<const void*>(entry->second))) {
     return false;
   }
-  entry->second = gradient;
+  Store(gradient, &entry->second);
   OwnGradients().insert(gradient);
   OpsStoodInFor().insert(op);
   return true;
@@ -135,43 +135,47 @@ bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator) {
 
 bool RegisterGradient(const char* op, GradientCreator creator) {
   if (!IsFirstCopy()) return false;
-  AddToClientRegistry(op, creator ? Trampoline : nullptr);
-  return AddToFunctionRegistry(op, std::move(creator));
+  // In this order: Trampoline looks for a definition.
+  const ClientGradient gradient = creator ? Trampoline : nullptr;
+  const bool registered = AddToFunctionRegistry(op, std::move(creator));
+  AddToClientRegistry(op, gradient);
+  return registered;
 }
 
 void RegisterAskedFor(const std::string& op, GradientCreator creator) {
-  {
-    std::lock_guard<std::mutex> lock(WriterMutex());
-    ClientGradient& entry = ClientTable()[op];
-    // TensorFlow's own gradients of some ops differentiate integers.
-    entry = IsTensorFlows(reinterpret_cast<const void*>(entry)) ||
-                    entry == StandInTrampoline
-                ? StandInTrampoline
-                : Trampoline;
-    OwnGradients().insert(entry);
-  }
   AddToFunctionRegistryInstead(op, std::move(creator));
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  ClientGradient& entry = ClientTable().emplace(op, Trampoline).first->second;
+  // TensorFlow's own gradients of some ops differentiate integers.
+  Store(IsTensorFlows(reinterpret_cast<const void*>(entry)) ||
+                entry == StandInTrampoline
+            ? StandInTrampoline
+            : Trampoline,
+        &entry);
+  OwnGradients().insert(entry);
 }
 
 int64_t RegisterGradients() {
   // Where the registry says of an op of TensorFlow's that it has no gradient,
   // it often means that nobody has written one. These were there at the first
   // call.
-  const std::vector<std::string> without =
-      OpsWithFunctionGradient(FunctionGradient::kNone);
-  static const auto* const tensorflows = new std::vector<std::string>(without);
-  for (const std::string& op : without) {
+  const OpsByFunctionGradient ops = OpsOfFunctionRegistry();
+  static const auto* const tensorflows = new std::vector<std::string>(ops.none);
+  for (const std::string& op : ops.none) {
     if (!std::binary_search(tensorflows->begin(), tensorflows->end(), op)) {
       AddToClientRegistry(op, nullptr);
     }
   }
-  const std::vector<std::string> ops = OpsWithFunctionGradient();
-  return std::count_if(ops.begin(), ops.end(), [](const std::string& op) {
-    return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
-  });
+  return std::count_if(
+      ops.defined.begin(), ops.defined.end(), [](const std::string& op) {
+        return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
+      });
 }
 
-// The ops that had a function gradient before this library was loaded.
+// The ops that had a function gradient before this library was loaded. The
+// linker puts this behind stock_gradients, which depend on it: a thread that
+// differentiates meanwhile meets none of the definitions that these replace,
+// some of which end the process.
 [[maybe_unused]] static const int64_t handed_over_at_load =
     IsFirstCopy() ? RegisterGradients() : 0;
 

@@ -10,6 +10,7 @@
 #include "tensorflow_ext/gradient/client_table.h"
 
 #include "tensorflow_ext/gradient/private_member.h"
+#include "tensorflow_ext/gradient/readable_table.h"
 
 namespace tensorflow_ext {
 
@@ -24,6 +25,13 @@ struct TableTag {
 };
 template struct PrivateMember<TableTag, &GradOpRegistry::registry_>;
 
-Table& ClientTable() { return GradOpRegistry::Global()->*Find(TableTag()); }
+Table& ClientTable() {
+  static Table& table = []() -> Table& {
+    Table& table = GradOpRegistry::Global()->*Find(TableTag());
+    MakeReadable(table, [](Table&) {});
+    return table;
+  }();
+  return table;
+}
 
 }  // namespace tensorflow_ext

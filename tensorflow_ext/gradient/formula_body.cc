@@ -61,10 +61,7 @@ absl::Status Fill(const std::vector<double>& numbers,
 
 absl::Status FormulaBody::Begin(const AttrSlice& attrs, const std::string& op) {
   TF_RETURN_IF_ERROR(OpRegistry::Global()->LookUpOpDef(op, &op_def_));
-  forward_.set_op(op);
-  for (const auto& [name, value] : attrs) {
-    (*forward_.mutable_attr())[name] = value;
-  }
+  forward_ = MakeNodeDef(op, attrs);
   tensorflow::AddDefaultsToNodeDef(*op_def_, &forward_);
   TF_RETURN_IF_ERROR(tensorflow::InOutTypesForNode(
       forward_, *op_def_, &input_types_, &output_types_));

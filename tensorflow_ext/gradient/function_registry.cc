@@ -54,7 +54,7 @@ bool Add(const std::string& op, GradientCreator creator,
          bool for_function_runtime) {
   const FunctionGradient before = FindFunctionGradient(op);
   const bool registered = before == FunctionGradient::kUnknown
-                              ? tensorflow::gradient::RegisterOp(op, creator)
+                              ? AddToFunctionTable(op, creator)
                               : ReplaceInFunctionTable(op, creator);
   OwnDefinitions::Global().Set(
       op, {std::move(creator), for_function_runtime,
@@ -72,16 +72,19 @@ FunctionGradient FindFunctionGradient(const std::string& op) {
   return creator ? FunctionGradient::kDefined : FunctionGradient::kNone;
 }
 
-std::vector<std::string> OpsWithFunctionGradient(FunctionGradient what) {
+OpsByFunctionGradient OpsOfFunctionRegistry() {
   std::vector<OpDef> op_defs;
   tensorflow::OpRegistry::Global()->GetRegisteredOps(&op_defs);
-  std::vector<std::string> ops;
+  OpsByFunctionGradient ops;
   for (const OpDef& op_def : op_defs) {
     const std::string& op = op_def.name();
-    const bool is_internal = op[0] == '_';
-    if (!is_internal && FindFunctionGradient(op) == what) ops.push_back(op);
+    if (op[0] == '_') continue;
+    const FunctionGradient gradient = FindFunctionGradient(op);
+    if (gradient == FunctionGradient::kDefined) ops.defined.push_back(op);
+    if (gradient == FunctionGradient::kNone) ops.none.push_back(op);
   }
-  std::sort(ops.begin(), ops.end());
+  std::sort(ops.defined.begin(), ops.defined.end());
+  std::sort(ops.none.begin(), ops.none.end());
   return ops;
 }
 
@@ -97,7 +100,7 @@ void AddToFunctionRegistryInstead(const std::string& op,
                                   GradientCreator creator) {
   const FunctionGradient before = FindFunctionGradient(op);
   const bool registered = before == FunctionGradient::kUnknown
-                              ? tensorflow::gradient::RegisterOp(op, creator)
+                              ? AddToFunctionTable(op, creator)
                               : PutIntoFunctionTable(op, creator);
   const bool stands_in = registered && before == FunctionGradient::kDefined;
   OwnDefinitions::Global().Set(

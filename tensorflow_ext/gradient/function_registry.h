@@ -27,12 +27,15 @@ enum class FunctionGradient {
 };
 FunctionGradient FindFunctionGradient(const std::string& op);
 
-// The ops of which the registry says `what`, kNone or kDefined, sorted. Ops
-// that only TensorFlow's runtime adds, whose names begin with '_', are left
-// out: no client differentiates them, and the definition of _ArrayToList aborts
-// the process.
-std::vector<std::string> OpsWithFunctionGradient(
-    FunctionGradient what = FunctionGradient::kDefined);
+// The ops that the registry has something to say of, sorted. Ops that only
+// TensorFlow's runtime adds, whose names begin with '_', are left out: no
+// client differentiates them, and the definition of _ArrayToList aborts the
+// process.
+struct OpsByFunctionGradient {
+  std::vector<std::string> defined;  // FunctionGradient::kDefined
+  std::vector<std::string> none;     // kNone
+};
+OpsByFunctionGradient OpsOfFunctionRegistry();
 
 // Writes the gradient of an op with these attributes; the type of
 // tensorflow::gradient::Creator. Null says that the op has no gradient.

@@ -6,10 +6,13 @@
 
 #include "tensorflow_ext/gradient/function_table.h"
 
+#include <atomic>
+#include <mutex>
 #include <unordered_map>
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/precedence.h"
+#include "tensorflow_ext/gradient/readable_table.h"
 
 namespace tensorflow::gradient {
 
@@ -25,28 +28,109 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 using tensorflow::gradient::GetOpGradFactory;
 
+namespace {
+
+using Table = std::unordered_map<std::string, GradientCreator>;
+
+// A creator that another takes the place of while threads run it, or copy it
+// from the table. A std::function is of several words: it would be torn.
+class Replaceable {
+ public:
+  explicit Replaceable(const GradientCreator& creator)
+      : current_(new std::atomic(new GradientCreator(creator))) {}
+
+  absl::Status operator()(const AttrSlice& attrs, FunctionDef* gradient) const {
+    return Current()(attrs, gradient);
+  }
+
+  const GradientCreator& Current() const { return *current_->load(); }
+
+  // What was there is not freed: threads may be in it.
+  void Replace(const GradientCreator& creator) const {
+    current_->store(new GradientCreator(creator));
+  }
+
+ private:
+  std::atomic<GradientCreator*>* current_;
+};
+
+GradientCreator Entry(const GradientCreator& creator) {
+  if (!creator) return nullptr;
+  return Replaceable(creator);
+}
+
+Table& FunctionTable() {
+  static Table& table = []() -> Table& {
+    Table& table = *GetOpGradFactory();
+    MakeReadable(table, [](Table& copy) {
+      for (auto& [op, creator] : copy) creator = Entry(creator);
+    });
+    return table;
+  }();
+  return table;
+}
+
+// Keeps our own writers apart.
+std::mutex& WriterMutex() {
+  static std::mutex* mutex = new std::mutex;
+  return *mutex;
+}
+
+// Whether TensorFlow itself registered this, or says that there is no gradient.
+bool IsTensorFlowsEntry(const GradientCreator& entry) {
+  if (!entry) return true;
+  const auto* replaceable = entry.target<Replaceable>();
+  const auto* function =
+      (replaceable == nullptr ? entry : replaceable->Current())
+          .target<absl::Status (*)(const AttrSlice&, FunctionDef*)>();
+  return function != nullptr &&
+         IsTensorFlows(reinterpret_cast<const void*>(*function));
+}
+
+void Replace(const std::string& op, const GradientCreator& creator) {
+  const auto* entry = FunctionTable().at(op).target<Replaceable>();
+  if (entry != nullptr && creator) {
+    entry->Replace(creator);
+    return;
+  }
+  // It says that there is no gradient, or is to say so, or TensorFlow's macro
+  // put it there in a library that was loaded later: few ops, which may take a
+  // table each.
+  PutChangedCopyInPlace(FunctionTable(), [&op, &creator](Table& copy) {
+    copy.at(op) = Entry(creator);
+  });
+}
+
+}  // namespace
+
+bool AddToFunctionTable(const std::string& op, const GradientCreator& creator) {
+  if (GetOpGradFactory == nullptr) {
+    return tensorflow::gradient::RegisterOp(op, creator);
+  }
+  const std::lock_guard<std::mutex> lock(WriterMutex());
+  return FunctionTable().emplace(op, Entry(creator)).second;
+}
+
 bool ReplaceInFunctionTable(const std::string& op,
                             const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr || KeepsTensorFlows()) return false;
-  const auto entry = GetOpGradFactory()->find(op);
-  if (entry == GetOpGradFactory()->end()) return false;
-  if (entry->second) {
-    const auto* function =
-        entry->second
-            .target<absl::Status (*)(const AttrSlice&, FunctionDef*)>();
-    if (function == nullptr ||
-        !IsTensorFlows(reinterpret_cast<const void*>(*function))) {
-      return false;
-    }
+  const std::lock_guard<std::mutex> lock(WriterMutex());
+  const auto entry = FunctionTable().find(op);
+  if (entry == FunctionTable().end() || !IsTensorFlowsEntry(entry->second)) {
+    return false;
   }
-  entry->second = creator;
+  Replace(op, creator);
   return true;
 }
 
 bool PutIntoFunctionTable(const std::string& op,
                           const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr) return false;
-  (*GetOpGradFactory())[op] = creator;
+  const std::lock_guard<std::mutex> lock(WriterMutex());
+  if (FunctionTable().find(op) != FunctionTable().end())
+    Replace(op, creator);
+  else
+    FunctionTable().emplace(op, Entry(creator));
   return true;
 }
 

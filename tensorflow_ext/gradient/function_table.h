@@ -9,11 +9,16 @@
 
 namespace tensorflow_ext {
 
-// Puts `creator` into TensorFlow's function registry in place of TensorFlow's
-// own gradient of `op`, or of its word that there is none. Leaves a gradient
-// that another library registered, and everything where KeepsTensorFlows(). The
-// registry has no lock for this: to be called while this library is loaded.
-// Returns whether it did so.
+// Other threads may read TensorFlow's function registry meanwhile, which has no
+// lock, and run what they find there (readable_table.h).
+
+// Puts `creator` there as the gradient of an op that has no entry. Null says
+// that the op has no gradient. Returns whether it did so.
+bool AddToFunctionTable(const std::string& op, const GradientCreator& creator);
+
+// Puts `creator` there in place of TensorFlow's own gradient of `op`, or of its
+// word that there is none. Leaves a gradient that another library registered,
+// and everything where KeepsTensorFlows(). Returns whether it did so.
 bool ReplaceInFunctionTable(const std::string& op,
                             const GradientCreator& creator);
 

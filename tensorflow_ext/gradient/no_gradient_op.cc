@@ -9,6 +9,7 @@
 #include "tensorflow/core/framework/register_types.h"
 #include "tensorflow/core/framework/variant.h"
 #include "tensorflow/core/framework/variant_op_registry.h"
+#include "tensorflow_ext/compatibility.h"
 #include "tensorflow_ext/registration.h"
 #include "xla/stream_executor/stream.h"
 
@@ -83,8 +84,7 @@ class NoGradientGpuOp : public OpKernel {
     Tensor* zeros = nullptr;
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, ctx->input(0).shape(), &zeros));
     if (zeros->NumElements() == 0) return;
-    stream_executor::DeviceAddressBase memory(zeros->data(),
-                                              zeros->TotalBytes());
+    compatibility::DeviceAddress memory(zeros->data(), zeros->TotalBytes());
     OP_REQUIRES_OK(ctx, ctx->op_device_context()->stream()->MemZero(
                             &memory, zeros->TotalBytes()));
   }

@@ -13,6 +13,15 @@ bool IsAnnotation(const std::string& attribute) {
   return !attribute.empty() && attribute[0] == '_';
 }
 
+NodeDef MakeNodeDef(const std::string& op, const tensorflow::AttrSlice& attrs) {
+  NodeDef node;
+  node.set_op(op);
+  for (const auto& [name, value] : attrs) {
+    (*node.mutable_attr())[name] = value;
+  }
+  return node;
+}
+
 NodeDef OpAndAttributes(const NodeDef& node) {
   NodeDef result;
   result.set_op(node.op());

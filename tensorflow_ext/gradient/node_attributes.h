@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op_def.pb.h"
 
 namespace tensorflow_ext {
@@ -15,6 +16,10 @@ namespace tensorflow_ext {
 // Whether an attribute of this name annotates the node and does not decide what
 // it computes.
 bool IsAnnotation(const std::string& attribute);
+
+// A node of op `op` with these attributes.
+tensorflow::NodeDef MakeNodeDef(const std::string& op,
+                                const tensorflow::AttrSlice& attrs);
 
 // The op of `node` and its attributes that are no annotations; nothing else.
 tensorflow::NodeDef OpAndAttributes(const tensorflow::NodeDef& node);

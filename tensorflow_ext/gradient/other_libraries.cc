@@ -68,9 +68,8 @@ absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
   if (precedence == TFEXT_GRADIENT_NEW && (registries & kAnyGradient) != 0) {
     return absl::AlreadyExistsError(absl::StrCat(
         "Op ", op, " has a gradient already: ", HolderOf(registries),
-        ". TFEXT_REGISTER_STAND_IN (in C TFEXT_GRADIENT_INSTEAD) puts yours "
-        "in ",
-        "its place"));
+        ". TFEXT_REGISTER_STAND_IN (in C TFEXT_GRADIENT_INSTEAD) puts ",
+        "yours in its place"));
   }
   if (precedence == TFEXT_GRADIENT_NEW) {
     RegisterGradient(op, std::move(creator));

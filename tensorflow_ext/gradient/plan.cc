@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/definition.h"
+#include "tensorflow_ext/gradient/functions/loops.h"
 #include "tensorflow_ext/gradient/node_attributes.h"
 
 namespace tensorflow_ext {
@@ -156,11 +157,7 @@ class Planner {
 
 }  // namespace
 
-bool IsDifferentiable(DataType type) {
-  return tensorflow::DataTypeIsFloating(type) ||
-         tensorflow::DataTypeIsComplex(type) ||
-         type == tensorflow::DT_RESOURCE || type == tensorflow::DT_VARIANT;
-}
+bool IsDifferentiable(DataType type) { return CarriesGradient(type); }
 
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i) {
   if (!wanted.empty() && wanted[i] == kWantedOfAnyType) return true;

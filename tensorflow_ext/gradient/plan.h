@@ -87,8 +87,12 @@ absl::StatusOr<Plan> MakePlan(const Definition& definition,
 absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
     const tensorflow::NodeDef& node, absl::Span<const uint8_t> wanted = {});
 
-// Forgets the plans of `op`, whose definition is another from now on.
+// Forgets the plans of `op`, whose definition is another from now on, and those
+// that other threads are making.
 void DropPlans(const std::string& op);
+
+// How often plans have been dropped: for whoever keeps what was made of plans.
+uint64_t TimesPlansWereDropped();
 
 // The plan in the form that TfExt_GradientPlan (c_api.h) describes.
 tensorflow::GraphDef PlanToGraphDef(const Plan& plan);

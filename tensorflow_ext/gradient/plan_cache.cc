@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <atomic>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -41,15 +42,18 @@ class PlanCache {
     return nullptr;
   }
 
+  // `times_dropped` is what TimesDropped() was when the plan was begun.
   void Insert(uint64_t hash, const NodeDef& node,
               absl::Span<const uint8_t> wanted,
-              std::shared_ptr<const Plan> plan) {
+              std::shared_ptr<const Plan> plan, uint64_t times_dropped) {
     Entry entry{OpAndAttributes(node),
                 std::vector<uint8_t>(wanted.begin(), wanted.end()),
                 std::move(plan)};
     // Two threads that met the same op at once insert equal plans; the second
     // is never found and costs only its memory.
     std::unique_lock<std::shared_mutex> lock(mutex_);
+    // It may come from a definition that has been replaced.
+    if (times_dropped != times_dropped_) return;
     // An attribute that changes with every step must not fill the memory.
     if (entries_.size() >= kMaxPlans) entries_.clear();
     entries_.emplace(hash, std::move(entry));
@@ -57,11 +61,14 @@ class PlanCache {
 
   void Drop(const std::string& op) {
     std::unique_lock<std::shared_mutex> lock(mutex_);
+    ++times_dropped_;
     for (auto entry = entries_.begin(); entry != entries_.end();) {
       entry = entry->second.node.op() == op ? entries_.erase(entry)
                                             : std::next(entry);
     }
   }
+
+  uint64_t TimesDropped() const { return times_dropped_; }
 
  private:
   struct Entry {
@@ -77,6 +84,7 @@ class PlanCache {
   }
 
   static constexpr size_t kMaxPlans = 4096;
+  std::atomic<uint64_t> times_dropped_{0};  // changed under the mutex
   mutable std::shared_mutex mutex_;
   std::unordered_multimap<uint64_t, Entry> entries_;
 };
@@ -119,15 +127,18 @@ absl::StatusOr<Plan> MakePlanFor(const NodeDef& node,
 
 void DropPlans(const std::string& op) { PlanCache::Global().Drop(op); }
 
+uint64_t TimesPlansWereDropped() { return PlanCache::Global().TimesDropped(); }
+
 absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
     const NodeDef& node, absl::Span<const uint8_t> wanted) {
   const uint64_t hash = Hash(node, wanted);
   PlanCache& cache = PlanCache::Global();
   if (auto plan = cache.Find(hash, node, wanted)) return plan;
+  const uint64_t times_dropped = cache.TimesDropped();
   // Made outside the lock: a creator is the op author's code.
   TF_ASSIGN_OR_RETURN(Plan made, MakePlanFor(node, wanted));
   auto plan = std::make_shared<const Plan>(std::move(made));
-  cache.Insert(hash, node, wanted, plan);
+  cache.Insert(hash, node, wanted, plan, times_dropped);
   return plan;
 }
 

@@ -5,11 +5,10 @@
 #include <link.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 
 #include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/environment.h"
 
 namespace tensorflow_ext {
 
@@ -46,11 +45,8 @@ const void* FileOf(const void* address) {
 }  // namespace
 
 bool KeepsTensorFlows() {
-  static const bool keeps = [] {
-    const char* value = std::getenv("TFEXT_KEEP_TENSORFLOW_GRADIENTS");
-    return value != nullptr && std::strcmp(value, "") != 0 &&
-           std::strcmp(value, "0") != 0;
-  }();
+  static const bool keeps =
+      IsOnInEnvironment("TFEXT_KEEP_TENSORFLOW_GRADIENTS");
   return keeps;
 }
 

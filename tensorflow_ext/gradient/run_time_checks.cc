@@ -3,18 +3,14 @@
 #include "tensorflow_ext/gradient/run_time_checks.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
+
+#include "tensorflow_ext/gradient/environment.h"
 
 namespace tensorflow_ext {
 namespace {
 
 std::atomic<bool>& Switch() {
-  static std::atomic<bool> checks = [] {
-    const char* value = std::getenv("TFEXT_CHECK_GRADIENTS");
-    return value != nullptr && std::strcmp(value, "") != 0 &&
-           std::strcmp(value, "0") != 0;
-  }();
+  static std::atomic<bool> checks = IsOnInEnvironment("TFEXT_CHECK_GRADIENTS");
   return checks;
 }
 

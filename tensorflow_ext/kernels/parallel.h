@@ -11,6 +11,7 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/platform/threadpool.h"
+#include "tensorflow_ext/compatibility.h"
 
 namespace tensorflow_ext {
 
@@ -69,11 +70,10 @@ template <typename Fn>
 void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost,
               Fn&& fn) {
   if (units <= 0) return;
-  using tensorflow::thread::ThreadPool;
   internal::ForkAndJoin order;
   order.Fork();
-  Workers(context)->ParallelFor(
-      units, ThreadPool::SchedulingParams::Adaptive(cost < 1 ? 1 : cost),
+  compatibility::ParallelFor(
+      Workers(context), units, cost < 1 ? 1 : cost,
       internal::Parts<std::remove_reference_t<Fn>>{fn, order});
   order.Join();
 }

@@ -63,8 +63,10 @@ void FractionalMaxPoolGradGrad(Gradient& g) {
   if (overlapping) {
     const Value odd_row = parity(1, {1, -1, 1, 1});
     const Value odd_column = parity(2, {1, 1, -1, 1});
-    for (const Value& row : {odd_row, 1 - odd_row}) {
-      for (const Value& column : {odd_column, 1 - odd_column}) {
+    const Values rows = {odd_row, 1 - odd_row};
+    const Values columns = {odd_column, 1 - odd_column};
+    for (const Value& row : rows) {
+      for (const Value& column : columns) {
         parts.push_back(winners(numbers * row * column));
       }
     }

@@ -59,6 +59,19 @@ void MaxPool3DForwardGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("MaxPool3D", MaxPool3DForwardGrad);
 
+// `maxima`, what an op MaxPool...GradGrad makes of x, y and `dd`.
+//
+// Its kernels (TensorFlow 2.21) write over `dd` where nothing else holds it and
+// the maxima are as many, and fill it with zeros before they read it. So `dd`
+// goes on into a node that waits for the maxima.
+Value Holding(Value dd, Value maxima) {
+  Gradient* g = dd.gradient();
+  const Value flat = g->Ints({-1}), count = Reshape(Size(maxima), g->Ints({1}));
+  const Value both =
+      Concat({Reshape(maxima, flat), Reshape(dd, flat)}, g->Int(0));
+  return ReshapeLike(Slice(both, g->Ints({0}), count), maxima);
+}
+
 // The inputs are the image x, its maxima y and a gradient dy by y.
 void MaxPoolGradGrad(Gradient& g) {
   Value x = g.Input(0), dd = g.Upstream();
@@ -73,7 +86,8 @@ void MaxPoolGradGrad(Gradient& g) {
     window = g.AttrsOfOp({"ksize", "strides", "data_format"});
     window.push_back({"padding", "VALID"});
   }
-  g.Return({Value(), Value(), Call("MaxPoolGradGrad", {x, y, dd}, window)});
+  g.Return({Value(), Value(),
+            Holding(dd, Call("MaxPoolGradGrad", {x, y, dd}, window))});
 }
 REGISTER_GRADIENT("MaxPoolGrad", MaxPoolGradGrad);
 
@@ -94,35 +108,50 @@ void MaxPoolV2ForwardGrad(Gradient& g) {
 REGISTER_GRADIENT("MaxPoolV2", MaxPoolV2ForwardGrad);
 
 // The V2 forms take ksize and strides as inputs 3 and 4.
-void MaxPoolV2Grad(Gradient& g, const char* adjoint) {
-  g.Return({Value(), Value(),
-            Call(adjoint,
-                 {g.Input(0), g.Input(1), g.Upstream(), g.Input(3), g.Input(4)},
-                 g.AttrsOfOp({"padding", "data_format"})),
-            Value(), Value()});
+Value MaxPoolV2Adjoint(Gradient& g, const char* op) {
+  return Call(op,
+              {g.Input(0), g.Input(1), g.Upstream(), g.Input(3), g.Input(4)},
+              g.AttrsOfOp({"padding", "data_format"}));
 }
-void MaxPoolGradV2Grad(Gradient& g) { MaxPoolV2Grad(g, "MaxPoolGradGradV2"); }
-void MaxPoolGradGradV2Grad(Gradient& g) { MaxPoolV2Grad(g, "MaxPoolGradV2"); }
+
+void MaxPoolGradV2Grad(Gradient& g) {
+  const Value maxima = MaxPoolV2Adjoint(g, "MaxPoolGradGradV2");
+  g.Return({Value(), Value(), Holding(g.Upstream(), maxima), Value(), Value()});
+}
+void MaxPoolGradGradV2Grad(Gradient& g) {
+  g.Return({Value(), Value(), MaxPoolV2Adjoint(g, "MaxPoolGradV2"), Value(),
+            Value()});
+}
 REGISTER_GRADIENT("MaxPoolGradV2", MaxPoolGradV2Grad);
 REGISTER_GRADIENT("MaxPoolGradGradV2", MaxPoolGradGradV2Grad);
 
 // The two ops and their kernels differ in the types they admit.
-void MaxPool3DGrad(Gradient& g, const char* adjoint) {
+std::string MaxPool3DRefusal(Gradient& g) {
   const DataType type = g.Upstream().type();
-  if (g.Input(0).type() != type) {
-    return g.Unimplemented("TInput other than T is not supported");
-  }
+  if (g.Input(0).type() != type) return "TInput other than T is not supported";
   if (type != DT_FLOAT && type != DT_HALF && type != DT_BFLOAT16) {
-    return g.Unimplemented(
-        "T other than half, bfloat16 and float is not supported: there is no "
-        "kernel");
+    return "T other than half, bfloat16 and float is not supported: there is "
+           "no "
+           "kernel";
   }
-  g.Return(
-      {Value(), Value(),
-       Call(adjoint, {g.Input(0), g.Input(1), g.Upstream()}, WindowOf(g))});
+  return "";
 }
-void MaxPool3DGradGrad(Gradient& g) { MaxPool3DGrad(g, "MaxPool3DGradGrad"); }
-void MaxPool3DGradGradGrad(Gradient& g) { MaxPool3DGrad(g, "MaxPool3DGrad"); }
+
+Value MaxPool3DAdjoint(Gradient& g, const char* op) {
+  return Call(op, {g.Input(0), g.Input(1), g.Upstream()}, WindowOf(g));
+}
+
+void MaxPool3DGradGrad(Gradient& g) {
+  const std::string refusal = MaxPool3DRefusal(g);
+  if (!refusal.empty()) return g.Unimplemented(refusal);
+  const Value maxima = MaxPool3DAdjoint(g, "MaxPool3DGradGrad");
+  g.Return({Value(), Value(), Holding(g.Upstream(), maxima)});
+}
+void MaxPool3DGradGradGrad(Gradient& g) {
+  const std::string refusal = MaxPool3DRefusal(g);
+  if (!refusal.empty()) return g.Unimplemented(refusal);
+  g.Return({Value(), Value(), MaxPool3DAdjoint(g, "MaxPool3DGrad")});
+}
 REGISTER_GRADIENT("MaxPool3DGrad", MaxPool3DGradGrad);
 REGISTER_GRADIENT("MaxPool3DGradGrad", MaxPool3DGradGradGrad);
 

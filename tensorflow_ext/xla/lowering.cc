@@ -4,6 +4,11 @@
 
 #include <utility>
 
+// Before XLA's headers.
+// clang-format off
+#include "tensorflow_ext/compatibility.h"
+// clang-format on
+
 #include "tensorflow/compiler/tf2xla/lib/broadcast.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"

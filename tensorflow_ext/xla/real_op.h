@@ -10,8 +10,9 @@
 
 #include "absl/base/casts.h"
 #include "absl/types/span.h"
+#include "tensorflow_ext/compatibility.h"
 #include "tensorflow_ext/xla/xla_op.h"
-#include "xla/hlo/builder/xla_builder.h"
+#include TENSORFLOW_EXT_XLA_BUILDER
 
 namespace tensorflow_ext::xla {
 

@@ -5,13 +5,14 @@
 #include <numeric>
 #include <utility>
 
+#include "tensorflow_ext/compatibility.h"
 #include "tensorflow_ext/xla/real_op.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/lib/loops.h"
-#include "xla/hlo/builder/lib/math.h"
-#include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
+#include TENSORFLOW_EXT_XLA_ARITHMETIC
+#include TENSORFLOW_EXT_XLA_BUILDER
+#include TENSORFLOW_EXT_XLA_CONSTANTS
+#include TENSORFLOW_EXT_XLA_LOOPS
+#include TENSORFLOW_EXT_XLA_MATH
 
 namespace tensorflow_ext::xla {
 namespace {

@@ -2,7 +2,7 @@
 //
 // The part of XLA's builder that our lowerings use, without XLA's headers,
 // which keep a compiler busy for twenty seconds a file. Names and meanings are
-// those of ::xla (xla/hlo/builder/xla_builder.h and lib/), except that
+// those of ::xla (its xla_builder.h and lib/), except that
 //
 //   - comparisons are operators too, which give a tensor of PRED;
 //   - a number may stand in the place of an operand: a scalar, which

@@ -9,8 +9,8 @@ import markdown_it
 
 # Under Bazel this file is a link into the source tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Sources with which a block of C or C++ may agree: all are compiled.
-_COMPILED = ("tensorflow_ext", "tests", "examples")
+# Sources with which a block of C, C++, Go, Java or Rust may agree: all are compiled.
+_COMPILED = ("tensorflow_ext", "tests", "examples", "java")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _without_tabs(text: str) -> str:
 
 
 def tokens(code: str) -> str:
-    """C or C++ without comments, directives for tools and spaces."""
+    """C, C++, Go, Java or Rust without comments, directives for tools and spaces."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", code, flags=re.DOTALL)
     return re.sub(r"\s+", "", code)
 
@@ -71,7 +71,7 @@ def compiled_code() -> str:
     sources = [
         path
         for folder in _COMPILED
-        for suffix in ("*.c", "*.cc", "*.h")
+        for suffix in ("*.c", "*.cc", "*.go", "*.h", "*.java", "*.rs")
         for path in sorted((ROOT / folder).rglob(suffix))
     ]
     return "\n".join(tokens(path.read_text(encoding="utf-8")) for path in sources)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every code block of README.md and docs/ does what its page says.
 
-Python runs; C and C++ stand word for word in a source that is compiled, or are compiled
-here; commands exist. What none of these fits is named here, with its reason.
+Python runs; C, C++, Go, Java and Rust stand word for word in a source that is compiled,
+or C and C++ are compiled here; commands exist. What none of these fits is named here,
+with its reason.
 """
 
 import functools
@@ -31,8 +32,6 @@ _EXEMPT = {
         "docs/tensorflow_addons.md",
         "import tensorflow_ext.addons",
     ): "loads a model of the reader's; tests/addons/saved_model_test.py loads one",
-    ("docs/languages.md", "INPUT("): "for linkers of languages that no test has",
-    ("docs/languages.md", "[target."): "for cargo, which no test runs",
 }
 _SHELL = {"bash", "console", "sh", "shell"}
 # What a program prints, tables and the like.
@@ -98,7 +97,7 @@ def test_every_exemption_is_needed() -> None:
 
 
 def test_every_block_is_looked_at() -> None:
-    known = {"c", "cpp", "python"} | _SHELL | _TEXT
+    known = {"c", "cpp", "go", "java", "python", "rust", "toml"} | _SHELL | _TEXT
     others = [str(block) for block in _BLOCKS if block.language not in known]
     assert not others, f"a language that code_blocks_test does not run: {others}"
     assert len(_BLOCKS) >= 20
@@ -165,6 +164,21 @@ def test_cpp(block: Block, tmp_path: pathlib.Path) -> None:
         )
         source.write_text(_FORMULA % (block.page, block.text))
     _check_syntax(os.environ.get("CXX", "g++"), source)
+
+
+@pytest.mark.parametrize("block", _of({"go", "java", "rust"}), ids=str)
+def test_go_java_and_rust(block: Block) -> None:
+    assert code_blocks.tokens(block.text) in _compiled(), (
+        f"{block} stands in no source that is compiled, but for comments and spaces"
+    )
+
+
+@pytest.mark.parametrize("block", _of({"toml"}), ids=str)
+def test_toml(block: Block) -> None:
+    manifests = (ROOT / "examples" / "rust").glob("*/Cargo.toml")
+    assert any(block.text in path.read_text() for path in manifests), (
+        f"{block} stands in no Cargo.toml of an example"
+    )
 
 
 def _lines(block: Block) -> list[list[str]]:

@@ -13,7 +13,10 @@ from tensorflow.python.framework import kernels, op_def_registry
 import tensorflow_ext
 from tensorflow_ext import addons
 
-_OPS = sorted({*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS})
+_OPS = sorted(
+    {*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS}
+    - tensorflow_ext.raw_ops.TEXT_OPS
+)
 # Inputs that a kernel reads on the host.
 _HOST_MEMORY = {
     "TfExt>CheckGradientShape": ["expected"],

@@ -44,7 +44,11 @@ _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
 # Stands for a gradient that is absent; what the debug switch adds.
-_NO_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
+_NO_CASES = {
+    "TfExt>NoGradient",
+    "TfExt>CheckGradientShape",
+    *tensorflow_ext.raw_ops.TEXT_OPS,
+}
 _TWICE = ("eager", "tf.function", "tf.gradients")
 Check = Callable[[], None]
 

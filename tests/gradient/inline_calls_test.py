@@ -15,7 +15,7 @@ from graph_api import GraphApi
 from graphs import central_differences, graph_def_of, graph_of, imported, value
 from tensorflow.core.framework import graph_pb2
 
-from tensorflow_ext import _library, gradients
+from tensorflow_ext import _library, gradients, raw_ops
 
 v1 = tf.compat.v1
 INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
@@ -265,3 +265,38 @@ def test_bad_outputs_of_a_graph_def(outputs: str) -> None:
         _library.inline_calls(serialized, [outputs])
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected a serialized"):
         _library.inline_calls(b"no graph", [outputs])
+
+
+# ---- As an op, for clients that call no functions of a library
+
+
+def test_the_op_gives_what_the_function_gives() -> None:
+    """A client that can import a GraphDef, and no more, puts both together."""
+    serialized = graph_def_of(random).SerializeToString()
+    nodes, inlined = raw_ops.inline_calls(serialized, ["loss:0", "x:0"])
+    expected, names = _library.inline_calls(serialized, ["loss:0", "x:0"])
+    assert graph_pb2.GraphDef.FromString(nodes.numpy()) == (
+        graph_pb2.GraphDef.FromString(expected)
+    )
+    assert [name.decode() for name in inlined.numpy()] == names
+    whole = imported(graph_pb2.GraphDef.FromString(serialized + nodes.numpy()))
+    (gradient,) = whole.gradients([names[0]], ["x:0"], [])
+    assert gradient is not None
+    x = np.linspace(1, 2, 100)
+    found, slope = whole.run([names[0], gradient], {"x:0": x})
+    np.testing.assert_allclose(slope @ x / 2, found)
+
+
+def test_the_op_refuses_what_is_wrong() -> None:
+    serialized = graph_def_of(nested).SerializeToString()
+    wrong = [
+        (b"no graph", ["x:0"], "graph_def: expected a serialized tensorflow.GraphDef"),
+        (serialized, ["z:0"], "TfExt>InlineCalls: outputs: 'z:0' is no tensor of"),
+        ([serialized], ["x:0"], r"'graph_def' has shape \[1\], expected a scalar"),
+        (serialized, "x:0", r"'outputs' has shape \[\], expected a vector"),
+    ]
+    for graph, outputs, message in wrong:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            raw_ops.inline_calls(graph, outputs)
+    none, names = raw_ops.inline_calls(serialized, tf.zeros([0], tf.string))
+    assert (none.numpy(), list(names.numpy())) == (b"", [])

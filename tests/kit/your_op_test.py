@@ -57,6 +57,9 @@ def _check(folder: pathlib.Path, built: pathlib.Path) -> None:
     ours = pathlib.Path(sysconfig.get_lib(), "libtensorflow_ext.so")
     output = _run(built / "client", ours, library, cwd=folder)
     assert re.search(r"^dy/dx +0\.211325 +0\.500000 +0\.908248$", output, re.MULTILINE)
+    if (built / "graph_client").exists():  # Bazel and CMake write its typed ops
+        output = _run(built / "graph_client", ours, library, cwd=folder)
+        assert output.splitlines()[-1] == "dy/dx 0.211325 0.500000 0.908248"
     exported = _run("nm", "-DC", "--defined-only", library, cwd=folder)
     assert "tensorflow_ext" not in exported
     assert "your::" not in exported
@@ -92,6 +95,7 @@ def test_cmake(copy: pathlib.Path) -> None:
     )
     assert ("The CUDA compiler identification is NVIDIA" in output) == bool(nvcc)
     _run("cmake", "--build", "build", cwd=copy)
+    assert (copy / "build" / "graph_client").is_file()
     _check(copy, copy / "build")
     _check_devices(copy / "build" / _LIBRARY, bool(nvcc))
 
@@ -139,6 +143,7 @@ def test_bazel(copy: pathlib.Path) -> None:
     bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
     try:
         _run(*bazel, "build", "--curses=no", "//...", cwd=copy)
+        assert (copy / "bazel-bin" / "graph_client").is_file()
         _check(copy, copy / "bazel-bin")
         _check_devices(copy / "bazel-bin" / _LIBRARY, bool(_nvcc()))
     finally:

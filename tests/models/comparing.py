@@ -11,7 +11,8 @@ import numpy as np
 import prepare
 import pytest
 from model import Model
-from parity import Outcome, deviation, run_client
+from parity import Outcome, deviation, run_client, run_program
+from protocol import PROGRAMS, find_program
 
 # Unit roundoffs, relative to the largest magnitude of the expected gradient. Both
 # sides run the same kernels; the order of what they sum differs, and Grappler's
@@ -30,6 +31,9 @@ class Case:
     def id(self) -> str:
         return f"{self.model.name}-{self.dtype}"
 
+
+# C is the client below, and C++ has the same registry.
+LANGUAGES = [language for language in PROGRAMS if language not in ("C", "C++")]
 
 Gradients: TypeAlias = list[np.ndarray | None]
 # For each case by its id, one for each signature.
@@ -65,6 +69,26 @@ def outcomes_of(
             problem = f"cannot be saved: {type(error).__name__}: {error}"
             found[case.id] = [Outcome(case, problems=[problem])]
     run_client(list(itertools.chain(*found.values())), library, None)
+    return found
+
+
+def in_one_type(cases: Sequence[Case]) -> list[Case]:
+    """Each model once, for other languages: C has it in all types."""
+    return [case for case in cases if case.dtype == case.model.types[0]]
+
+
+def outcomes_of_programs(
+    cases: Sequence[Case], outcomes: Outcomes, library: str
+) -> dict[str, Outcomes]:
+    """What the program of each of LANGUAGES makes of these models."""
+    known = {case.id: outcomes[case.id] for case in cases if case.id in outcomes}
+    found: dict[str, Outcomes] = {}
+    for language in LANGUAGES:
+        every = list(itertools.chain(*known.values()))
+        rest = iter(run_program(every, find_program(PROGRAMS[language]), library))
+        found[language] = {
+            name: [next(rest) for _ in of_case] for name, of_case in known.items()
+        }
     return found
 
 

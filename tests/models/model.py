@@ -11,6 +11,17 @@ import tensorflow as tf
 
 BOTH_TYPES = ("float32", "float64")
 
+# What Keras 3.12, the last for Python 3.10, lacks.
+NEW_LAYERS = (
+    *(f"Adaptive{kind}Pooling{n}D" for kind in ("Average", "Max") for n in (1, 2, 3)),
+    "ContrastLimitedAdaptiveHistogramEqualization",
+)
+
+
+def lacking_layers() -> list[str]:
+    """Those of NEW_LAYERS that this Keras lacks: models are then built without."""
+    return [name for name in NEW_LAYERS if not hasattr(keras.layers, name)]
+
 
 @dataclasses.dataclass(frozen=True)
 class Model:

@@ -3,7 +3,7 @@
 
 import keras
 from keras import layers
-from model import Model, chain
+from model import Model, chain, lacking_layers
 from random_values import normal
 
 
@@ -129,11 +129,12 @@ def pooled_volumes(dtype: str) -> keras.Model:
     x = keras.Input([4, 4, 4, 1], name="x")
     y = layers.MaxPooling3D(2, strides=1)(x)
     y = layers.AveragePooling3D(2, strides=1)(layers.Conv3D(2, 2)(y))
-    pooled = [
-        y,
-        layers.AdaptiveMaxPooling3D(3)(x),
-        layers.AdaptiveAveragePooling3D(3)(x),
-    ]
+    pooled = [y]
+    if not lacking_layers():
+        pooled += [
+            layers.AdaptiveMaxPooling3D(3)(x),
+            layers.AdaptiveAveragePooling3D(3)(x),
+        ]
     return keras.Model(x, layers.Concatenate()([layers.Flatten()(y) for y in pooled]))
 
 
@@ -155,5 +156,8 @@ MODELS = [
     Model("strided_groups", strided_groups, {"x": normal(2, 5, 7, 4)}),
     Model("residual", residual, {"x": normal(2, 5, 5, 2)}),
     Model("poolings", poolings, {"x": normal(2, 6, 6, 2)}),
-    Model("adaptive_poolings", adaptive_poolings, {"x": normal(2, 5, 7, 2)}),
 ]
+if not lacking_layers():
+    MODELS.append(
+        Model("adaptive_poolings", adaptive_poolings, {"x": normal(2, 5, 7, 2)})
+    )

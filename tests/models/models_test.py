@@ -15,6 +15,7 @@ import keras
 import pytest
 import python_gradients
 from comparing import Case, Outcomes
+from model import NEW_LAYERS, lacking_layers
 
 HERE = pathlib.Path(__file__).absolute().parent
 MODULES = [
@@ -23,6 +24,7 @@ MODULES = [
     if path.stem != "models_test"
 ]
 CASES = comparing.cases_of(MODULES)
+IN_ONE_TYPE = comparing.in_one_type(CASES)
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -34,6 +36,12 @@ def outcomes(
     python_gradients.register()
     library = os.environ["PARITY_LIBRARY"]
     return comparing.outcomes_of(request, tmp_path_factory, library)
+
+
+@pytest.fixture(scope="module")
+def programs(outcomes: Outcomes) -> dict[str, Outcomes]:
+    library = os.environ["PARITY_LIBRARY"]
+    return comparing.outcomes_of_programs(IN_ONE_TYPE, outcomes, library)
 
 
 @every_case
@@ -51,6 +59,14 @@ def test_second_order(case: Case, outcomes: Outcomes) -> None:
 @every_case
 def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
+
+
+@pytest.mark.parametrize("case", IN_ONE_TYPE, ids=lambda case: case.id)
+@pytest.mark.parametrize("language", comparing.LANGUAGES)
+def test_languages(language: str, case: Case, programs: dict[str, Outcomes]) -> None:
+    comparing.check_first_order(case, programs[language])
+    if case.model.error is None:
+        comparing.check_second_order(case, programs[language])
 
 
 # What stands in no model of the tables.
@@ -74,3 +90,11 @@ def test_every_layer_of_keras_is_in_a_model() -> None:
     classes = {getattr(keras.layers, name) for name in used & public}
     unused = {n for n in public if getattr(keras.layers, n) not in classes}
     assert unused == set(" ".join(OTHER_LAYERS).split())
+
+
+def test_layers_that_only_a_newer_keras_has() -> None:
+    """They come together, so that one lacking names what no model has been built of."""
+    lacking = lacking_layers()
+    assert lacking in ([], [*NEW_LAYERS])
+    if lacking:
+        pytest.skip(f"Keras {keras.__version__} lacks {', '.join(lacking)}")

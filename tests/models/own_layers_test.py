@@ -13,6 +13,7 @@ import pytest
 from comparing import Case, Outcomes
 
 CASES = comparing.cases_of([own_models])
+IN_ONE_TYPE = comparing.in_one_type(CASES)
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -23,6 +24,12 @@ def outcomes(
 ) -> Outcomes:
     library = os.environ["PARITY_LIBRARY"]
     return comparing.outcomes_of(request, tmp_path_factory, library)
+
+
+@pytest.fixture(scope="module")
+def programs(outcomes: Outcomes) -> dict[str, Outcomes]:
+    library = os.environ["PARITY_LIBRARY"]
+    return comparing.outcomes_of_programs(IN_ONE_TYPE, outcomes, library)
 
 
 @every_case
@@ -38,3 +45,11 @@ def test_second_order(case: Case, outcomes: Outcomes) -> None:
 @every_case
 def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
+
+
+@pytest.mark.parametrize("case", IN_ONE_TYPE, ids=lambda case: case.id)
+@pytest.mark.parametrize("language", comparing.LANGUAGES)
+def test_languages(language: str, case: Case, programs: dict[str, Outcomes]) -> None:
+    comparing.check_first_order(case, programs[language])
+    if case.model.error is None:
+        comparing.check_second_order(case, programs[language])

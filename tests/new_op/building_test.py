@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+import tensorflow as tf
 
 # Under Bazel this file is a link into the source tree.
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -21,6 +22,7 @@ _BUILT = ("softsign", "hypotenuse", "select_rows")
 _KERNELS_ALONE = "tests/gpu/kernels_alone"
 _TARGETS = [
     "//tensorflow_ext:libtensorflow_ext.so",
+    "//tensorflow_ext/loader:libtensorflow_ext_loader.so",
     "//tests/clients/c:client",
     f"//{_KERNELS_ALONE}:libkernels_emulated.so",
 ]
@@ -94,8 +96,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
     try:
         _run(copy, *bazel, "build", "--curses=no", *_TARGETS)
-        built = copy / "bazel-bin" / "tensorflow_ext" / "libtensorflow_ext.so"
-        shutil.copy(built, copy / "python" / "tensorflow_ext")
+        built = copy / "bazel-bin" / "tensorflow_ext"
+        installed = copy / "python" / "tensorflow_ext" / "lib"
+        minor = ".".join(tf.__version__.split(".")[:2])
+        (installed / minor).mkdir(parents=True, exist_ok=True)
+        shutil.copy(built / "libtensorflow_ext.so", installed / minor)
+        shutil.copy(built / "loader" / "libtensorflow_ext_loader.so", installed)
         yield copy
     finally:
         _run(copy, *bazel, "shutdown")

@@ -129,6 +129,14 @@ def test_what_is_not_there_cannot_be_removed(
     assert "there is no op 'generated_one'" in capsys.readouterr().err
 
 
+def test_no_git(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert main(["generated_one", "--remove"]) == 2
+    assert "--remove: no git, which says whether" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("path", "anchor"),
     [

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _library, _version
+from tensorflow_ext import _compatibility, _library, _version
 
 
 def _library_for(version: bytes, folder: pathlib.Path) -> pathlib.Path:
@@ -23,7 +23,7 @@ def _library_for(version: bytes, folder: pathlib.Path) -> pathlib.Path:
 def test_versions() -> None:
     version, built_for = _version.read_stamp(_library.PATH)
     assert tfe.__version__ == version
-    assert built_for.split(".")[:2] == tf.__version__.split(".")[:2]
+    assert _version.minor(built_for) == _compatibility.TENSORFLOW
 
 
 def test_another_patch_of_the_same_minor_version(tmp_path: pathlib.Path) -> None:
@@ -58,7 +58,9 @@ def _package_with(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     package.mkdir()
     for file in source.glob("*.py"):
         shutil.copy(file, package)
-    shutil.copy(library, package / "libtensorflow_ext.so")
+    folder = package / "lib" / _compatibility.TENSORFLOW
+    folder.mkdir(parents=True)
+    shutil.copy(library, folder / "libtensorflow_ext.so")
     return package
 
 

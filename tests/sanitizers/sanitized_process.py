@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Python with libraries that were built with a sanitizer."""
+"""Runs programs with libraries that were built with a sanitizer."""
 
 import os
 import pathlib
@@ -24,8 +24,9 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end; its output and its errors are the result's stdout.
 
-    A sanitizer's runtime has to be the first library of its process, hence the
-    preloading; the compiler knows where its runtimes are.
+    It is Python's (*.py) or the machine's. A sanitizer's runtime has to be the first
+    library of its process, hence the preloading; the compiler knows where its
+    runtimes are.
     """
     runtimes = [
         subprocess.run(
@@ -36,8 +37,9 @@ def run(
         ).stdout.strip()
         for name in _RUNTIMES[sanitizer]
     ]
+    python = [sys.executable, "-P"] if program.suffix == ".py" else []
     return subprocess.run(
-        [sys.executable, "-P", program, *map(str, arguments)],
+        [*python, program, *map(str, arguments)],
         env={**os.environ, **_OPTIONS, "LD_PRELOAD": ":".join(runtimes)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

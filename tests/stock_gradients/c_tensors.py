@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 # TF_DataType of c/tf_datatype.h.
-_TYPES = {
+TYPES = {
     1: np.float32,
     2: np.float64,
     3: np.int32,
@@ -28,7 +28,7 @@ _TYPES = {
     22: np.uint32,
     23: np.uint64,
 }
-_ENUMS = {np.dtype(dtype): enum for enum, dtype in _TYPES.items()}
+_ENUMS = {np.dtype(dtype): enum for enum, dtype in TYPES.items()}
 _STRING = 7
 _STRING_SIZE = 24  # sizeof(TF_TString)
 
@@ -48,7 +48,7 @@ def to_array(c: Any, tensor: int) -> np.ndarray:
     """What the TF_Tensor at this address holds; deletes it."""
     handle = ctypes.c_void_p(tensor)
     shape = [c.TF_Dim(handle, i) for i in range(c.TF_NumDims(handle))]
-    array = np.empty(shape, _TYPES[c.TF_TensorType(handle)])
+    array = np.empty(shape, TYPES[c.TF_TensorType(handle)])
     if array.nbytes:
         data = c.TF_TensorData(handle)
         ctypes.memmove(array.ctypes.data, data, array.nbytes)

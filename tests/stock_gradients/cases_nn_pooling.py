@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of pooling and of its gradients."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -279,7 +280,34 @@ def _grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
     return Case(op, name, build, [x, grad], also_fed=fed, **more)
 
 
+def _same_size(op: str) -> Case:
+    """As many maxima as pixels, of an image and with gradients that no client holds.
+
+    The kernel of MaxPoolGradGrad writes over such a gradient before it reads it, so
+    Python is no reference.
+    """
+    three_d, second = "3D" in op, op.endswith("V2")
+    axes = 3 if three_d else 2
+    ksize, strides = [1, *[2] * axes, 1], [1, *[1] * axes, 1]
+
+    def build(x: Any) -> Any:
+        window = (
+            {"ksize": tf.constant(ksize), "strides": tf.constant(strides)}
+            if second
+            else {"ksize": ksize, "strides": strides}
+        )
+        return tf.sin(getattr(raw, op)(input=0.75 * x, padding="SAME", **window))
+
+    x = distinct(*(VOLUMES if three_d else IMAGES))
+    case = Case(op, "same_size", build, [x], second_order="numeric")
+    if not three_d:
+        return case
+    x = x.astype(np.float32)  # MaxPool3D has no double
+    return dataclasses.replace(case, inputs=[x], step=1e-2, tolerance=1e-3)
+
+
 CASES = [
+    *[_same_size(op) for op in ("MaxPool", "MaxPoolV2", "MaxPool3D")],
     *_avg_pool_grad("AvgPoolGrad"),
     *_avg_pool_grad("AvgPool3DGrad"),
     *_max_pool_grads("MaxPoolGrad", [np.float64, np.float32]),

@@ -20,6 +20,7 @@ _RANGE = "the gradient op counts as a constant"
 _CROPPED = "an fft_length of 1, or that crops"
 _TRAINING = "takes the mean inside the variance for a constant"
 _TRANSPOSED = "transposes where the adjoint is needed"
+_OVERWRITTEN = "zeros where the maxima are as many as the pixels"
 _NO_COMPONENT = "wants a gradient of every component"
 _ARRAYS = [
     f"TensorArray{access}{version}"
@@ -71,6 +72,7 @@ REASONS = {
     "MatrixSetDiagV2": _ALIGNMENT,
     "MatrixSolveLs": f"{_TRANSPOSED}; none with fast=False",
     "MatrixSquareRoot": _TRANSPOSED,
+    **dict.fromkeys(("MaxPool3D", "MaxPoolV2"), _OVERWRITTEN),
     "MaxPoolWithArgmax": "no kernel of its gradient op for int32",
     "MulNoNan": _NOT_CONJUGATED,
     "OptionalFromValue": _NO_COMPONENT,
@@ -106,7 +108,7 @@ REASONS = {
     "GatherV2": "needs static shapes with a negative batch_dims",
     "GatherNd": "the gradient of ScatterNd drops bad_indices_policy",
     **dict.fromkeys(("Max", "Mean", "Min", "Sum"), _INT64_AXES),
-    "MaxPool": "its second order knows no explicit padding",
+    "MaxPool": f"{_OVERWRITTEN}; its second order knows no explicit padding",
     "Pow": "NaN at 0 to the 0",
     "Prod": f"{_INT64_AXES}; second order: that of Cumprod",
     "Qr": _UNKNOWN_SHAPES,

@@ -247,19 +247,42 @@ def run_cases(
     return outcomes
 
 
+def run_program(
+    outcomes: Sequence[Outcome],
+    program: pathlib.Path,
+    library: str | pathlib.Path,
+    kernels: str | pathlib.Path | None = None,
+) -> list[Outcome]:
+    """What a program of tests/clients makes of the same tasks.
+
+    The central differences that the C client has taken go on being the reference.
+    """
+    copies = [
+        Outcome(outcome.case, {**outcome.task, "numeric": (False, False)})
+        for outcome in outcomes
+    ]
+    run_client(copies, library, kernels, program)
+    for copy, outcome in zip(copies, outcomes, strict=True):
+        differences = {k: v for k, v in outcome.result.items() if "numeric" in k}
+        copy.result = differences | copy.result
+    return copies
+
+
 def run_client(
     outcomes: Sequence[Outcome],
     library: str | pathlib.Path | None,
     kernels: str | pathlib.Path | None,
+    program: pathlib.Path | None = None,
 ) -> None:
-    """Lets client processes fill in the results of all tasks.
+    """Lets client processes fill in the results of all tasks: the C API from Python,
+    or a program of tests/clients.
 
     A task that ends the process gets no result, but a problem that says so.
     """
     remaining = [outcome for outcome in outcomes if outcome.task]
     while remaining:
         tasks = [outcome.task for outcome in remaining]
-        results, end = _run_client(tasks, library, kernels)
+        results, end = _run_client(tasks, library, kernels, program)
         for outcome, result in zip(remaining, results, strict=False):
             outcome.result = result
         remaining = remaining[len(results) :]
@@ -271,6 +294,7 @@ def _run_client(
     tasks: Sequence[dict[str, Any]],
     library: str | pathlib.Path | None,
     kernels: str | pathlib.Path | None,
+    program: pathlib.Path | None,
 ) -> tuple[list[dict[str, Any]], str]:
     """The results of these tasks up to one that ends the process, and its end."""
     with tempfile.TemporaryDirectory() as folder:
@@ -283,12 +307,17 @@ def _run_client(
             "library": None if library is None else str(library),
             "kernels": None if kernels is None else str(kernels),
             "tensorflow": str(tensorflow_dir()),
+            "program": None if program is None else str(program),
         }
         with open(tasks_file, "wb") as file:
             pickle.dump(tasks, file)
         process = subprocess.run(
             [sys.executable, str(HERE / "parity_client.py"), json.dumps(settings)],
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "TF_CPP_MIN_LOG_LEVEL": "3",
+            },
             stderr=subprocess.PIPE,
             text=True,
             check=False,

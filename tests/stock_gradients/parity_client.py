@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client process of parity.py: the C API, no TensorFlow Python package.
 
-Its argument is a JSON object with the files of tasks and results, the libraries
-and TensorFlow's folder. It appends each result as soon as it has it.
+Its argument is a JSON object with the files of tasks and results, the libraries,
+TensorFlow's folder and, where this process is not the client itself, the program that
+is. It appends each result as soon as it has it.
 """
 
 import json
@@ -10,28 +11,32 @@ import pickle
 import re
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from c_client import Client, ClientError, Graph
 from graph_api import GraphApi
 
+if TYPE_CHECKING:
+    import program_client
 
-def client_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
-    """What the C client computes for a prepared case.
+AnyClient: TypeAlias = "Client | program_client.Client"
+AnyGraph: TypeAlias = "Graph | program_client.Graph"
+
+
+def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
+    """What a client computes for a prepared case.
 
     Returns "first" and "second", lists with an array or None for each input (for
     "second" upstream gradients follow), "first_numeric" and "second_numeric", the
-    same by central differences where asked for, "nodes", how many the gradient
-    added, or else "error" or "second_error", the message.
+    same by central differences where asked for, or else "error" or "second_error",
+    the message.
     """
-    result: dict[str, Any] = {"first": None, "second": None, "nodes": 0}
+    result: dict[str, Any] = {"first": None, "second": None}
     feeds = task["feeds"]
     try:
         graph = _graph(client, task)
-        before = graph.nodes()
         names = _gradients(graph, task["ys"], task["xs"], task["upstream"])
-        result["nodes"] = graph.nodes() - before
         result["first"] = _run_some(graph, names, feeds)
         if task["numeric"][0]:
             result["first_numeric"] = _differences(
@@ -84,6 +89,7 @@ def inlined_results(
     """
     try:
         graph = _graph(client, task)
+        assert isinstance(graph, Graph)
         ys = api.inline_calls(graph, task["ys"])
         names = _gradients(graph, ys, task["xs"], task["upstream"])
         return {"inlined": _run_some(graph, names, task["feeds"])}
@@ -91,7 +97,7 @@ def inlined_results(
         return {"inlined_error": str(error)}
 
 
-def _graph(client: Client, task: dict[str, Any]) -> Graph:
+def _graph(client: AnyClient, task: dict[str, Any]) -> AnyGraph:
     """The nodes of the task, by themselves or beside those of a SavedModel."""
     if "saved_model" not in task:
         return client.import_graph(task["graph"])
@@ -101,7 +107,7 @@ def _graph(client: Client, task: dict[str, Any]) -> Graph:
 
 
 def _gradients(
-    graph: Graph, ys: Sequence[str], xs: Sequence[str], weights: Sequence[str]
+    graph: AnyGraph, ys: Sequence[str], xs: Sequence[str], weights: Sequence[str]
 ) -> list[str | None]:
     """As Graph.gradients; None for an x from which no path leads to a y.
 
@@ -121,7 +127,7 @@ def _gradients(
 
 
 def _run_some(
-    graph: Graph, names: Sequence[str | None], feeds: dict[str, np.ndarray]
+    graph: AnyGraph, names: Sequence[str | None], feeds: dict[str, np.ndarray]
 ) -> list[np.ndarray | None]:
     known = [name for name in names if name is not None]
     values = iter(graph.run(known, feeds)) if known else iter(())
@@ -129,7 +135,7 @@ def _run_some(
 
 
 def _differences(
-    graph: Graph,
+    graph: AnyGraph,
     xs: Sequence[str],
     ys: Sequence[str],
     weights: Sequence[str],
@@ -166,9 +172,25 @@ def _differences(
     return results
 
 
+def _c_results(client: Client, settings: dict[str, Any], task: Any) -> dict[str, Any]:
+    """What this process alone computes: programs have not the functions for it."""
+    results: dict[str, Any] = {}
+    if "function_runtime" in task:
+        results |= function_runtime_results(client, task)
+    if "saved_model" in task:
+        results |= inlined_results(client, GraphApi(settings["library"]), task)
+    return results
+
+
 def main() -> None:
     settings = json.loads(sys.argv[1])
-    client = Client(settings["tensorflow"], settings["library"])
+    client: AnyClient
+    if settings["program"] is None:
+        client = Client(settings["tensorflow"], settings["library"])
+    else:
+        import program_client
+
+        client = program_client.Client(settings["program"], settings["library"])
     if settings["kernels"] is not None:
         client.load(settings["kernels"])
     with open(settings["tasks"], "rb") as file:
@@ -176,10 +198,8 @@ def main() -> None:
     with open(settings["results"], "wb") as file:
         for task in tasks:
             result = client_results(client, task)
-            if "function_runtime" in task:
-                result |= function_runtime_results(client, task)
-            if "saved_model" in task:
-                result |= inlined_results(client, GraphApi(settings["library"]), task)
+            if isinstance(client, Client):
+                result |= _c_results(client, settings, task)
             pickle.dump(result, file)
             file.flush()
     if "tensorflow" in sys.modules:

@@ -108,6 +108,7 @@ _REASONS = {
         "SplitDedupData TopKUnique TopKWithUnique TPU* XlaRecvTPUEmbedding* XlaSparse*"
     ),
     "an experiment of TensorFlow without kernels": "Risc*",
+    "a model of TensorFlow Lite": "TfLiteSubgraphExecute",
     "TensorFlow has no kernel of it any more": "TensorArrayPack TensorArrayUnpack",
     "an op of TensorFlow's own tests": (
         "A B Binary CheckPinned ComplexStruct CopyOp FiveFloatOutputs FloatOutput* "
@@ -117,6 +118,9 @@ _REASONS = {
         "TwoFloat* Unary"
     ),
 }
+
+# Of these, what not every version of TensorFlow has.
+IN_SOME_VERSIONS = {"TfLiteSubgraphExecute"}
 
 # Patterns of names, as of files; the first one that fits an op has its reason.
 PATTERNS = {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every op of this library passes check_library."""
 
+import tempfile
+
 import numpy as np
 import own_ops
 import pytest
@@ -18,6 +20,19 @@ OPTIONS["TfExt>CheckGradientShape"] = {
     "attrs": {"T": ["float64", "int32"], "where": "here", "made_by": "this"},
     "inputs": [tf.TensorSpec([2, 3], tf.float64), np.array([2, 3], np.int64)],
 }
+# What tells of graphs and models, of an empty one.
+_FOLDER = tempfile.TemporaryDirectory()
+_GRAPH = tf.Graph()
+with _GRAPH.as_default():
+    tf.compat.v1.placeholder(tf.float32, [], name="x")
+_GRAPH_DEF = tf.constant(_GRAPH.as_graph_def().SerializeToString())
+tf.saved_model.save(tf.Module(), _FOLDER.name)
+OPTIONS["TfExt>DescribeSavedModel"] = {"inputs": [tf.constant(_FOLDER.name)]}
+OPTIONS["TfExt>InlineCalls"] = {"inputs": [_GRAPH_DEF, tf.constant(["x:0"])]}
+# What tells of a cluster's tasks.
+OPTIONS["TfExt>DescribeTask"] = {"inputs": [tf.constant(["Relu", "Your>Unknown"])]}
+for _op in raw_ops.TEXT_OPS:
+    OPTIONS[_op]["leave_out"] = ["vectorized_map"]
 
 
 def test_every_op_has_inputs() -> None:

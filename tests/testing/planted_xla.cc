@@ -2,10 +2,15 @@
 //
 // Some ops of planted_ops.cc for XLA; one computes something else there.
 
+// Before XLA's headers.
+// clang-format off
+#include "tensorflow_ext/compatibility.h"
+// clang-format on
+
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/xla_builder.h"
+#include TENSORFLOW_EXT_XLA_BUILDER
+#include TENSORFLOW_EXT_XLA_CONSTANTS
 
 namespace {
 

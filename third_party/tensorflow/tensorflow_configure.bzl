@@ -9,6 +9,9 @@
 """
 
 load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON", "find_python")
+load(":versions.bzl", "check_version", "compiler_settings")
+
+_VERSIONS = Label("//requirements:tensorflow_versions.txt")
 
 # Looks TensorFlow up without importing it, which takes seconds.
 _FIND_TENSORFLOW = """
@@ -42,20 +45,8 @@ exports_files([
 cc_library(
     name = "headers",
     hdrs = ["include"],
-    # What the wheel was built with. A changed wheel changes the version and so
-    # every command that compiles against it.
-    defines = [
-        "EIGEN_MAX_ALIGN_BYTES=64",
-        "TF_MAJOR_VERSION={major}",
-        "TF_MINOR_VERSION={minor}",
-        "TF_PATCH_VERSION={patch}",
-        'TF_VERSION_SUFFIX=\\\\"{suffix}\\\\"',
-    ],
-    includes = [
-        "include",
-        "include/external/farmhash_archive/src",
-        "include/external/highwayhash",
-    ],
+    defines = {defines},
+    includes = {includes},
 )
 
 cc_import(
@@ -85,16 +76,6 @@ cc_library(
 )
 """
 
-def _split(version):
-    """"2.21.0rc1" as the macros of tensorflow/core/public/release_version.h."""
-    major, minor, rest = version.split(".", 2)
-    patch = ""
-    for i in range(len(rest)):
-        if not rest[i].isdigit():
-            break
-        patch += rest[i]
-    return struct(major = major, minor = minor, patch = patch, suffix = rest[len(patch):])
-
 def _tensorflow_configure_impl(ctx):
     python = find_python(ctx)
     found = ctx.execute([python, "-I", "-c", _FIND_TENSORFLOW])
@@ -103,18 +84,21 @@ def _tensorflow_configure_impl(ctx):
               "--repo_env=TF_PYTHON=/path/to/python names another interpreter.") %
              (python, found.stderr.strip()))
     directory, version = found.stdout.strip().split("\n")
+    checked = check_version(version, ctx.read(_VERSIONS))
+    if checked.error:
+        fail(checked.error)
+    if checked.warning:
+        print("WARNING: " + checked.warning)  # buildifier: disable=print
     for name in ["include"] + _LIBRARIES:
         path = directory + "/" + name
         if not ctx.path(path).exists:
             fail("TensorFlow %s of %s is not complete: no %s" % (version, python, path))
         ctx.symlink(path, name)
-    parts = _split(version)
+    settings = compiler_settings(version)
     ctx.file("info.bzl", "TF_VERSION = \"%s\"\n" % version)
     ctx.file("BUILD", _BUILD.format(
-        major = parts.major,
-        minor = parts.minor,
-        patch = parts.patch,
-        suffix = parts.suffix,
+        defines = repr(settings.defines),
+        includes = repr(settings.includes),
     ))
 
 tensorflow_configure = repository_rule(

@@ -16,10 +16,10 @@ from completeness.cpp import (
 from completeness.python import FORMULAS, PYTHON, PythonFacts
 from completeness.reading import python_name
 
-_RULES = f"{PYTHON}/_vectorize/__init__.py"
-_COMPARISONS = "tests/python/comparisons.py"
+RULES = f"{PYTHON}/_vectorize/__init__.py"
+COMPARISONS = "tests/python/comparisons.py"
 _LAYERS = f"{PYTHON}/layers/__init__.py"
-_POINTWISE = f"{KERNELS_ALONE}/pointwise_kernels.py"
+POINTWISE_KERNELS = f"{KERNELS_ALONE}/pointwise_kernels.py"
 
 
 def missing(tree: Tree) -> list[str]:
@@ -49,7 +49,7 @@ def _folders(cpp: CppFacts) -> Iterator[str]:
             yield f"{OPS}/{folder} has no BUILD: write one that calls op_library()"
         for suffix in ("_op.cc", "_kernels.cc", "_grad.cc", "_gpu.cu.cc"):
             path = f"{OPS}/{folder}/{folder}{suffix}"
-            if path not in paths and not any(p.endswith(suffix) for p in paths):
+            if not any(p.endswith(suffix) for p in paths):
                 yield f"there is no {path}: write it (tensorflow_ext/defs.bzl)"
     for folder in cpp.built_folders:
         if folder not in cpp.folders:
@@ -64,12 +64,12 @@ def _folders(cpp: CppFacts) -> Iterator[str]:
             f"{functor} of {header} has members: write a ReadAttributes that sets "
             f"them, to {kernels}"
         )
-    for one, other, kind in (("gpu", "cpu", "CPU"), ("cpu", "gpu", "GPU")):
-        functors = getattr(cpp, f"{one}_functors")
-        for functor in functors.keys() - getattr(cpp, f"{other}_functors").keys():
-            path = functors[functor].rsplit("_", 1)[0]
-            suffix = "_cpu.cc" if kind == "CPU" else "_gpu.cu.cc"
-            yield f"{functor} has no loops for the {kind}: add them to {path}{suffix}"
+    loops = {"CPU": "_cpu.cc", "GPU": "_gpu.cu.cc"}
+    for one, other in (("GPU", "CPU"), ("CPU", "GPU")):
+        functors = cpp.functors(one)
+        for functor in functors.keys() - cpp.functors(other).keys():
+            path = functors[functor].rsplit("_", 1)[0] + loops[other]
+            yield f"{functor} has no loops for the {other}: add them to {path}"
 
 
 def _registrations(cpp: CppFacts) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _registrations(cpp: CppFacts) -> Iterator[str]:
 
 
 def _gpu_checks(cpp: CppFacts) -> Iterator[str]:
-    for functor, path in cpp.gpu_functors.items():
+    for functor, path in cpp.functors("GPU").items():
         if functor not in cpp.launched_alone:
             yield (
                 f"no check launches {functor} of {path}: add it to the tables of "
@@ -114,12 +114,12 @@ def _gpu_checks(cpp: CppFacts) -> Iterator[str]:
     for functor in sorted(cpp.pointwise - cpp.checked_alone):
         yield (
             f"nothing is known of what {functor} computes on a GPU: add a "
-            f"PointwiseKernel to {_POINTWISE}"
+            f"PointwiseKernel to {POINTWISE_KERNELS}"
         )
     for functor in sorted(cpp.checked_alone - cpp.pointwise):
         yield (
-            f"{_POINTWISE} names {functor}, which is not launched: add it to the "
-            f"tables of {POINTWISE_LAUNCHERS}"
+            f"{POINTWISE_KERNELS} names {functor}, which is not launched: add it to "
+            f"the tables of {POINTWISE_LAUNCHERS}"
         )
     for name, path in cpp.gpu_launchers.items():
         if name not in cpp.launched_alone:
@@ -128,12 +128,14 @@ def _gpu_checks(cpp: CppFacts) -> Iterator[str]:
                 f"no check calls {name} of {path}: write a launcher to "
                 f"{KERNELS_ALONE}/{family}_launchers.cc"
             )
-    families = {name.removesuffix("_launchers.cc") for name in cpp.checks_alone}
+    families = {
+        name.removesuffix("_launchers.cc").removesuffix("_checks.py")
+        for name in cpp.checks_alone
+    }
     for family in sorted(families):
         for suffix in ("_checks.py", "_launchers.cc"):
-            name = family.removesuffix("_checks.py") + suffix
-            if name not in cpp.checks_alone:
-                path = f"{KERNELS_ALONE}/{name}"
+            if family + suffix not in cpp.checks_alone:
+                path = f"{KERNELS_ALONE}/{family}{suffix}"
                 yield f"there is no {path}: write it (tests/gpu/README.md)"
     for kernel, path in cpp.gpu_kernels.items():
         if kernel not in cpp.budgets:
@@ -177,13 +179,13 @@ def _functions(python: PythonFacts) -> Iterator[str]:
             yield f'{path} does not export {name}: add "{name}" to its __all__'
         if name not in python.comparisons:
             yield (
-                f"{name} is compared with nothing: add a Comparison to {_COMPARISONS}, "
+                f"{name} is compared with nothing: add a Comparison to {COMPARISONS}, "
                 "with TensorFlow's own ops that compute the same"
             )
         if name not in python.in_readme:
             yield f"README.md does not name {name}: add it to the table of 'The ops'"
     for name in sorted(python.comparisons.keys() - python.functions.keys()):
-        yield f"{_COMPARISONS} compares {name}, which is no function of {PYTHON}/ops"
+        yield f"{COMPARISONS} compares {name}, which is no function of {PYTHON}/ops"
     for module, times in python.imported_modules.items():
         if times != 3:
             yield (
@@ -198,7 +200,7 @@ def _rows_of_ops(cpp: CppFacts, python: PythonFacts) -> Iterator[str]:
         if python_name(op) not in rules:
             yield (
                 f"tf.vectorized_map does not know TfExt>{op}: say by which rule it is "
-                f"vectorized, in _RULES of {_RULES}"
+                f"vectorized, in _RULES of {RULES}"
             )
         if python_name(op) in python.called_ops and op not in python.formulas:
             yield (
@@ -212,7 +214,7 @@ def _rows_of_ops(cpp: CppFacts, python: PythonFacts) -> Iterator[str]:
         "no_gradient",
     }
     for name in sorted(rules - names):
-        yield f"_RULES of {_RULES} names {name}, which is no op"
+        yield f"_RULES of {RULES} names {name}, which is no op"
 
 
 def _benchmarks(python: PythonFacts) -> Iterator[str]:

@@ -63,6 +63,20 @@ class CppFacts(Reading):
                 found[name] = dict(rows)
         return found
 
+    def _listed(self, macro: str, text: str) -> dict[str, str]:
+        """The functors, by their ops, of the lists that a text hands to a macro."""
+        return {
+            op: functor
+            for name, rows in self.functor_lists.items()
+            if f"{name}({macro})" in text
+            for op, functor in rows.items()
+        }
+
+    @functools.cached_property
+    def _elementwise_functors(self) -> set[str]:
+        """The functors of all lists."""
+        return {x for rows in self.functor_lists.values() for x in rows.values()}
+
     def kernels(self, device: str) -> set[str]:
         """The ops with a kernel for CPU or GPU."""
         text = "\n".join(self._of_ops.values())
@@ -91,10 +105,7 @@ class CppFacts(Reading):
         """The ops of which REGISTER_ELEMENTWISE makes kernels and lowering."""
         text = "\n".join(self._of_ops.values())
         found = set(re.findall(rf"REGISTER_ELEMENTWISE\(\s*{OP}", text))
-        for name, rows in self.functor_lists.items():
-            if f"{name}(REGISTER_ELEMENTWISE)" in text:
-                found |= set(rows)
-        return found
+        return found | set(self._listed("REGISTER_ELEMENTWISE", text))
 
     @functools.cached_property
     def lowerings(self) -> set[str]:
@@ -175,50 +186,37 @@ class CppFacts(Reading):
         """(header, functor) of elementwise functors whose members nothing reads."""
         texts = "\n".join(self._of_ops.values())
         members = r"^struct (\w+) \{(?:(?!^\}).*\n)*?  (?:float|bool|int\w*) [\w, ]+;"
-        listed = {x for rows in self.functor_lists.values() for x in rows.values()}
         return [
             (path, functor)
             for path, text in self._of_ops.items()
             for functor in re.findall(members, text, re.M)
-            if functor in listed
+            if functor in self._elementwise_functors
             and not re.search(rf"ReadAttributes\([^)]*\b{functor}\*", texts)
         ]
 
     # ----- The GPU's kernels.
 
-    @functools.cached_property
-    def gpu_functors(self) -> dict[str, str]:
-        """The functors that loops of the GPU are instantiated for, and where."""
-        return self._functors("Gpu")
-
-    @functools.cached_property
-    def cpu_functors(self) -> dict[str, str]:
-        """The same of the CPU."""
-        return self._functors("Cpu")
-
-    def _functors(self, device: str) -> dict[str, str]:
+    def functors(self, device: str) -> dict[str, str]:
+        """The functors that loops of CPU or GPU are instantiated for, and where."""
         found = {}
-        macro = f"INSTANTIATE_{device.upper()}_ELEMENTWISE"
+        macro = f"INSTANTIATE_{device}_ELEMENTWISE"
         for path, text in self._of_ops.items():
             for functor in re.findall(
-                rf"^template struct {device}\w+<(\w+)>;", text, re.M
+                rf"^template struct {device.capitalize()}\w+<(\w+)>;", text, re.M
             ):
                 found[functor] = path
-            for name, rows in self.functor_lists.items():
-                if f"{name}({macro})" in text:
-                    found.update(dict.fromkeys(rows.values(), path))
+            found.update(dict.fromkeys(self._listed(macro, text).values(), path))
         return found
 
     @functools.cached_property
     def functors_of_three(self) -> dict[str, str]:
         """The elementwise functors of three arguments, and their headers."""
-        listed = {x for rows in self.functor_lists.values() for x in rows.values()}
         arity = r"^struct (\w+) \{\n  static constexpr int kArity = 3;"
         return {
             functor: path
             for path, text in self._of_ops.items()
             for functor in re.findall(arity, text, re.M)
-            if functor in listed
+            if functor in self._elementwise_functors
         }
 
     @functools.cached_property
@@ -242,20 +240,14 @@ class CppFacts(Reading):
         texts = [text for _, text in self.sources(KERNELS_ALONE, "_launchers.cc")]
         text = "\n".join(texts)
         found = set(re.findall(r"\b\w+\b", text))
-        for name, rows in self.functor_lists.items():
-            if f"{name}(LAUNCHER)" in text:
-                found |= set(rows.values())
-        return found
+        return found | set(self._listed("LAUNCHER", text).values())
 
     @functools.cached_property
     def pointwise(self) -> set[str]:
         """The functors that pointwise_launchers.cc launches."""
         text = self.tree.read(POINTWISE_LAUNCHERS)
         found = set(re.findall(r"LaunchBroadcast<(\w+)>", text)) - {"Functor"}
-        for name, rows in self.functor_lists.items():
-            if f"{name}(LAUNCHER)" in text:
-                found |= set(rows.values())
-        return found
+        return found | set(self._listed("LAUNCHER", text).values())
 
     @functools.cached_property
     def checked_alone(self) -> set[str]:
@@ -268,10 +260,10 @@ class CppFacts(Reading):
         }
         functions = self.dictionary(f"{KERNELS_ALONE}/activations.py", "FUNCTIONS")
         choices = self.dictionary(f"{KERNELS_ALONE}/pointwise_kernels.py", "_CHOICES")
-        for name, value in functions.items():
+        for name in functions:
             of = choices.get(name)
             functor = str(ast.literal_eval(of)[0]) if of is not None else name
-            found |= {functor, f"{functor}Grad"} if value is not None else set()
+            found |= {functor, f"{functor}Grad"}
         return found
 
     @functools.cached_property
@@ -305,8 +297,6 @@ def _ops_of(function: str, bodies: dict[str, str], seen: set[str]) -> set[str]:
     seen.add(function)
     body = bodies.get(function, "")
     found = set(re.findall(OP, body))
-    if "g.op()" in body:
-        found.add("")
     for name in set(re.findall(r"\b\w+\b", body)) & set(bodies) - seen:
         found |= _ops_of(name, bodies, seen)
     return found

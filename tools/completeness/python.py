@@ -101,9 +101,7 @@ class PythonFacts(Reading):
     @functools.cached_property
     def formulas(self) -> set[str]:
         """The ops, without TfExt>, with a formula in LaTeX on their page."""
-        rows = self.dictionary(FORMULAS, "FORMULAS")
-        text = self.tree.read(FORMULAS) if self.tree.exists(FORMULAS) else ""
-        return set(rows) | set(re.findall(r'^FORMULAS\["(\w+)"\] = ', text, re.M))
+        return set(self.dictionary(FORMULAS, "FORMULAS"))
 
     @functools.cached_property
     def in_readme(self) -> set[str]:

@@ -5,6 +5,11 @@ An op's value, then its gradient: dx is that of the input x for
 the upstream gradient dy.
 """
 
+_ZERO_OUT = (
+    r"y_i = \begin{cases} x_i & i = 0 \\ 0 & \text{else} \end{cases}",
+    r"dx_i = \begin{cases} dy_i & i = 0 \\ 0 & \text{else} \end{cases}",
+)
+
 FORMULAS: dict[str, tuple[str, ...]] = {
     "Relu": (
         r"y = \max(x, 0)",
@@ -121,14 +126,11 @@ FORMULAS: dict[str, tuple[str, ...]] = {
         r"dx = dz, \quad dy = -\left\lfloor \frac{x}{y} \right\rfloor dz",
     ),
     "MultiplyLeft": (r"z = x \, y", r"dx = y \, dz"),
-    "ZeroOut": (
-        r"y_i = \begin{cases} x_i & i = 0 \\ 0 & \text{else} \end{cases}",
-        r"dx_i = \begin{cases} dy_i & i = 0 \\ 0 & \text{else} \end{cases}",
-    ),
+    "ZeroOut": _ZERO_OUT,
+    "ZeroOutWithIndex": _ZERO_OUT,
     "Scale": (r"y = a \, x", r"dx = a \, dy"),
     "Clip": (
         r"y = \min(\max(x, l), u)",
         r"dx = \begin{cases} dy & l \le x \le u \\ 0 & \text{else} \end{cases}",
     ),
 }
-FORMULAS["ZeroOutWithIndex"] = FORMULAS["ZeroOut"]

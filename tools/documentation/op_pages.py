@@ -34,8 +34,8 @@ import case_files  # noqa: E402
 from cases import Case  # noqa: E402
 
 _NAMESPACE = "TfExt>"
-# A table of results with more rows is folded.
-_MOST_ROWS = 12
+# A table of results with more lines is folded.
+_MOST_LINES = 12
 _RAW_NAMES = {op: name for name, op in raw_ops.OPS.items()}
 
 
@@ -69,27 +69,33 @@ def _function_name(op: str) -> str | None:
 
 def _index() -> str:
     """The list of all ops."""
-    functions, parts = [], []
+    functions, parts, texts = [], [], []
     for op in ops():
         function = _function_name(op)
         link = f"[`{short_name(op)}`]({_RAW_NAMES[op]}.md)"
         summary = _text(_summary(op), op)
-        if function:
+        if op in raw_ops.TEXT_OPS:
+            texts.append(f"| {link} | {summary} |")
+        elif function:
             functions.append(f"| {link} | `{function}` | {summary} |")
         else:
             parts.append(f"| {link} | {summary} |")
-    rows, rest = "\n".join(functions), "\n".join(parts)
+    rows, rest, told = map("\n".join, (functions, parts, texts))
     return (
         f"# The {len(ops())} ops\n\n"
-        "Each has kernels for the CPU, for CUDA and for XLA, a gradient in C++ to "
-        f"second order, a shape function and a rule for `tf.vectorized_map`. "
-        f"The registered names begin with `{_NAMESPACE}`.\n\n"
+        "Each but the last ones has kernels for the CPU, for CUDA and for XLA, a "
+        "gradient in C++ to second order, a shape function and a rule for "
+        f"`tf.vectorized_map`. The registered names begin with `{_NAMESPACE}`.\n\n"
         '<div class="filter" data-filter="ops" markdown>\n\n'
         "## With a function of `tensorflow_ext`\n\n"
         f"| op | function | what it is |\n|---|---|---|\n{rows}\n\n"
         "## Parts of gradients\n\n"
         "`tensorflow_ext.raw_ops` has these, and all others.\n\n"
-        f"| op | what it is |\n|---|---|\n{rest}\n\n</div>\n"
+        f"| op | what it is |\n|---|---|\n{rest}\n\n"
+        "## What tells of graphs and models\n\n"
+        "For clients that run ops and call no functions of a library. They compute "
+        "no numbers, run on the CPU and have no gradient.\n\n"
+        f"| op | what it is |\n|---|---|\n{told}\n\n</div>\n"
     )
 
 
@@ -236,6 +242,8 @@ class _Page:
         return _explain.explain_node(node, set(), providers)
 
     def _gradient(self) -> str:
+        if self._op in raw_ops.TEXT_OPS:
+            return "## Gradient\n\nIt has no gradient: it computes no numbers."
         try:
             explanation = self._explanation()
         except _explain.ExplainError as error:
@@ -266,6 +274,8 @@ class _Page:
         )
 
     def _clients(self) -> str:
+        if self._op in raw_ops.TEXT_OPS:
+            return ""
         rows = "\n".join(
             f"| {provider.client} | {_text(str(provider), self._op)} |"
             for provider in _explain_clients.providers(self._op)
@@ -278,7 +288,7 @@ class _Page:
             return ""
         shown = "\n\n".join(
             _folded(heading, table)
-            if table.count("\n") > 12
+            if table.count("\n") > _MOST_LINES
             else f"**{heading}**\n\n{table}"
             for heading, table in tables.items()
         )

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow_ext import _library, _mending
 
 _BITS = _library.Registries
-# A heading, and what it says of a row.
+# What _cells() says of a row.
 _COLUMNS = (
     "Python",
     "C and C++",

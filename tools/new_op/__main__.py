@@ -22,13 +22,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from completeness.cpp import BUDGETS
 from source_tree import MissingFileError, Tree
 
 from new_op import specification
 from new_op.errors import NewOpError
 from new_op.existing import check_free, find
 from new_op.op import Op, general, pointwise
-from new_op.pieces import BUDGETS, Piece, pieces, without_budgets
+from new_op.pieces import Piece, pieces, without_budgets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -159,9 +160,14 @@ def remove(name: str, tree: Tree) -> list[Piece]:
 def _refuse_committed(name: str) -> None:
     """So that nothing is lost: what Git has, it takes back better."""
     path = f"HEAD:tests/clients/cases/{name}.cases"
-    done = subprocess.run(
-        ["git", "cat-file", "-e", path], cwd=ROOT, capture_output=True, check=False
-    )
+    command = ["git", "cat-file", "-e", path]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise NewOpError(
+            f"--remove: no git, which says whether {name} is part of the last commit; "
+            "expected it on PATH (Debian, Ubuntu: sudo apt-get install git)"
+        ) from error
     if done.returncode == 0:
         raise NewOpError(
             f"--remove: {name} is part of the last commit; expected an op that is not "

@@ -1,47 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops that are there."""
 
-import re
-
+from completeness.cpp import OPS, CppFacts
+from completeness.python import PythonFacts
 from source_tree import Tree
 
 from new_op.errors import NewOpError
 from new_op.op import Op
-from new_op.python_pieces import exported
 from new_op.specification import Argument, Attribute, camel_case
-
-_OPS = "tensorflow_ext/ops"
-_PYTHON = "python/tensorflow_ext/ops"
-
-
-def _registered(tree: Tree) -> dict[str, str]:
-    """The folder of each op."""
-    found = {}
-    for path in tree.files(_OPS, "_op.cc"):
-        for name in re.findall(r'REGISTER_OP\("TfExt>(\w+)"\)', tree.read(path)):
-            found[name] = path.split("/")[2]
-    return found
 
 
 def _modules(tree: Tree) -> dict[str, str]:
     """The module of each function."""
-    found = {}
-    for path in tree.files(_PYTHON, ".py"):
-        module = path.rsplit("/", 1)[1].removesuffix(".py")
-        if not module.startswith("_"):
-            found.update(dict.fromkeys(exported(tree.read(path)), module))
-    return found
+    facts = PythonFacts(tree)
+    return {
+        function: module
+        for module, path in facts.modules.items()
+        for function in facts.names(path, "__all__")
+    }
 
 
 def check_free(op: Op, tree: Tree) -> None:
     """Raises NewOpError where an op's name or a file of it is taken, or its family is
     none."""
-    folders = _registered(tree)
+    cpp = CppFacts(tree)
+    folders = cpp.registered
     functions = _modules(tree)
     for name in (op.op, f"{op.op}Grad"):
         if name in folders:
             raise NewOpError(
-                f"there is an op TfExt>{name} in {_OPS}/{folders[name]}: expected "
+                f"there is an op TfExt>{name} in {OPS}/{folders[name]}: expected "
                 "another name. Nothing is overwritten"
             )
     modules = {*functions.values(), op.module}
@@ -52,18 +40,12 @@ def check_free(op: Op, tree: Tree) -> None:
             "name"
         )
     if op.family is None:
-        taken = tree.files(f"{_OPS}/{op.name}", "")
+        taken = tree.files(f"{OPS}/{op.name}", "")
         if taken:
             raise NewOpError(f"there is a file {taken[0]}: nothing is overwritten")
-    elif f"TENSORFLOW_EXT_{op.family.upper()}(OP)" not in (
-        tree.read(header)
-        if tree.exists(header := f"{_OPS}/{op.family}/{op.family}.h")
-        else ""
-    ):
+    elif f"TENSORFLOW_EXT_{op.family.upper()}" not in cpp.functor_lists:
         families = sorted(
-            path.split("/")[2]
-            for path in tree.files(_OPS, ".h")
-            if re.search(r"^#define TENSORFLOW_EXT_\w+\(OP\)", tree.read(path), re.M)
+            name.removeprefix("TENSORFLOW_EXT_").lower() for name in cpp.functor_lists
         )
         raise NewOpError(
             f"--family {op.family}: expected one of {', '.join(families)}, whose "
@@ -85,18 +67,18 @@ def find(name: str, tree: Tree) -> Op:
     Raises:
       NewOpError: There is none.
     """
-    folder = _registered(tree).get(camel_case(name))
+    folder = CppFacts(tree).registered.get(camel_case(name))
     module = _modules(tree).get(name)
     if folder is None or module is None:
         raise NewOpError(
             f"there is no op '{name}': expected the name of a function such as "
             "squareplus, the op's registration and the function in their files"
         )
-    base = f"{_OPS}/{folder}/{folder}"
+    base = f"{OPS}/{folder}/{folder}"
     kernels = tree.read(f"{base}_kernels.cc")
     broadcasts = f"BroadcastCpuOp<{camel_case(name)}>" in kernels
     is_general = tree.exists(f"tests/gpu/kernels_alone/{name}_checks.py")
-    has_minima = tree.exists(f"{_OPS}/{folder}/{name}_attributes.h")
+    has_minima = tree.exists(f"{OPS}/{folder}/{name}_attributes.h")
     has_attributes = f"Read{camel_case(name)}(" in kernels
     return Op(
         name,

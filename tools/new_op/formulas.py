@@ -4,16 +4,14 @@ them: x^3 of one input, x^2 y^2 of two, times 1 and the attributes; sums otherwi
 
 from typing import Any
 
-from new_op.language import cpp_as_float, python_value
+from new_op.language import cpp_as_float, cpp_type, python_value
 from new_op.op import Op
 from new_op.specification import FLOATING, INTEGERS, Attribute
 
 
 def _of_gradient(a: Attribute) -> str:
     """The same of the short-hand for gradients."""
-    kinds = {"int": "int64_t", "float": "float", "bool": "bool"}
-    kind = kinds.get(a.type, "std::string")
-    value = f'g.Attr<{kind}>("{a.name}")'
+    value = f'g.Attr<{cpp_type(a)}>("{a.name}")'
     return value if a.type == "float" else cpp_as_float(a, value)
 
 
@@ -39,7 +37,6 @@ def of_pointwise(op: Op) -> dict[str, Any]:
         "compared_inputs": inputs,
         "functor_arguments": arguments,
         "gradient_factor": gradient,
-        "numpy_inputs": ", ".join(inputs),
         "summary": "",
         "without_gradient": (),
     }
@@ -50,7 +47,6 @@ def of_pointwise(op: Op) -> dict[str, Any]:
             "formula": f"{text}x^3",
             "functor_value": f"{member}(x * x * x)",
             "functor_gradient": f"gradient * ({member}(T(3) * (x * x)))",
-            "numpy_value": f"{number}x**3",
             "numpy_gradient": f"({number}3 * x**2)",
             "second_formula": f"{text}6 x",
             "gradient_summary": f"{text}3 x^2 dy.",
@@ -65,7 +61,6 @@ def of_pointwise(op: Op) -> dict[str, Any]:
             "formula": f"{text}x^2 y^2",
             "functor_value": f"{member}((x * x) * (y * y))",
             "functor_gradient": f"{{{first}, {last}}}",
-            "numpy_value": f"{number}(x * y) ** 2",
             "numpy_gradient": (
                 f"np.stack([{number}2 * x * y**2, {number}2 * x**2 * y])"
             ),
@@ -138,7 +133,7 @@ def _latex(op: Op, sums: list[list[int]]) -> list[str]:
 def _of_kernels(op: Op, sums: list[list[int]]) -> dict[str, Any]:
     allowed = {t for x in op.outputs for t in op.allowed(x)}
     numeric = bool(allowed & set(INTEGERS))
-    kinds = {a.type.removeprefix("list(").removesuffix(")") for a in op.attributes}
+    kinds = {a.element for a in op.attributes}
     return {
         "most_summed": max(len(summed) for summed in sums),
         "dispatch": "DispatchNumeric" if numeric else "DispatchFloating",

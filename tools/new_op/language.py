@@ -15,7 +15,7 @@ def cpp_type(a: Attribute) -> str:
         "string": "std::string",
         "type": "tensorflow::DataType",
     }
-    element = names[a.type.removeprefix("list(").removesuffix(")")]
+    element = names[a.element]
     return f"std::vector<{element}>" if a.is_list else element
 
 
@@ -35,13 +35,13 @@ def cpp_as_float(a: Attribute, expression: str) -> str:
 
 def python_type(a: Attribute) -> str:
     names = {"string": "str", "type": "tf.DType"}
-    element = a.type.removeprefix("list(").removesuffix(")")
+    element = a.element
     name = names.get(element, element)
     return f"list[{name}] | tuple[{name}, ...]" if a.is_list else name
 
 
 def python_value(a: Attribute, value: Any) -> str:
-    element = a.type.removeprefix("list(").removesuffix(")")
+    element = a.element
     if isinstance(value, list):
         parts = [python_value(Attribute(a.name, element), x) for x in value]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

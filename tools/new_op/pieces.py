@@ -4,6 +4,8 @@
 import re
 from collections.abc import Callable, Iterator
 
+from completeness.checks import POINTWISE_KERNELS
+from completeness.cpp import BUDGETS, KERNELS_ALONE, OPS, POINTWISE_LAUNCHERS
 from source_tree import Tree
 
 from new_op import edits
@@ -13,11 +15,6 @@ from new_op.piece import Piece, new_file
 from new_op.python_pieces import in_python
 from new_op.rendering import render
 
-_OPS = "tensorflow_ext/ops"
-_KERNELS_ALONE = "tests/gpu/kernels_alone"
-_KERNELS = "tests/gpu/kernels_alone/pointwise_kernels.py"
-_LAUNCHERS = "tests/gpu/kernels_alone/pointwise_launchers.cc"
-BUDGETS = "tests/gpu/resource_usage_test.py"
 _DEFS = "tensorflow_ext/defs.bzl"
 
 
@@ -37,8 +34,8 @@ def pieces(op: Op, tree: Tree) -> list[Piece]:
 
 def _folder(op: Op, kind: str) -> Iterator[Piece]:
     """The files of an op with a folder of its own."""
-    base = f"{_OPS}/{op.name}/{op.name}"
-    yield new_file(op, f"{_OPS}/{op.name}/BUILD", "BUILD", "how it is built")
+    base = f"{OPS}/{op.name}/{op.name}"
+    yield new_file(op, f"{OPS}/{op.name}/BUILD", "BUILD", "how it is built")
     files = {
         ".h": "the formula and its derivative" if kind == "pointwise" else "arithmetic",
         "_cpu.cc": "loops for the CPU",
@@ -65,13 +62,13 @@ def _folder(op: Op, kind: str) -> Iterator[Piece]:
 
 
 def _attributes(op: Op) -> Piece:
-    path = f"{_OPS}/{op.folder}/{op.name}_attributes.h"
+    path = f"{OPS}/{op.folder}/{op.name}_attributes.h"
     return new_file(op, path, "attributes.h", "how its attributes are checked")
 
 
 def _family(op: Op) -> Iterator[Piece]:
     """An elementwise op in the files of its family."""
-    base = f"{_OPS}/{op.family}/{op.family}"
+    base = f"{OPS}/{op.family}/{op.family}"
     macro = f"TENSORFLOW_EXT_{op.folder.upper()}"
     name = re.escape(op.op)
     rows = [f'OP("TfExt>{op.op}", {op.op})', f'OP("TfExt>{op.op}Grad", {op.op}Grad)']
@@ -88,7 +85,7 @@ def _family(op: Op) -> Iterator[Piece]:
 
     if op.has_minima:
         yield _attributes(op)
-    include = f'#include "{_OPS}/{op.family}/{op.name}_attributes.h"'
+    include = f'#include "{OPS}/{op.family}/{op.name}_attributes.h"'
 
     def including(path: str, text: str) -> str:
         if not op.has_minima:
@@ -187,7 +184,7 @@ def _without_readers(path: str, text: str, name: str) -> str:
 
 
 def _on_gpu(op: Op) -> Iterator[Piece]:
-    base = f"{_KERNELS_ALONE}/{op.name}"
+    base = f"{KERNELS_ALONE}/{op.name}"
     if op.kind == "general":
         launchers, checks = "general/launchers.cc", "general/checks.py"
         yield new_file(op, f"{base}_launchers.cc", launchers, "its launcher for tests")
@@ -215,9 +212,9 @@ def _on_gpu(op: Op) -> Iterator[Piece]:
             lambda path, text: without_budgets(path, text, op),
         )
     if not op.family:
-        yield Piece(_LAUNCHERS, "its launchers for tests", *_launchers(op))
+        yield Piece(POINTWISE_LAUNCHERS, "its launchers for tests", *_launchers(op))
     yield Piece(
-        _KERNELS,
+        POINTWISE_KERNELS,
         "the formula in NumPy, for checks of the GPU's kernels",
         lambda path, text: edits.formatted(
             path,
@@ -242,7 +239,7 @@ def without_budgets(path: str, text: str, op: Op) -> str:
 def _launchers(
     op: Op,
 ) -> tuple[Callable[[str, str], str], Callable[[str, str], str]]:
-    include = f'#include "{_OPS}/{op.name}/{op.name}.h"'
+    include = f'#include "{OPS}/{op.name}/{op.name}.h"'
     if op.broadcasts:
         rows = [
             f'    {{"{name}", {name}::kArity, LaunchBroadcast<{name}>}},\n'

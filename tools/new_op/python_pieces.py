@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an op has in Python and on the pages."""
 
-import ast
 import re
 from collections.abc import Iterator
 
+from completeness.checks import COMPARISONS, RULES
+from completeness.python import FORMULAS, PYTHON
+from completeness.reading import Reading
 from source_tree import Tree
 
 from new_op import edits
@@ -12,26 +14,16 @@ from new_op.op import Op
 from new_op.piece import Piece
 from new_op.rendering import render
 
-_PYTHON = "python/tensorflow_ext/ops"
-_RULES = "python/tensorflow_ext/_vectorize/__init__.py"
-_COMPARISONS = "tests/python/comparisons.py"
-_FORMULAS = "tools/documentation/formulas.py"
+_OPS = f"{PYTHON}/ops"
 _README = "README.md"
 
 
-def exported(text: str) -> list[str]:
-    """The names in __all__ of a module."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return list(ast.literal_eval(node.value))
-    return []
-
-
 def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
-    module = f"{_PYTHON}/{op.module}.py"
+    module = f"{_OPS}/{op.module}.py"
     name = op.name
-    relatives = exported(tree.read(module)) if tree.exists(module) else []
-    if not [x for x in relatives if x != name]:
+    exported = Reading(tree).names(module, "__all__")
+    relatives = [x for x in exported if x != name]
+    if not relatives:
         yield from _new_module(op, module)
     yield Piece(
         module,
@@ -48,7 +40,7 @@ def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
         ),
     )
     yield Piece(
-        _RULES,
+        RULES,
         "how tf.vectorized_map runs it",
         lambda path, text: _with_rule(path, text, op),
         lambda path, text: _without_rule(path, text, op),
@@ -57,7 +49,7 @@ def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
     if op.kind == "general":
         section = "_ZEROING = ["
     yield Piece(
-        _COMPARISONS,
+        COMPARISONS,
         "the formula in TensorFlow's own ops, for tests",
         lambda path, text: edits.formatted(
             path,
@@ -70,7 +62,7 @@ def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
         ),
     )
     yield Piece(
-        _FORMULAS,
+        FORMULAS,
         "the formula in LaTeX, for its page",
         lambda path, text: edits.formatted(
             path,
@@ -87,7 +79,7 @@ def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
         _README,
         "its name in the list of ops",
         lambda path, text: edits.insert_into_table(
-            path, text, name, op.module, [x for x in relatives if x != name]
+            path, text, name, op.module, relatives
         ),
         lambda path, text: edits.remove_from_table(path, text, name),
     )
@@ -107,7 +99,7 @@ def _new_module(op: Op, module: str) -> Iterator[Piece]:
         return edits.insert_among(path, text, "__all__ += ", added)
 
     yield Piece(
-        f"{_PYTHON}/__init__.py",
+        f"{_OPS}/__init__.py",
         "the module",
         insert,
         lambda path, text: edits.remove_lines(

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is written of an op: the templates, filled in."""
 
+import inspect
 import pathlib
 from typing import Any
 
 import jinja2
 
-from new_op import formulas
-from new_op.language import (
-    case_value,
-    cpp_as_float,
-    cpp_number,
-    cpp_type,
-    describe,
-    is_small,
-    python_type,
-    python_value,
-    wrap,
-)
+from new_op import formulas, language
 from new_op.op import Op
 from new_op.specification import Argument
 
@@ -29,6 +19,8 @@ _ENVIRONMENT = jinja2.Environment(
     keep_trailing_newline=True,
     autoescape=False,  # It is C++ and Python that is written.
 )
+
+_ENVIRONMENT.globals.update(inspect.getmembers(language, inspect.isfunction))
 
 
 def render(op: Op, template: str) -> str:
@@ -61,7 +53,6 @@ def _context(op: Op) -> dict[str, Any]:
         "guard": f"TENSORFLOW_EXT_OPS_{folder}_{folder}_H_",
         "has_minima": op.has_minima,
         "inputs": op.inputs,
-        "inputs_": op.inputs,
         "keyword_attributes": [f"{a.name}={a.name}" for a in op.attributes],
         "list": f"TENSORFLOW_EXT_{folder}",
         "members": ", ".join(a.name for a in op.attributes),
@@ -87,20 +78,6 @@ def _context(op: Op) -> dict[str, Any]:
             if op.arity > 1
             else "`x` is of another type."
         ),
-        **{
-            function.__name__: function
-            for function in (
-                case_value,
-                cpp_as_float,
-                cpp_number,
-                cpp_type,
-                describe,
-                is_small,
-                python_type,
-                python_value,
-                wrap,
-            )
-        },
     }
     of_kind = formulas.of_general if op.kind == "general" else formulas.of_pointwise
     return {**result, **of_kind(op)}

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from completeness.reading import python_name
+
 from new_op.errors import NewOpError
 
 # Types that kernels compute with, floating-point first.
@@ -30,6 +32,10 @@ def _check_name(what: str, name: str) -> None:
         raise NewOpError(f"{what} '{name}': Python takes this word; expected another")
 
 
+def _element(kind: str) -> str:
+    return kind.removeprefix("list(").removesuffix(")")
+
+
 @dataclasses.dataclass(frozen=True)
 class Attribute:
     """An attribute of the op.
@@ -51,6 +57,11 @@ class Attribute:
     @property
     def is_list(self) -> bool:
         return self.type.startswith("list(")
+
+    @property
+    def element(self) -> str:
+        """The type of a list's elements, or its own."""
+        return _element(self.type)
 
     @property
     def definition(self) -> str:
@@ -99,7 +110,7 @@ def _as_number(attribute: Attribute, value: Any) -> float:
 
 def _in_op_def(kind: str, value: Any) -> str:
     if isinstance(value, list):
-        element = kind.removeprefix("list(").removesuffix(")")
+        element = _element(kind)
         return "[" + ", ".join(_in_op_def(element, x) for x in value) + "]"
     if kind == "type":
         return f"DT_{value.upper()}"
@@ -116,7 +127,7 @@ def _value(argument: str, kind: str, word: str) -> Any:
         inner = re.fullmatch(r"\[(.*)\]", word.strip())
         if inner is None:
             raise NewOpError(f"{argument}: '{word}' is no list; expected [A,B,...]")
-        element = kind.removeprefix("list(").removesuffix(")")
+        element = _element(kind)
         words = [w.strip() for w in inner[1].split(",") if w.strip()]
         return [_value(argument, element, w) for w in words]
     if kind == "string":
@@ -160,7 +171,7 @@ def parse_attribute(word: str) -> Attribute:
         if not allowed:
             raise NewOpError(f"{argument}: no value is allowed; expected {{A,B,...}}")
         kind = "type" if set(allowed) <= set(NUMERIC) else "string"
-    element = kind.removeprefix("list(").removesuffix(")")
+    element = _element(kind)
     if element not in _SCALARS:
         raise NewOpError(f"{argument}: '{kind}' is no type; expected {_SYNTAX}")
     attribute = Attribute(name, kind, allowed=allowed)
@@ -222,8 +233,7 @@ def check_op_name(name: str) -> None:
     """Raises NewOpError where the name is not that of a Python function that
     tensorflow_ext.raw_ops gives the op back."""
     _check_name("the op's name", name)
-    back = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", camel_case(name))
-    back = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", back).lower()
+    back = python_name(camel_case(name))
     if back != name:
         raise NewOpError(
             f"the op's name '{name}' would come back from TfExt>{camel_case(name)} as "

@@ -9,6 +9,8 @@
 #   tensorflow_ext::tensorflow_ext  libtensorflow_ext.so, its headers, TensorFlow
 #   tensorflow_ext::formula         the same with the short-hand for gradients
 #   tensorflow_ext::kernels         the same with tensorflow_ext/kernels, .../xla
+#   tensorflow_ext::cc              the same with tensorflow_ext/cc: typed ops and
+#                                   AddSymbolicGradients for C++
 #
 #   tf_ext_add_op_library(<name> SRCS <file>... [CUDA_SRCS <file>...]
 #                         [XLA_SRCS <file>...] [DEPS <library>...])
@@ -17,6 +19,11 @@
 # says what the arguments are. CUDA kernels are built where CMake finds a CUDA
 # compiler (CUDACXX or CMAKE_CUDA_COMPILER name one); tensorflow_ext_CUDA=OFF leaves
 # it aside.
+#
+#   tf_ext_add_cc_ops(<name>)
+#
+# makes <name>_cc_ops of that library: a C++ library with its typed ops, as <name>::ops
+# of <name>_cc_ops.h. The interpreter needs Jinja (pip install jinja2).
 #
 # Paths and flags are those of tensorflow_ext/sysconfig.py, asked of the Python
 # interpreter that has TensorFlow: Python3_EXECUTABLE, else what
@@ -41,6 +48,10 @@ sys.path.insert(0, '${_tf_ext_packages}')
 import tensorflow as tf
 from tensorflow_ext import sysconfig
 print(sysconfig.get_lib(), tf.sysconfig.get_lib(), sep='\\n')
+try:
+    print(*sysconfig.get_sources(), sep=';')
+except FileNotFoundError:
+    print()  # a build without them
 print(*sysconfig.get_compile_flags(op_library=True), sep=';')
 print(*sysconfig.get_link_flags(op_library=True), sep=';')
 "
@@ -55,11 +66,12 @@ if(NOT _tf_ext_result EQUAL 0)
 names the Python interpreter that has TensorFlow.\n${_tf_ext_error}")
   return()
 endif()
-string(REGEX REPLACE "^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)$" "\\1" _tf_ext_lib
-  "${_tf_ext_said}")
+string(REGEX REPLACE "^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)$" "\\1"
+  _tf_ext_lib "${_tf_ext_said}")
 set(_tf_ext_tf_lib "${CMAKE_MATCH_2}")
-set(_tf_ext_compile "${CMAKE_MATCH_3}")
-set(_tf_ext_link "${CMAKE_MATCH_4}")
+set(_tf_ext_sources "${CMAKE_MATCH_3}")
+set(_tf_ext_compile "${CMAKE_MATCH_4}")
+set(_tf_ext_link "${CMAKE_MATCH_5}")
 
 # The flags by what CMake makes of them: of folders -isystem, whatever the language.
 set(_tf_ext_includes "${_tf_ext_compile}")
@@ -100,6 +112,13 @@ foreach(_tf_ext_archive IN LISTS _tf_ext_archives)
   list(APPEND _tf_ext_parts tensorflow_ext::${_tf_ext_part})
 endforeach()
 
+if(_tf_ext_sources)
+  add_library(tensorflow_ext::cc INTERFACE IMPORTED)
+  set_target_properties(tensorflow_ext::cc PROPERTIES
+    INTERFACE_LINK_LIBRARIES tensorflow_ext::tensorflow_ext
+    INTERFACE_SOURCES "${_tf_ext_sources}")
+endif()
+
 option(tensorflow_ext_CUDA "Build CUDA kernels where there is a CUDA compiler" ON)
 if(tensorflow_ext_CUDA AND NOT CMAKE_CUDA_COMPILER)
   include(CheckLanguage)
@@ -126,7 +145,7 @@ list(TRANSFORM _tf_ext_launch APPEND /tensorflow_ext/kernels/launch.cu.cc)
 list(GET _tf_ext_launch 0 _tf_ext_launch)
 
 # What the function below uses, wherever it is called.
-foreach(_tf_ext_name options parts launch)
+foreach(_tf_ext_name launch options packages parts)
   set_property(GLOBAL PROPERTY _tf_ext_${_tf_ext_name} "${_tf_ext_${_tf_ext_name}}")
 endforeach()
 
@@ -157,4 +176,20 @@ function(tf_ext_add_op_library name)
       "${tensorflow_ext_CUDART}" -Wl,--no-whole-archive dl rt pthread)
   endif()
   target_link_libraries(${name} PRIVATE ${arg_DEPS} ${parts} -Wl,-z,defs)
+endfunction()
+
+function(tf_ext_add_cc_ops name)
+  get_property(packages GLOBAL PROPERTY _tf_ext_packages)
+  set(written "${CMAKE_CURRENT_BINARY_DIR}/${name}_cc_ops")
+  add_custom_command(
+    OUTPUT "${written}.h" "${written}.cc"
+    COMMAND "${CMAKE_COMMAND}" -E env "PYTHONPATH=${packages}:$ENV{PYTHONPATH}"
+      "${Python3_EXECUTABLE}" -m tensorflow_ext wrappers --cxx
+      --library "$<TARGET_FILE:${name}>" --name "${name}" --write "${written}.h"
+    DEPENDS ${name}
+    COMMENT "Writing ${name}_cc_ops.h"
+    VERBATIM)
+  add_library(${name}_cc_ops STATIC "${written}.cc" "${written}.h")
+  target_include_directories(${name}_cc_ops PUBLIC "${CMAKE_CURRENT_BINARY_DIR}")
+  target_link_libraries(${name}_cc_ops PUBLIC tensorflow_ext::tensorflow_ext)
 endfunction()

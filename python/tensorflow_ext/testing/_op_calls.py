@@ -96,7 +96,13 @@ def run(variant: Variant, arrays: Sequence[np.ndarray]) -> Arrays:
 
 def to_numpy(tensors: Sequence[Any]) -> Any:
     """The values of eager tensors; None stays None."""
-    return [None if t is None else tf.convert_to_tensor(t).numpy() for t in tensors]
+
+    def values(tensor: Any) -> Any:
+        found = tf.convert_to_tensor(tensor).numpy()
+        # A scalar of text comes as bytes, without a shape.
+        return np.array(found, object) if isinstance(found, bytes) else found
+
+    return [None if t is None else values(t) for t in tensors]
 
 
 @dataclasses.dataclass(frozen=True)

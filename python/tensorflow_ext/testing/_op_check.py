@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 
-from tensorflow_ext import _library
+from tensorflow_ext import _attributes, _library, _wrappers
 from tensorflow_ext.testing import _op_inputs, _op_worker
 from tensorflow_ext.testing._op_inputs import Given
 from tensorflow_ext.testing._op_processes import workplace
@@ -90,14 +90,8 @@ def check_op(
       ValueError: Inputs or attributes are given that do not fit the op, or there is no
         check of a name.
     """
-    op_def = _op_worker.op_defs().get(op)
-    if op_def is None:
-        raise tf.errors.NotFoundError(
-            None,
-            None,
-            f"There is no op {op!r} in this process: check the name, or load the "
-            "library that holds it.",
-        )
+    _attributes.find_op_def(op)  # raises where there is none
+    (op_def,) = (o for o in _wrappers.op_defs(op) if o.name == op)
     if libraries is None:
         libraries = _loaded_libraries()
     paths = [str(pathlib.Path(path).absolute()) for path in libraries]

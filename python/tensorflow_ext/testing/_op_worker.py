@@ -3,7 +3,7 @@
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 
 import tensorflow_ext
-from tensorflow_ext import _library
+from tensorflow_ext import _library, _wrappers
 from tensorflow_ext.testing import (
     _op_clients,
     _op_definition,
@@ -116,23 +116,13 @@ def load(what: Load) -> list[str]:
     return _library.take_registration_errors()
 
 
-def op_defs() -> Mapping[str, op_def_pb2.OpDef]:
-    """Every op of this process, with its documentation, which Python's own registry
-    leaves out.
-    """
-    buffer = pywrap_tf_session.TF_GetAllOpList()
-    serialized = pywrap_tf_session.TF_GetBuffer(buffer)
-    pywrap_tf_session.TF_DeleteBuffer(buffer)
-    return {op.name: op for op in op_def_pb2.OpList.FromString(serialized).op}
-
-
 def list_ops(library: str, modules: Sequence[str], say: Say) -> None:
     """Says which ops come with a library."""
     load(Load([library], modules))
     handle = pywrap_tf_session.TF_LoadLibrary(library)
     serialized = pywrap_tf_session.TF_GetOpList(handle)
     names = {op.name for op in op_def_pb2.OpList.FromString(serialized).op}
-    every = op_defs()
+    every = {op.name: op for op in _wrappers.op_defs()}
     say(("op_defs", [every[name].SerializeToString() for name in sorted(names)]))
 
 

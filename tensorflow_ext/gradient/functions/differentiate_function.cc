@@ -19,6 +19,7 @@
 #include "tensorflow/core/platform/fingerprint.h"
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
+#include "tensorflow_ext/gradient/plan.h"
 
 namespace tensorflow_ext {
 
@@ -71,7 +72,8 @@ std::string Key(const FunctionLibraryDefinition& reachable,
   std::sort(parts.begin(), parts.end());
   return absl::StrCat(function.name(), "\n", absl::StrJoin(parts, "\n"), "\n",
                       absl::StrJoin(upstream, ","), "\n",
-                      absl::StrJoin(required, ","));
+                      absl::StrJoin(required, ","), "\n",
+                      TimesPlansWereDropped());
 }
 
 absl::StatusOr<FunctionWithGradients> Make(
@@ -127,15 +129,21 @@ class Cache {
   }
 
   void Insert(const std::string& key, Entry entry) {
+    const size_t bytes = entry->library.SpaceUsedLong();
     std::lock_guard<std::mutex> lock(mutex_);
     // A process that makes ever new functions must not fill the memory.
-    if (entries_.size() >= kMaxEntries) entries_.clear();
-    entries_.emplace(key, std::move(entry));
+    if (entries_.size() >= kMaxEntries || bytes_ + bytes > kMaxBytes) {
+      entries_.clear();
+      bytes_ = 0;
+    }
+    if (entries_.emplace(key, std::move(entry)).second) bytes_ += bytes;
   }
 
  private:
   static constexpr size_t kMaxEntries = 512;
+  static constexpr size_t kMaxBytes = size_t{64} << 20;
   std::mutex mutex_;
+  size_t bytes_ = 0;
   std::map<std::string, Entry> entries_;
 };
 

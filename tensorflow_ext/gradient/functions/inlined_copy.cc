@@ -2,11 +2,14 @@
 
 #include "tensorflow_ext/gradient/functions/inlined_copy.h"
 
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/algorithm.h"
@@ -20,10 +23,12 @@ namespace tensorflow_ext {
 using tensorflow::Edge;
 using tensorflow::FunctionLibraryDefinition;
 using tensorflow::Graph;
+using tensorflow::GraphDef;
 using tensorflow::Node;
 using tensorflow::NodeBuilder;
 using tensorflow::NodeDef;
 using tensorflow::OutputTensor;
+using tensorflow::TensorId;
 
 namespace {
 
@@ -237,6 +242,37 @@ class Copier {
 absl::StatusOr<InlinedCopy> CopyInlined(
     const Graph& graph, const std::vector<OutputTensor>& tensors) {
   return Copier(graph).Copy(tensors);
+}
+
+absl::StatusOr<InlinedCopy> CopyInlined(
+    const void* graph_def, size_t length,
+    const std::vector<std::string>& tensors) {
+  GraphDef parsed;
+  if (graph_def == nullptr || length > std::numeric_limits<int>::max() ||
+      !parsed.ParseFromArray(graph_def, static_cast<int>(length))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "graph_def: expected a serialized tensorflow.GraphDef, got ",
+        graph_def == nullptr
+            ? "NULL"
+            : absl::StrCat(length, " bytes of something else")));
+  }
+  Graph graph(tensorflow::OpRegistry::Global());
+  TF_RETURN_IF_ERROR(
+      tensorflow::ConvertGraphDefToGraph({}, std::move(parsed), &graph));
+  const auto nodes = graph.BuildNodeNameIndex();
+  std::vector<OutputTensor> found;
+  for (const std::string& tensor : tensors) {
+    const TensorId id = tensorflow::ParseTensorName(tensor);
+    const auto node = nodes.find(std::string(id.node()));
+    if (node == nodes.end() || id.index() < 0 ||
+        id.index() >= node->second->num_outputs()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("outputs: '", tensor,
+                       "' is no tensor of the graph; expected \"node:index\""));
+    }
+    found.emplace_back(node->second, id.index());
+  }
+  return CopyInlined(graph, found);
 }
 
 }  // namespace tensorflow_ext

@@ -3,6 +3,7 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINED_COPY_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_INLINED_COPY_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,14 @@ struct InlinedCopy {
 absl::StatusOr<InlinedCopy> CopyInlined(
     const tensorflow::Graph& graph,
     const std::vector<tensorflow::OutputTensor>& tensors);
+
+// The same for a graph that is a serialized GraphDef, its library included, and
+// tensors "node:index".
+// Errors beside those: kInvalidArgument, the bytes are no GraphDef or hold no
+// right graph, or it has no such tensor.
+absl::StatusOr<InlinedCopy> CopyInlined(
+    const void* graph_def, size_t length,
+    const std::vector<std::string>& tensors);
 
 }  // namespace tensorflow_ext
 

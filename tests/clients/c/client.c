@@ -3,6 +3,7 @@
  * A client in plain C: answers the requests of the judge with TensorFlow's C
  * API. ../README.md describes the protocol.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,211 +11,263 @@
 #include <string.h>
 
 #include "tensorflow/c/c_api.h"
+#include "tests/clients/c/wire.h"
 
-enum { kMaxNames = 256, kMaxRank = 254 };
+enum { kMaxThreads = 64 };
 
-static TF_Status* status; /* of the current request */
-static TF_Graph* graph;
-static TF_Session* session; /* of `graph`; sees nodes that are added later */
+/* A graph, its session, which sees nodes that are added later, and the status
+ * of what is done with them. */
+typedef struct {
+  TF_Graph* graph;
+  TF_Session* session;
+  TF_Status* status;
+} Model;
 
-static bool Ok(void) { return TF_GetCode(status) == TF_OK; }
+static char* target; /* of sessions; NULL: this process */
 
-static void Require(bool condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "malformed request: %s\n", what);
-  exit(1);
-}
-
-/* --- What requests and answers consist of ----------------------------------*/
-
-static void Read(void* to, size_t size) {
-  Require(fread(to, 1, size, stdin) == size, "it ends too early");
-}
-
-static int64_t ReadInt(void) {
-  int64_t value;
-  Read(&value, sizeof(value));
-  return value;
-}
-
-static int ReadCount(int limit) {
-  int64_t count = ReadInt();
-  Require(0 <= count && count <= limit, "a count is out of range");
-  return (int)count;
-}
-
-/* Bytes and a NUL behind them; the caller frees them. */
-static char* ReadBytes(size_t* size) {
-  *size = (size_t)ReadInt();
-  char* bytes = malloc(*size + 1);
-  Require(bytes != NULL, "more bytes than memory");
-  Read(bytes, *size);
-  bytes[*size] = '\0';
-  return bytes;
-}
-
-/* A tensor's name, "node:index". Sets the status when the graph lacks it. */
-static TF_Output ReadOutput(void) {
-  size_t size;
-  char* name = ReadBytes(&size);
-  char* colon = strrchr(name, ':');
-  Require(colon != NULL, "a tensor's name has no ':'");
-  *colon = '\0';
-  TF_Output output = {TF_GraphOperationByName(graph, name), atoi(colon + 1)};
-  if (output.oper == NULL) TF_SetStatus(status, TF_NOT_FOUND, name);
-  free(name);
-  return output;
-}
-
-static int ReadOutputs(TF_Output* outputs) {
-  int count = ReadCount(kMaxNames);
-  for (int i = 0; i < count; ++i) outputs[i] = ReadOutput();
-  return count;
-}
-
-static TF_Tensor* ReadTensor(void) {
-  TF_DataType dtype = (TF_DataType)ReadInt();
-  int rank = ReadCount(kMaxRank);
-  int64_t dims[kMaxRank];
-  Read(dims, (size_t)rank * sizeof(dims[0]));
-  size_t size = (size_t)ReadInt();
-  TF_Tensor* tensor = TF_AllocateTensor(dtype, dims, rank, size);
-  Read(TF_TensorData(tensor), size);
-  return tensor;
-}
-
-static void WriteInt(int64_t value) {
-  fwrite(&value, sizeof(value), 1, stdout);
-}
-
-static void WriteBytes(const void* bytes, size_t size) {
-  WriteInt((int64_t)size);
-  fwrite(bytes, 1, size, stdout);
-}
-
-static void WriteOutput(TF_Output output) {
-  char name[1024] = ""; /* stays empty where there is no gradient */
-  if (output.oper != NULL) {
-    const char* node = TF_OperationName(output.oper);
-    snprintf(name, sizeof(name), "%s:%d", node, output.index);
-  }
-  WriteBytes(name, strlen(name));
-}
-
-static void WriteTensor(const TF_Tensor* tensor) {
-  WriteInt(TF_TensorType(tensor));
-  WriteInt(TF_NumDims(tensor));
-  for (int i = 0; i < TF_NumDims(tensor); ++i) WriteInt(TF_Dim(tensor, i));
-  WriteBytes(TF_TensorData(tensor), TF_TensorByteSize(tensor));
+static bool Ok(const Model* model) {
+  return TF_GetCode(model->status) == TF_OK;
 }
 
 /* Every answer begins with the status. Returns whether more is to follow. */
-static bool WriteStatus(void) {
-  WriteInt(TF_GetCode(status));
-  if (!Ok()) WriteBytes(TF_Message(status), strlen(TF_Message(status)));
-  return Ok();
+static bool WriteStatus(const Model* model) {
+  const char* message = TF_Message(model->status);
+  WriteInt(TF_GetCode(model->status));
+  if (!Ok(model)) WriteBytes(message, strlen(message));
+  return Ok(model);
+}
+
+/* --- What is done with a graph ---------------------------------------------*/
+
+static void DeleteGraph(Model* model) {
+  TF_Status* ignored = TF_NewStatus();
+  if (model->session != NULL) TF_DeleteSession(model->session, ignored);
+  if (model->graph != NULL) TF_DeleteGraph(model->graph);
+  TF_DeleteStatus(ignored);
+  model->session = NULL;
+  model->graph = NULL;
+}
+
+static void AddNodes(Model* model, const TF_Buffer* graph_def) {
+  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
+  TF_GraphImportGraphDef(model->graph, graph_def, options, model->status);
+  TF_DeleteImportGraphDefOptions(options);
+}
+
+static void ImportGraph(Model* model, const TF_Buffer* graph_def) {
+  DeleteGraph(model);
+  model->graph = TF_NewGraph();
+  AddNodes(model, graph_def);
+  if (!Ok(model)) return;
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  if (target != NULL) TF_SetTarget(options, target);
+  model->session = TF_NewSession(model->graph, options, model->status);
+  TF_DeleteSessionOptions(options);
+}
+
+/* Sets the status when the graph lacks one of them. */
+static void Find(Model* model, const Names* names, TF_Output* outputs) {
+  for (int i = 0; i < names->count; ++i) {
+    const char* colon = strrchr(names->names[i], ':');
+    Require(colon != NULL, "a tensor's name has no ':'");
+    char* node = strdup(names->names[i]);
+    node[colon - names->names[i]] = '\0';
+    outputs[i].oper = TF_GraphOperationByName(model->graph, node);
+    outputs[i].index = atoi(colon + 1);
+    if (outputs[i].oper == NULL) {
+      TF_SetStatus(model->status, TF_NOT_FOUND, node);
+    }
+    free(node);
+  }
+}
+
+static void AddGradients(Model* model, const Names* y_names,
+                         const Names* x_names, const Names* upstream_names,
+                         TF_Output* gradients) {
+  TF_Output ys[kMaxNames], xs[kMaxNames], upstreams[kMaxNames];
+  Require(upstream_names->count == y_names->count,
+          "as many upstream gradients as ys");
+  Find(model, y_names, ys);
+  Find(model, x_names, xs);
+  Find(model, upstream_names, upstreams);
+  if (!Ok(model)) return;
+  TF_AddGradients(model->graph, ys, y_names->count, xs, x_names->count,
+                  upstreams, model->status, gradients);
+}
+
+static void Run(Model* model, const Feeds* feeds, const TF_Output* fetched,
+                int count, TF_Tensor** results) {
+  TF_Output fed[kMaxNames];
+  Find(model, &feeds->names, fed);
+  if (!Ok(model)) return;
+  TF_SessionRun(model->session, NULL, fed, feeds->values, feeds->names.count,
+                fetched, results, count, NULL, 0, NULL, model->status);
 }
 
 /* --- The requests ----------------------------------------------------------*/
 
-static void LoadLibrary(void) {
-  size_t size;
-  char* path = ReadBytes(&size);
-  TF_Library* library = TF_LoadLibrary(path, status);
+static void AnswerLibrary(Model* model) {
+  char* path = ReadString();
+  TF_Library* library = TF_LoadLibrary(path, model->status);
   if (library != NULL) TF_DeleteLibraryHandle(library);
   free(path);
-  WriteStatus();
+  WriteStatus(model);
 }
 
-static void DeleteGraph(void) {
-  TF_Status* ignored = TF_NewStatus();
-  if (session != NULL) TF_DeleteSession(session, ignored);
-  if (graph != NULL) TF_DeleteGraph(graph);
-  TF_DeleteStatus(ignored);
-  session = NULL;
-  graph = NULL;
+static void AnswerImport(Model* model) {
+  TF_Buffer* graph_def = ReadBuffer();
+  ImportGraph(model, graph_def);
+  TF_DeleteBuffer(graph_def);
+  WriteStatus(model);
 }
 
-static void ImportGraph(void) {
-  DeleteGraph();
-  graph = TF_NewGraph();
-  size_t size;
-  char* graph_def = ReadBytes(&size);
-  TF_Buffer* buffer = TF_NewBufferFromString(graph_def, size);
-  TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
-  TF_GraphImportGraphDef(graph, buffer, options, status);
-  TF_DeleteImportGraphDefOptions(options);
-  TF_DeleteBuffer(buffer);
-  free(graph_def);
-  if (Ok()) {
-    TF_SessionOptions* session_options = TF_NewSessionOptions();
-    session = TF_NewSession(graph, session_options, status);
-    TF_DeleteSessionOptions(session_options);
-  }
-  WriteStatus();
+static void AnswerAdd(Model* model) {
+  TF_Buffer* graph_def = ReadBuffer();
+  AddNodes(model, graph_def);
+  TF_DeleteBuffer(graph_def);
+  WriteStatus(model);
 }
 
-static void ExportGraph(void) {
+static void AnswerSavedModel(Model* model) {
+  DeleteGraph(model);
+  model->graph = TF_NewGraph();
+  char* folder = ReadString();
+  const char* tags[] = {"serve"};
+  TF_SessionOptions* options = TF_NewSessionOptions();
+  model->session = TF_LoadSessionFromSavedModel(
+      options, NULL, folder, tags, 1, model->graph, NULL, model->status);
+  TF_DeleteSessionOptions(options);
+  free(folder);
+  WriteStatus(model);
+}
+
+static void AnswerConnect(Model* model) {
+  free(target);
+  target = ReadString();
+  WriteStatus(model);
+}
+
+static void AnswerExport(Model* model) {
   TF_Buffer* buffer = TF_NewBuffer();
-  TF_GraphToGraphDef(graph, buffer, status);
-  if (WriteStatus()) WriteBytes(buffer->data, buffer->length);
+  TF_GraphToGraphDef(model->graph, buffer, model->status);
+  if (WriteStatus(model)) WriteBytes(buffer->data, buffer->length);
   TF_DeleteBuffer(buffer);
 }
 
-static void AddGradients(void) {
-  TF_Output ys[kMaxNames], xs[kMaxNames], upstreams[kMaxNames];
+static void AnswerGradients(Model* model) {
+  Names ys, xs, upstreams;
+  ReadNames(&ys);
+  ReadNames(&xs);
+  ReadNames(&upstreams);
   TF_Output gradients[kMaxNames];
-  int y_count = ReadOutputs(ys);
-  int x_count = ReadOutputs(xs);
-  Require(ReadOutputs(upstreams) == y_count,
-          "as many upstream gradients as ys");
-  if (Ok()) {
-    TF_AddGradients(graph, ys, y_count, xs, x_count, upstreams, status,
-                    gradients);
+  AddGradients(model, &ys, &xs, &upstreams, gradients);
+  if (WriteStatus(model)) {
+    WriteInt(xs.count);
+    for (int i = 0; i < xs.count; ++i) WriteOutput(gradients[i]);
   }
-  if (!WriteStatus()) return;
-  WriteInt(x_count);
-  for (int i = 0; i < x_count; ++i) WriteOutput(gradients[i]);
+  FreeNames(&ys);
+  FreeNames(&xs);
+  FreeNames(&upstreams);
 }
 
-static void Run(void) {
-  TF_Output fed[kMaxNames], fetched[kMaxNames];
-  TF_Tensor *values[kMaxNames], *results[kMaxNames] = {NULL};
-  int fed_count = ReadCount(kMaxNames);
-  for (int i = 0; i < fed_count; ++i) {
-    fed[i] = ReadOutput();
-    values[i] = ReadTensor();
-  }
-  int fetched_count = ReadOutputs(fetched);
-  if (Ok()) {
-    TF_SessionRun(session, NULL, fed, values, fed_count, fetched, results,
-                  fetched_count, NULL, 0, NULL, status);
-  }
-  for (int i = 0; i < fed_count; ++i) TF_DeleteTensor(values[i]);
-  if (!WriteStatus()) return;
-  WriteInt(fetched_count);
-  for (int i = 0; i < fetched_count; ++i) {
-    WriteTensor(results[i]);
-    TF_DeleteTensor(results[i]);
-  }
+static void AnswerRun(Model* model) {
+  Feeds feeds;
+  Names fetches;
+  ReadFeeds(&feeds);
+  ReadNames(&fetches);
+  TF_Output fetched[kMaxNames];
+  TF_Tensor* results[kMaxNames] = {NULL};
+  Find(model, &fetches, fetched);
+  Run(model, &feeds, fetched, fetches.count, results);
+  if (WriteStatus(model)) WriteTensors(results, fetches.count);
+  FreeFeeds(&feeds);
+  FreeNames(&fetches);
 }
 
-static void Answer(const char* request) {
+/* What all threads share, and what one of them makes of it. */
+typedef struct {
+  const TF_Buffer* graph_def;
+  const Names *ys, *xs, *upstreams;
+  const Feeds* feeds;
+  Model model;
+  TF_Tensor* results[kMaxNames];
+} Thread;
+
+static void* RunThread(void* argument) {
+  Thread* thread = argument;
+  Model* model = &thread->model;
+  TF_Output gradients[kMaxNames];
+  ImportGraph(model, thread->graph_def);
+  if (Ok(model)) {
+    AddGradients(model, thread->ys, thread->xs, thread->upstreams, gradients);
+  }
+  if (Ok(model)) {
+    Run(model, thread->feeds, gradients, thread->xs->count, thread->results);
+  }
+  return NULL;
+}
+
+static void AnswerThreads(Model* model) {
+  const int count = ReadCount(kMaxThreads);
+  TF_Buffer* graph_def = ReadBuffer();
+  Names ys, xs, upstreams;
+  ReadNames(&ys);
+  ReadNames(&xs);
+  ReadNames(&upstreams);
+  Feeds feeds;
+  ReadFeeds(&feeds);
+  Thread* threads = calloc((size_t)count, sizeof(*threads));
+  pthread_t* started = calloc((size_t)count, sizeof(*started));
+  Require(threads != NULL && started != NULL, "more threads than memory");
+  for (int i = 0; i < count; ++i) {
+    threads[i] = (Thread){.graph_def = graph_def,
+                          .ys = &ys,
+                          .xs = &xs,
+                          .upstreams = &upstreams,
+                          .feeds = &feeds,
+                          .model = {.status = TF_NewStatus()}};
+    Require(pthread_create(&started[i], NULL, RunThread, &threads[i]) == 0,
+            "more threads than the system has");
+  }
+  for (int i = 0; i < count; ++i) {
+    pthread_join(started[i], NULL);
+    const TF_Status* status = threads[i].model.status;
+    if (Ok(model) && TF_GetCode(status) != TF_OK) {
+      TF_SetStatus(model->status, TF_GetCode(status), TF_Message(status));
+    }
+  }
+  const bool ok = WriteStatus(model);
+  if (ok) WriteInt(count);
+  for (int i = 0; i < count; ++i) {
+    if (ok) WriteTensors(threads[i].results, xs.count);
+    DeleteGraph(&threads[i].model);
+    TF_DeleteStatus(threads[i].model.status);
+  }
+  free(started);
+  free(threads);
+  FreeFeeds(&feeds);
+  FreeNames(&upstreams);
+  FreeNames(&xs);
+  FreeNames(&ys);
+  TF_DeleteBuffer(graph_def);
+}
+
+static void Answer(const char* request, Model* model) {
   static const struct {
     const char* name;
-    void (*Answer)(void);
+    void (*Answer)(Model*);
   } kRequests[] = {
-      {"library", LoadLibrary},
-      {"import", ImportGraph},
-      {"gradients", AddGradients},
-      {"export", ExportGraph},
-      {"run", Run},
+      {"library", AnswerLibrary}, {"import", AnswerImport},
+      {"add", AnswerAdd},         {"saved_model", AnswerSavedModel},
+      {"connect", AnswerConnect}, {"gradients", AnswerGradients},
+      {"export", AnswerExport},   {"run", AnswerRun},
+      {"threads", AnswerThreads},
   };
   for (size_t i = 0; i < sizeof(kRequests) / sizeof(kRequests[0]); ++i) {
     if (strcmp(request, kRequests[i].name) != 0) continue;
-    status = TF_NewStatus();
-    kRequests[i].Answer();
-    TF_DeleteStatus(status);
+    model->status = TF_NewStatus();
+    kRequests[i].Answer(model);
+    TF_DeleteStatus(model->status);
     fflush(stdout);
     return;
   }
@@ -222,13 +275,14 @@ static void Answer(const char* request) {
 }
 
 int main(void) {
+  Model model = {NULL, NULL, NULL};
   for (int next; (next = getchar()) != EOF;) {
     ungetc(next, stdin);
-    size_t size;
-    char* request = ReadBytes(&size);
-    Answer(request);
+    char* request = ReadString();
+    Answer(request, &model);
     free(request);
   }
-  DeleteGraph();
+  DeleteGraph(&model);
+  free(target);
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,16 +21,20 @@
 #include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/cc/framework/ops.h"
 #include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/cc/saved_model/reader.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/graph.pb.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/protobuf/meta_graph.pb.h"
 #include "tensorflow/core/public/session.h"
 
 namespace {
 
 using tensorflow::Output;
 using tensorflow::Tensor;
+using Names = std::vector<std::string>;  // "node:index"
+using Feeds = std::vector<std::pair<std::string, Tensor>>;
 
 // What requests and answers consist of.
 
@@ -56,8 +61,8 @@ std::string ReadBytes() {
   return bytes;
 }
 
-std::vector<std::string> ReadNames() {
-  std::vector<std::string> names(ReadInt());
+Names ReadNames() {
+  Names names(ReadInt());
   for (std::string& name : names) name = ReadBytes();
   return names;
 }
@@ -67,10 +72,25 @@ Tensor ReadTensor() {
   tensorflow::TensorShape shape;
   for (int64_t rank = ReadInt(); rank > 0; --rank) shape.AddDim(ReadInt());
   Tensor tensor(dtype, shape);
+  if (dtype == tensorflow::DT_STRING) {
+    Require(ReadInt() == tensor.NumElements(), "a tensor of another size");
+    auto strings = tensor.flat<tensorflow::tstring>();
+    for (int64_t i = 0; i < strings.size(); ++i) strings(i) = ReadBytes();
+    return tensor;
+  }
   std::string bytes = ReadBytes();
   Require(bytes.size() == tensor.TotalBytes(), "a tensor of another size");
   if (!bytes.empty()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
   return tensor;
+}
+
+Feeds ReadFeeds() {
+  Feeds feeds(ReadInt());
+  for (auto& [name, tensor] : feeds) {
+    name = ReadBytes();
+    tensor = ReadTensor();
+  }
+  return feeds;
 }
 
 void WriteInt(int64_t value) {
@@ -86,7 +106,18 @@ void WriteTensor(const Tensor& tensor) {
   WriteInt(tensor.dtype());
   WriteInt(tensor.dims());
   for (int64_t dim : tensor.shape().dim_sizes()) WriteInt(dim);
-  WriteBytes(tensor.tensor_data());
+  if (tensor.dtype() != tensorflow::DT_STRING) {
+    WriteBytes(tensor.tensor_data());
+    return;
+  }
+  const auto strings = tensor.flat<tensorflow::tstring>();
+  WriteInt(strings.size());
+  for (int64_t i = 0; i < strings.size(); ++i) WriteBytes(strings(i));
+}
+
+void WriteTensors(const std::vector<Tensor>& tensors) {
+  WriteInt(static_cast<int64_t>(tensors.size()));
+  for (const Tensor& tensor : tensors) WriteTensor(tensor);
 }
 
 // Every answer begins with the status. Returns whether more is to follow.
@@ -108,16 +139,19 @@ absl::Status LoadLibrary(const std::string& path) {
 // One graph, and its session from the first run on.
 class Graph {
  public:
-  absl::Status Import(const std::string& serialized) {
+  explicit Graph(std::string target = "") : target_(std::move(target)) {}
+
+  absl::Status Add(const std::string& serialized) {
     tensorflow::GraphDef graph_def;
     Require(graph_def.ParseFromString(serialized), "not a GraphDef");
-    TF_RETURN_IF_ERROR(ImportGraphDef({}, graph_def, scope_.graph(), nullptr));
-    // Of what others put into its graph, the scope has to infer the shapes
-    // before gradients can follow; the nodes are sorted.
-    for (tensorflow::Node* node : scope_.graph()->op_nodes()) {
-      TF_RETURN_IF_ERROR(scope_.DoShapeInference(node));
-    }
-    return absl::OkStatus();
+    return Add(graph_def);
+  }
+
+  absl::Status LoadSavedModel(const std::string& folder) {
+    folder_ = folder;
+    TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(
+        folder, {"serve"}, &meta_graph_));
+    return Add(meta_graph_.graph_def());
   }
 
   absl::Status Export(std::string* serialized) const {
@@ -127,30 +161,51 @@ class Graph {
     return absl::OkStatus();
   }
 
-  absl::Status AddGradients(const std::vector<std::string>& ys,
-                            const std::vector<std::string>& xs,
-                            const std::vector<std::string>& upstreams,
+  absl::Status AddGradients(const Names& ys, const Names& xs,
+                            const Names& upstreams,
                             std::vector<Output>* gradients) {
     session_.reset();  // It would not see the new nodes.
     return AddSymbolicGradients(scope_, Find(ys), Find(xs), Find(upstreams),
                                 gradients);
   }
 
-  absl::Status Run(const std::vector<std::pair<std::string, Tensor>>& feeds,
-                   const std::vector<std::string>& fetches,
+  absl::Status Run(const Feeds& feeds, const Names& fetches,
                    std::vector<Tensor>* results) {
-    if (session_ == nullptr) {
-      tensorflow::GraphDef graph_def;
-      TF_RETURN_IF_ERROR(scope_.ToGraphDef(&graph_def));
-      session_.reset(tensorflow::NewSession(tensorflow::SessionOptions()));
-      TF_RETURN_IF_ERROR(session_->Create(graph_def));
-    }
+    if (session_ == nullptr) TF_RETURN_IF_ERROR(MakeSession());
     return session_->Run(feeds, fetches, {}, results);
   }
 
  private:
+  absl::Status Add(const tensorflow::GraphDef& graph_def) {
+    session_.reset();
+    const int before = scope_.graph()->num_node_ids();
+    TF_RETURN_IF_ERROR(ImportGraphDef({}, graph_def, scope_.graph(), nullptr));
+    // Of what others put into its graph, the scope has to infer the shapes
+    // before gradients can follow; the nodes are sorted.
+    for (tensorflow::Node* node : scope_.graph()->op_nodes()) {
+      if (node->id() < before) continue;
+      TF_RETURN_IF_ERROR(scope_.DoShapeInference(node));
+    }
+    return absl::OkStatus();
+  }
+
+  // With the variables of the SavedModel, if the graph is one's.
+  absl::Status MakeSession() {
+    tensorflow::GraphDef graph_def;
+    TF_RETURN_IF_ERROR(scope_.ToGraphDef(&graph_def));
+    tensorflow::SessionOptions options;
+    options.target = target_;
+    session_.reset(tensorflow::NewSession(options));
+    TF_RETURN_IF_ERROR(session_->Create(graph_def));
+    const tensorflow::SaverDef& saver = meta_graph_.saver_def();
+    if (saver.restore_op_name().empty()) return absl::OkStatus();
+    const tensorflow::tstring prefix(folder_ + "/variables/variables");
+    return session_->Run({{saver.filename_tensor_name(), Tensor(prefix)}}, {},
+                         {saver.restore_op_name()}, nullptr);
+  }
+
   // The tensors with these names, "node:index".
-  std::vector<Output> Find(const std::vector<std::string>& names) const {
+  std::vector<Output> Find(const Names& names) const {
     std::vector<Output> outputs;
     for (const std::string& name : names) {
       size_t colon = name.rfind(':');
@@ -166,23 +221,67 @@ class Graph {
     return outputs;
   }
 
+  const std::string target_;
+  std::string folder_;
+  tensorflow::MetaGraphDef meta_graph_;
   tensorflow::Scope scope_ = tensorflow::Scope::NewRootScope();
   std::unique_ptr<tensorflow::Session> session_;
 };
 
-void Answer(const std::string& request, std::unique_ptr<Graph>* graph) {
+// The gradients as each of so many threads computes them, all at once.
+absl::Status RunInThreads(const std::string& target,
+                          std::vector<std::vector<Tensor>>* results) {
+  results->resize(ReadInt());
+  const std::string graph_def = ReadBytes();
+  const Names ys = ReadNames(), xs = ReadNames(), upstreams = ReadNames();
+  const Feeds feeds = ReadFeeds();
+  std::vector<absl::Status> statuses(results->size());
+  const auto run = [&](std::vector<Tensor>* gradients) -> absl::Status {
+    Graph graph(target);
+    TF_RETURN_IF_ERROR(graph.Add(graph_def));
+    std::vector<Output> outputs;
+    TF_RETURN_IF_ERROR(graph.AddGradients(ys, xs, upstreams, &outputs));
+    Names fetches;
+    for (const Output& output : outputs) fetches.push_back(output.name());
+    return graph.Run(feeds, fetches, gradients);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < results->size(); ++i) {
+    threads.emplace_back([&, i] { statuses[i] = run(&(*results)[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& status : statuses) TF_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+// What lasts from one request to the next.
+struct Client {
+  std::string target;  // of sessions; "" is this process
+  std::unique_ptr<Graph> graph;
+};
+
+void Answer(const std::string& request, Client* client) {
+  std::unique_ptr<Graph>& graph = client->graph;
   if (request == "library") {
     WriteStatus(LoadLibrary(ReadBytes()));
   } else if (request == "import") {
-    *graph = std::make_unique<Graph>();
-    WriteStatus((*graph)->Import(ReadBytes()));
+    graph = std::make_unique<Graph>(client->target);
+    WriteStatus(graph->Add(ReadBytes()));
+  } else if (request == "add") {
+    WriteStatus(graph->Add(ReadBytes()));
+  } else if (request == "saved_model") {
+    graph = std::make_unique<Graph>();
+    WriteStatus(graph->LoadSavedModel(ReadBytes()));
+  } else if (request == "connect") {
+    client->target = ReadBytes();
+    WriteStatus(absl::OkStatus());
   } else if (request == "export") {
     std::string serialized;
-    if (WriteStatus((*graph)->Export(&serialized))) WriteBytes(serialized);
+    if (WriteStatus(graph->Export(&serialized))) WriteBytes(serialized);
   } else if (request == "gradients") {
-    std::vector<std::string> ys = ReadNames(), xs = ReadNames();
+    const Names ys = ReadNames(), xs = ReadNames();
     std::vector<Output> gradients;
-    if (!WriteStatus((*graph)->AddGradients(ys, xs, ReadNames(), &gradients))) {
+    if (!WriteStatus(graph->AddGradients(ys, xs, ReadNames(), &gradients))) {
       return;
     }
     WriteInt(static_cast<int64_t>(gradients.size()));
@@ -190,15 +289,16 @@ void Answer(const std::string& request, std::unique_ptr<Graph>* graph) {
       WriteBytes(gradient.node() == nullptr ? "" : gradient.name());
     }
   } else if (request == "run") {
-    std::vector<std::pair<std::string, Tensor>> feeds(ReadInt());
-    for (auto& [name, tensor] : feeds) {
-      name = ReadBytes();
-      tensor = ReadTensor();
-    }
+    const Feeds feeds = ReadFeeds();
     std::vector<Tensor> results;
-    if (!WriteStatus((*graph)->Run(feeds, ReadNames(), &results))) return;
+    if (WriteStatus(graph->Run(feeds, ReadNames(), &results))) {
+      WriteTensors(results);
+    }
+  } else if (request == "threads") {
+    std::vector<std::vector<Tensor>> results;
+    if (!WriteStatus(RunInThreads(client->target, &results))) return;
     WriteInt(static_cast<int64_t>(results.size()));
-    for (const Tensor& result : results) WriteTensor(result);
+    for (const std::vector<Tensor>& tensors : results) WriteTensors(tensors);
   } else {
     Require(false, request);
   }
@@ -207,9 +307,9 @@ void Answer(const std::string& request, std::unique_ptr<Graph>* graph) {
 }  // namespace
 
 int main() {
-  std::unique_ptr<Graph> graph;
+  Client client;
   while (std::cin.peek() != std::istream::traits_type::eof()) {
-    Answer(ReadBytes(), &graph);
+    Answer(ReadBytes(), &client);
     std::cout.flush();
   }
 }

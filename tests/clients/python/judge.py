@@ -23,14 +23,13 @@ from cases import DTYPES, Case
 from check import Check
 from client_process import ClientProcess
 from clients import Client
+from protocol import LEFT_OUT, PROGRAMS, find_program
 
 import tensorflow_ext
 
 _FOLDER = pathlib.Path(__file__).absolute().parents[1]
 CASE_FILES = sorted((_FOLDER / "cases").glob("*.cases"))
 LIBRARY = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
-# Clients that are programs of their own, below tests/clients.
-PROGRAMS = {"C++": "cpp/client", "C": "c/client"}
 CLIENTS = (*clients.CLIENTS, *PROGRAMS)
 # The SymbolicGradient op itself has no gradient.
 WITH_SECOND_ORDER = tuple(name for name in CLIENTS if name != "SymbolicGradient")
@@ -38,20 +37,15 @@ WITH_SECOND_ORDER = tuple(name for name in CLIENTS if name != "SymbolicGradient"
 WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
 # XLA's kernels see no values that they could check.
 WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
-# The ops of this library that the table of cases is to have: all but a mark that
-# stands in definitions alone and that no client meets, and what the debug switch adds.
-_WITHOUT_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
+# The ops of this library that the table of cases is to have: all but those that compute
+# no numbers, a mark that stands in definitions alone and that no client meets, and what
+# the debug switch adds.
+_WITHOUT_CASES = {
+    "TfExt>NoGradient",
+    "TfExt>CheckGradientShape",
+    *tensorflow_ext.raw_ops.TEXT_OPS,
+}
 OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)
-
-
-def find_program(name: str) -> pathlib.Path:
-    """A client's program: beside this folder under Bazel, else in bazel-bin."""
-    built = _FOLDER.parents[1] / "bazel-bin" / "tests" / "clients"
-    for folder in (_FOLDER, built):
-        if (folder / name).is_file():
-            return folder / name
-    target = f"//tests/clients/{name.replace('/', ':')}"
-    raise FileNotFoundError(f"{name} is not built: run 'bazel build {target}'")
 
 
 @functools.cache
@@ -137,6 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tsv", action="store_true", help="a line a check")
     parser.add_argument("files", nargs="*", default=CASE_FILES, metavar="CASES")
     options = parser.parse_args(arguments)
+    for name in LEFT_OUT:
+        print(f"{name} is left out: not built, or not here", file=sys.stderr)
     tf.get_logger().setLevel("ERROR")  # Retracing is what this is about.
     names = [options.client] if options.client else CLIENTS
     try:

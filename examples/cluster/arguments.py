@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a task, and which task of the cluster it is."""
+
+import argparse
+import json
+import os
+import pathlib
+
+
+def options(description: str | None) -> argparse.Namespace:
+    """The arguments of a task: the same on all machines."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_options(parser)
+    parser.add_argument("--backup", type=pathlib.Path, help="a folder all tasks reach")
+    parser.add_argument(
+        "--pause",
+        type=int,
+        action="append",
+        default=[],
+        metavar="STEP",
+        help="wait for two seconds after this step, so that it can be killed there",
+    )
+    arguments = parser.parse_args()
+    if "TF_CONFIG" not in os.environ:
+        parser.error("TF_CONFIG is to say which task of which cluster this is")
+    return arguments
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Those of the launcher too."""
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--batch", type=int, default=64, help="of all workers together")
+    parser.add_argument("--every", type=int, default=10, help="steps between backups")
+
+
+def task() -> tuple[str, int]:
+    """The job and the index of this process."""
+    described = json.loads(os.environ["TF_CONFIG"])["task"]
+    return described["type"], int(described["index"])

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs in other languages that train the network of network.py, and the files
+from which they do.
+
+A program, `train_digits LIBRARY FOLDER`, builds the network and its gradients by
+itself: train_digits.cc says what lies in FOLDER.
+"""
+
+import os
+import pathlib
+import subprocess
+from collections.abc import Iterator, Sequence
+
+import network
+import numpy as np
+import tensorflow as tf
+
+from tensorflow_ext import sysconfig
+
+_ROOT = pathlib.Path(__file__).absolute().parents[2]
+# ./run says where Bazel puts what it builds.
+_BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
+LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
+# By language, where Bazel puts them.
+PROGRAMS = {
+    "C++": "examples/digits/train_digits",
+    "Go": "tests/clients/go/train_digits",
+    "Java": "tests/clients/java/train_digits",
+    "Rust": "tests/clients/rust/train_digits",
+}
+
+
+def find(language: str) -> pathlib.Path | None:
+    """The program of a language; None where it was not built."""
+    # In the tree of a test they lie in its root.
+    for folder in (_ROOT, _BUILT):
+        if (folder / PROGRAMS[language]).is_file():
+            return folder / PROGRAMS[language]
+    return None
+
+
+def write(
+    folder: pathlib.Path, weights: Sequence[np.ndarray], data: network.Data
+) -> None:
+    """Writes what the programs read.
+
+    Args:
+      folder: Where to.
+      weights: Those of the network before it is trained.
+      data: The batches and the test set.
+    """
+    for field, value in data._asdict().items():
+        _write(folder / field, value)
+    for i, value in enumerate(weights):
+        _write(folder / f"{'wb'[i % 2]}{i // 2 + 1}", value)
+    settings = [
+        network.LEARNING_RATE,
+        network.MOMENTUM,
+        network.LEVELS,
+        network.REVERSE_SCALE,
+    ]
+    _write(folder / "settings", np.array(settings))
+
+
+def _write(file: pathlib.Path, value: np.ndarray) -> None:
+    dtype = tf.as_dtype(value.dtype).as_datatype_enum
+    header = [dtype, value.ndim, *value.shape, value.nbytes]
+    file.write_bytes(np.array(header, "<i8").tobytes() + value.tobytes())
+
+
+def read(file: pathlib.Path) -> np.ndarray:
+    """Reads what a program has written."""
+    content = file.read_bytes()
+    dtype, rank = np.frombuffer(content, "<i8", 2)
+    shape = np.frombuffer(content, "<i8", rank, offset=16)
+    values = content[8 * (3 + rank) :]
+    return np.frombuffer(values, tf.as_dtype(int(dtype)).as_numpy_dtype).reshape(shape)
+
+
+def train(language: str, folder: pathlib.Path) -> Iterator[float]:
+    """Trains in a process of its own; gives the loss of each step.
+
+    Args:
+      language: One of PROGRAMS.
+      folder: Where `write` has written.
+
+    Raises:
+      RuntimeError: The program is not there, or failed; says why.
+    """
+    program = find(language)
+    if program is None:
+        raise RuntimeError(f"{PROGRAMS[language]} is not built.")
+    with (
+        (folder / "log").open("w+") as log,
+        subprocess.Popen(
+            [str(program), str(LIBRARY), str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield float(line)
+        if process.wait() != 0:
+            log.seek(0)
+            raise RuntimeError(f"{program} failed:\n{log.read()}")

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.tensorflow.EagerSession;
+import org.tensorflow.Graph;
+import org.tensorflow.Operand;
+import org.tensorflow.Output;
+import org.tensorflow.Result;
+import org.tensorflow.SavedModelBundle;
+import org.tensorflow.Session;
+import org.tensorflow.ndarray.Shape;
+import org.tensorflow.ndarray.buffer.DataBuffers;
+import org.tensorflow.op.Op;
+import org.tensorflow.op.Ops;
+import org.tensorflow.types.TFloat32;
+import org.tensorflow.types.TInt32;
+import org.tensorflow.types.TString;
+import org.tensorflowext.TensorFlowExt;
+import org.tensorflowext.op.TfExtOps;
+
+/**
+ * Trains further what {@code keras.Model.export} wrote: {@code fine_tune MODEL DATA BATCH RATE}.
+ *
+ * <p>MODEL is the folder of a classifier with one float input and logits, whose variables are
+ * overwritten in the end. DATA is a folder with the training data of all steps: x, floats, and
+ * labels, 32-bit integers, as they lie in memory. BATCH examples make a step, RATE is the learning
+ * rate. Prints the loss of each step.
+ */
+public final class FineTune {
+  private final Graph graph;
+  private final Session session;
+  // What the model says of itself.
+  private Output<TFloat32> input;
+  private Shape example;
+  private Output<TFloat32> logits;
+  private final List<Output<?>> variables = new ArrayList<>();
+  private Output<?> saverFilename;
+  private Output<?> saverSave;
+  private final List<String> saverCopies = new ArrayList<>();
+  // What is added to its graph.
+  private final Operand<TInt32> labels;
+  private final Operand<TFloat32> loss;
+  private final List<Op> updates = new ArrayList<>();
+
+  private FineTune(SavedModelBundle model, String folder, float rate) {
+    graph = model.graph();
+    session = model.session();
+    read(folder);
+    Ops tf = Ops.create(graph);
+    labels = tf.placeholder(TInt32.class);
+    Operand<TFloat32> losses = tf.nn.sparseSoftmaxCrossEntropyWithLogits(logits, labels).loss();
+    loss = tf.math.mean(losses, tf.constant(0));
+    Output<?>[] gradients =
+        graph.addGradients(loss.asOutput(), variables.toArray(Output<?>[]::new));
+    // No variable changes before all gradients are there: what computes them may read it still.
+    Ops then = tf.withControlDependencies(List.of(gradients));
+    for (int i = 0; i < gradients.length; ++i) {
+      updates.add(
+          then.train.resourceApplyGradientDescent(
+              variables.get(i), tf.constant(rate), gradients[i].expect(TFloat32.class)));
+    }
+  }
+
+  /** Finds the signature "serving_default", its trainable variables and the saver. */
+  private void read(String folder) {
+    try (EagerSession eager = EagerSession.create()) {
+      Ops tf = Ops.create(eager);
+      TString lines =
+          TfExtOps.create(tf).describeSavedModel(tf.constant(folder)).lines().asTensor();
+      lines.scalars().forEach(line -> readLine(line.getObject().split("\t", -1)));
+    }
+    require(
+        input != null && logits != null && !variables.isEmpty() && saverSave != null,
+        "expected a model with a signature serving_default, trainable variables and a saver");
+  }
+
+  private void readLine(String[] field) {
+    switch (String.join(" ", List.of(field).subList(0, field.length == 3 ? 2 : 3))) {
+      case "saver filename" -> saverFilename = graph.outputOrThrow(field[2]);
+      case "saver copy" -> saverCopies.add(field[2]);
+      case "saver save" -> saverSave = graph.outputOrThrow(field[2]);
+      case "signature serving_default input" -> {
+        require(
+            input == null && field[5].equals("float"),
+            "expected a signature with one input, of floats");
+        input = graph.outputOrThrow(field[4]).expect(TFloat32.class);
+        example = input.shape().takeLast(input.shape().numDimensions() - 1);
+        require(
+            !example.hasUnknownDimension(),
+            "expected an input of which only the batch has an unknown size");
+      }
+      case "signature serving_default output" -> {
+        require(logits == null, "expected a signature with one output");
+        logits = graph.outputOrThrow(field[4]).expect(TFloat32.class);
+      }
+      case "signature serving_default variable" -> {
+        if (field[6].equals("trainable")) {
+          variables.add(graph.outputOrThrow(field[3] + ":0"));
+        }
+      }
+      default -> {} // Another signature.
+    }
+  }
+
+  /** One step; returns the loss before it. */
+  private float step(float[] x, int[] y) {
+    try (TFloat32 batch = TFloat32.tensorOf(example.prepend(y.length), DataBuffers.of(x));
+        TInt32 batchLabels = TInt32.vectorOf(y)) {
+      Session.Runner runner =
+          session.runner().feed(input, batch).feed(labels, batchLabels).fetch(loss);
+      updates.forEach(runner::addTarget);
+      try (Result result = runner.run()) {
+        return ((TFloat32) result.get(0)).getFloat();
+      }
+    }
+  }
+
+  /** Writes the variables into the folder of the model, by its own saver. */
+  private void save(String folder) {
+    // Keras exports each variable twice; Python reads the second, which these assign.
+    Session.Runner copies = session.runner();
+    saverCopies.forEach(copies::addTarget);
+    if (!copies.isEmpty()) {
+      copies.run().close();
+    }
+    try (TString prefix = TString.scalarOf(folder + "/variables/variables")) {
+      session.runner().feed(saverFilename, prefix).fetch(saverSave).run().close();
+    }
+  }
+
+  private static void require(boolean condition, String what) {
+    if (!condition) {
+      throw new IllegalArgumentException(what);
+    }
+  }
+
+  private static ByteBuffer readFile(Path file) throws IOException {
+    return ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private static void run(String folder, Path data, int batch, float rate) throws IOException {
+    float[] x = new float[(int) Files.size(data.resolve("x")) / Float.BYTES];
+    readFile(data.resolve("x")).asFloatBuffer().get(x);
+    int[] y = new int[(int) Files.size(data.resolve("labels")) / Integer.BYTES];
+    readFile(data.resolve("labels")).asIntBuffer().get(y);
+    TensorFlowExt.load();
+    try (SavedModelBundle model = SavedModelBundle.load(folder, "serve")) {
+      FineTune training = new FineTune(model, folder, rate);
+      int features = (int) training.example.size();
+      require(
+          x.length == (long) y.length * features && y.length % batch == 0,
+          String.format(
+              "x has %d floats for %d labels; expected %d for each, and whole batches of %d",
+              x.length, y.length, features, batch));
+      for (int i = 0; i < y.length; i += batch) {
+        float[] batchX = Arrays.copyOfRange(x, i * features, (i + batch) * features);
+        int[] batchY = Arrays.copyOfRange(y, i, i + batch);
+        System.out.printf("%.9g%n", training.step(batchX, batchY));
+      }
+      training.save(folder);
+    }
+  }
+
+  /** Does what the class says. */
+  public static void main(String[] arguments) {
+    if (arguments.length != 4 || Integer.parseInt(arguments[2]) < 1) {
+      System.err.println("usage: fine_tune MODEL DATA BATCH RATE");
+      System.exit(2);
+    }
+    try {
+      run(
+          arguments[0],
+          Path.of(arguments[1]),
+          Integer.parseInt(arguments[2]),
+          Float.parseFloat(arguments[3]));
+    } catch (IOException | RuntimeException | UnsatisfiedLinkError e) {
+      System.err.println("fine_tune: " + e.getMessage());
+      System.exit(1);
+    }
+  }
+}

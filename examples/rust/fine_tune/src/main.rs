@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Trains a SavedModel further: a classifier whose signature "serving_default" has one
+//! float input and gives logits.
+//!
+//!   fine_tune MODEL DATA BATCH RATE
+//!
+//! MODEL is the folder of a SavedModel, whose variables are overwritten in the end. DATA
+//! is a folder with the training data of all steps: x, floats, and labels, 32-bit
+//! integers, as they lie in memory. BATCH examples make a step, RATE is the learning
+//! rate. Prints the loss of each step. TENSORFLOW_EXT_LIBRARY in the environment is the
+//! path of libtensorflow_ext.so.
+
+/// `python -m tensorflow_ext wrappers --rust --write src/tensorflow_ext.rs`
+mod tensorflow_ext;
+
+use std::error::Error;
+use std::num::NonZero;
+use std::path::Path;
+use std::process::ExitCode;
+use std::{env, fs};
+
+use tensorflow::{
+    DataType, Graph, Library, Operation, Output, OutputName, SavedModelBundle, Scope, Session,
+    SessionOptions, SessionRunArgs, Tensor, ops,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// What the SavedModel says of itself.
+struct Model {
+    input: Output,
+    /// Of an example, without the batch.
+    shape: Vec<u64>,
+    logits: Output,
+    /// The handles of those that are to be trained.
+    variables: Vec<Output>,
+    saver_filename: Output,
+    saver_copies: Vec<Operation>,
+    saver_save: Output,
+}
+
+fn find(graph: &Graph, name: &str) -> Result<Output> {
+    let OutputName { name, index } = name.parse()?;
+    let operation = graph.operation_by_name_required(&name)?;
+    Ok(Output { operation, index })
+}
+
+/// The lines that `TfExt>DescribeSavedModel` gives.
+fn describe(folder: &str) -> Result<Tensor<String>> {
+    let mut scope = Scope::new_root_scope();
+    let directory = ops::constant(folder.to_string(), &mut scope)?;
+    let lines = tensorflow_ext::describe_saved_model(directory, &mut scope)?;
+    let session = Session::new(&SessionOptions::new(), &scope.graph())?;
+    let mut args = SessionRunArgs::new();
+    let token = args.request_fetch(&lines, 0);
+    session.run(&mut args)?;
+    Ok(args.fetch(token)?)
+}
+
+impl Model {
+    fn read(folder: &str, graph: &Graph) -> Result<Model> {
+        let (mut inputs, mut outputs, mut variables) = (vec![], vec![], vec![]);
+        let (mut filename, mut copies, mut save) = (None, vec![], None);
+        let lines = describe(folder)?;
+        for line in lines.iter() {
+            let fields: Vec<&str> = line.split('\t').collect();
+            match fields[..] {
+                [
+                    "signature",
+                    "serving_default",
+                    "input",
+                    _,
+                    name,
+                    "float",
+                    shape,
+                ] => {
+                    inputs.push((find(graph, name)?, shape));
+                }
+                ["signature", "serving_default", "output", _, name, ..] => {
+                    outputs.push(find(graph, name)?);
+                }
+                [
+                    "signature",
+                    "serving_default",
+                    "variable",
+                    name,
+                    ..,
+                    "trainable",
+                ] => {
+                    variables.push(find(graph, name)?);
+                }
+                ["saver", "filename", name] => filename = Some(find(graph, name)?),
+                ["saver", "copy", name] => copies.push(find(graph, name)?.operation),
+                ["saver", "save", name] => save = Some(find(graph, name)?),
+                _ => {}
+            }
+        }
+        if variables.is_empty() {
+            return Err("expected a model with trainable variables".into());
+        }
+        let ([(input, shape)], [logits]) = (&inputs[..], &outputs[..]) else {
+            return Err("expected a signature with one input, of floats, and one output".into());
+        };
+        // Such as [-1,64].
+        let sizes = shape.trim_matches(['[', ']']).split(',').skip(1);
+        Ok(Model {
+            input: input.clone(),
+            shape: sizes
+                .map(str::parse)
+                .collect::<std::result::Result<_, _>>()?,
+            logits: logits.clone(),
+            variables,
+            saver_filename: filename.ok_or("expected a model with a saver")?,
+            saver_copies: copies,
+            saver_save: save.ok_or("expected a model with a saver")?,
+        })
+    }
+}
+
+/// What is added to the model's graph.
+struct Step {
+    labels: Operation,
+    loss: Operation,
+    updates: Vec<Operation>,
+}
+
+/// The mean cross-entropy, its gradients, and a step of gradient descent.
+fn add_step(model: &Model, rate: f32, scope: &mut Scope) -> Result<Step> {
+    let labels = ops::Placeholder::new()
+        .dtype(DataType::Int32)
+        .build(scope)?;
+    let losses =
+        ops::sparse_softmax_cross_entropy_with_logits(model.logits.clone(), labels.clone(), scope)?;
+    let axis = ops::constant(0, scope)?;
+    let loss = ops::mean(losses, axis, scope)?;
+    let (ys, variables) = ([loss.clone().into()], &model.variables);
+    let gradients = scope
+        .graph_mut()
+        .add_gradients(None, &ys, variables, None)?;
+    let gradients: Option<Vec<Output>> = gradients.into_iter().collect();
+    let gradients = gradients.ok_or("a trainable variable that the logits do not depend on")?;
+
+    // No variable changes before all gradients are there: what computes them may read
+    // it still.
+    let computed: Vec<Operation> = gradients.iter().map(|dy| dy.operation.clone()).collect();
+    let rate = ops::constant(rate, scope)?;
+    let after = &mut scope.with_control_dependencies(&computed);
+    let mut updates = Vec::new();
+    for (variable, gradient) in variables.iter().zip(gradients) {
+        let rate = rate.clone();
+        let update = ops::resource_apply_gradient_descent(variable.clone(), rate, gradient, after)?;
+        updates.push(update);
+    }
+    Ok(Step {
+        labels,
+        loss,
+        updates,
+    })
+}
+
+fn read<T>(path: &Path, from_bytes: fn([u8; 4]) -> T) -> Result<Vec<T>> {
+    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let (values, _) = bytes.as_chunks();
+    Ok(values.iter().map(|value| from_bytes(*value)).collect())
+}
+
+/// Writes the variables into the folder from which they came, by the model's own saver.
+fn save(model: &Model, session: &Session, folder: &str) -> Result<()> {
+    // What Keras exports has each variable twice: Python reads the copy.
+    let mut args = SessionRunArgs::new();
+    model
+        .saver_copies
+        .iter()
+        .for_each(|copy| args.add_target(copy));
+    session.run(&mut args)?;
+    let prefix = Tensor::from(format!("{folder}/variables/variables"));
+    let mut args = SessionRunArgs::new();
+    let (filename, save) = (&model.saver_filename, &model.saver_save);
+    args.add_feed(&filename.operation, filename.index, &prefix);
+    args.request_fetch(&save.operation, save.index);
+    Ok(session.run(&mut args)?)
+}
+
+fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
+    let (batch, rate) = (batch.parse::<NonZero<usize>>()?.get(), rate.parse()?);
+    let library = env::var("TENSORFLOW_EXT_LIBRARY");
+    Library::load(&library.unwrap_or("libtensorflow_ext.so".into()))?;
+    // A scope of a name of its own, in whose graph the model is loaded.
+    let mut root = Scope::new_root_scope();
+    let options = SessionOptions::new();
+    let bundle = SavedModelBundle::load(&options, ["serve"], &mut root.graph_mut(), folder)?;
+    let session = bundle.session;
+    let model = Model::read(folder, &root.graph())?;
+    let scope = &mut root.new_sub_scope("fine_tune");
+    let step = add_step(&model, rate, scope)?;
+
+    let x = read(&data.join("x"), f32::from_le_bytes)?;
+    let labels = read(&data.join("labels"), i32::from_le_bytes)?;
+    let features = model.shape.iter().product::<u64>() as usize;
+    if x.len() != labels.len() * features || labels.len() % batch != 0 {
+        return Err(format!(
+            "x has {} floats for {} labels; expected {features} for each, and whole batches \
+             of {batch}",
+            x.len(),
+            labels.len()
+        )
+        .into());
+    }
+    let shape = [&[batch as u64], &model.shape[..]].concat();
+    for (x, labels) in x.chunks(batch * features).zip(labels.chunks(batch)) {
+        let x = Tensor::new(&shape).with_values(x)?;
+        let labels = Tensor::from(labels);
+        let mut args = SessionRunArgs::new();
+        args.add_feed(&model.input.operation, model.input.index, &x);
+        args.add_feed(&step.labels, 0, &labels);
+        step.updates
+            .iter()
+            .for_each(|update| args.add_target(update));
+        let loss = args.request_fetch(&step.loss, 0);
+        session.run(&mut args)?;
+        println!("{}", args.fetch::<f32>(loss)?[0]);
+    }
+    save(&model, &session, folder)
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [model, data, batch, rate] = &arguments[..] else {
+        eprintln!("usage: fine_tune MODEL DATA BATCH RATE");
+        return ExitCode::from(2);
+    };
+    match fine_tune(model, Path::new(data), batch, rate) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fine_tune: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

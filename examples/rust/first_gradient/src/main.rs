@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An op of tensorflow_ext and its gradients; docs/rust.md explains it.
+
+mod tensorflow_ext;
+
+use std::env;
+use std::error::Error;
+
+use tensorflow::{Library, Scope, Session, SessionOptions, SessionRunArgs, Tensor, ops};
+use tensorflow_ext::RoiPool;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    Library::load(&env::var("TENSORFLOW_EXT_LIBRARY")?)?;
+
+    let mut scope = Scope::new_root_scope();
+    let data = Tensor::new(&[1, 2, 2, 1]).with_values(&[1.0f32, 4.0, 3.0, 2.0])?;
+    let data = ops::constant(data, &mut scope)?;
+    let rois = Tensor::new(&[1, 5]).with_values(&[0.0f32, 0.0, 0.0, 16.0, 16.0])?;
+    let rois = ops::constant(rois, &mut scope)?;
+    let pool = RoiPool::new(1, 1).spatial_scale(1.0 / 16.0);
+    let pool = pool.build_instance(data.clone(), rois.clone(), &mut scope)?;
+
+    let xs = [data.into(), rois.into()];
+    let gradients = scope
+        .graph_mut()
+        .add_gradients(None, &[pool.pooled()], &xs, None)?;
+    let by_data = gradients[0].clone().ok_or("none by the data")?;
+    assert!(gradients[1].is_none());
+
+    // From an upstream gradient.
+    let upstream = Tensor::new(&[1, 1, 1, 1]).with_values(&[10.0f32])?;
+    let upstream = ops::constant(upstream, &mut scope)?;
+    let weighed = ops::mul(pool.pooled(), upstream, &mut scope)?;
+    let weighed = scope
+        .graph_mut()
+        .add_gradients(None, &[weighed.into()], &xs[..1], None)?;
+    let weighed = weighed[0].clone().ok_or("none by the data")?;
+
+    let session = Session::new(&SessionOptions::new(), &scope.graph())?;
+    let mut args = SessionRunArgs::new();
+    let [y, dx, weighed] = [&pool.pooled(), &by_data, &weighed]
+        .map(|output| args.request_fetch(&output.operation, output.index));
+    session.run(&mut args)?;
+    println!("pooled {:?}", &args.fetch::<f32>(y)?[..]);
+    println!("gradient by the data {:?}", &args.fetch::<f32>(dx)?[..]);
+    println!(
+        "from an upstream gradient {:?}",
+        &args.fetch::<f32>(weighed)?[..]
+    );
+    Ok(())
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.tensorflowext;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Properties;
+import org.tensorflow.TensorFlow;
+
+/** Loads the op library tensorflow_ext, which lies in the jar of this class. */
+public final class TensorFlowExt {
+  private static final String LIBRARY = "linux-x86_64/libtensorflow_ext.so";
+  private static boolean loaded;
+
+  private TensorFlowExt() {}
+
+  /**
+   * Loads the library into TensorFlow: its ops are there then, and {@code Graph.addGradients} finds
+   * their gradients and those that it adds for TensorFlow's ops. A second call does nothing, and
+   * any thread may call this, also while others differentiate.
+   *
+   * <p>The first process of a user that calls this copies the library out of the jar, into the
+   * folder that the system property {@code org.tensorflowext.cachedir} names, else into {@code
+   * tensorflow_ext} in the user's cache ({@code $XDG_CACHE_HOME}, {@code ~/.cache}). Other versions
+   * lie there side by side.
+   *
+   * @throws UnsatisfiedLinkError this is another platform or another version of TensorFlow than
+   *     those for which the library was built, or it cannot be copied; the message says which
+   */
+  public static synchronized void load() {
+    if (loaded) {
+      return;
+    }
+    checkPlatform();
+    Properties properties = properties();
+    checkTensorFlow(properties.getProperty("tensorflow"));
+    TensorFlow.loadLibrary(unpack(properties.getProperty("sha256")).toString());
+    loaded = true;
+  }
+
+  private static void checkPlatform() {
+    String system = System.getProperty("os.name");
+    String machine = System.getProperty("os.arch");
+    if (!system.equals("Linux") || !(machine.equals("amd64") || machine.equals("x86_64"))) {
+      throw new UnsatisfiedLinkError(
+          "tensorflow-ext-linux-x86_64.jar is for Linux on x86_64; this is "
+              + String.format("%s on %s.", system, machine));
+    }
+  }
+
+  private static void checkTensorFlow(String expected) {
+    String found = TensorFlow.version();
+    if (!minor(found).equals(minor(expected))) {
+      throw new UnsatisfiedLinkError(
+          String.format(
+              "This tensorflow-ext-linux-x86_64.jar is for TensorFlow %s; that of the class path"
+                  + " (tensorflow-core-native) is %s.",
+              minor(expected), found));
+    }
+  }
+
+  /** "2.21" of "2.21.0". */
+  private static String minor(String version) {
+    return version.replaceFirst("^(\\d+\\.\\d+).*", "$1");
+  }
+
+  private static Properties properties() {
+    Properties properties = new Properties();
+    try (InputStream stream = open("library.properties")) {
+      properties.load(stream);
+    } catch (IOException e) {
+      throw linkError("library.properties cannot be read from the jar", e);
+    }
+    return properties;
+  }
+
+  /** The library as a file; copied if there is none. */
+  private static Path unpack(String sha256) {
+    Path folder = cache();
+    Path library = folder.resolve("libtensorflow_ext-" + sha256.substring(0, 16) + ".so");
+    if (Files.isRegularFile(library)) {
+      return library;
+    }
+    try {
+      Files.createDirectories(folder);
+      Path copy = Files.createTempFile(folder, "libtensorflow_ext", ".new");
+      try (InputStream stream = open(LIBRARY)) {
+        Files.copy(stream, copy, StandardCopyOption.REPLACE_EXISTING);
+        // Whole or not at all, whatever other processes do meanwhile.
+        Files.move(copy, library, StandardCopyOption.ATOMIC_MOVE);
+      } finally {
+        Files.deleteIfExists(copy);
+      }
+    } catch (IOException e) {
+      throw linkError(
+          String.format(
+              "%s cannot be written; -Dorg.tensorflowext.cachedir=FOLDER names another folder",
+              library),
+          e);
+    }
+    return library;
+  }
+
+  private static Path cache() {
+    String named = System.getProperty("org.tensorflowext.cachedir");
+    if (named != null) {
+      return Path.of(named).toAbsolutePath();
+    }
+    String caches = System.getenv("XDG_CACHE_HOME");
+    Path cache =
+        caches == null || caches.isEmpty()
+            ? Path.of(System.getProperty("user.home"), ".cache")
+            : Path.of(caches);
+    return cache.resolve("tensorflow_ext").toAbsolutePath();
+  }
+
+  private static InputStream open(String resource) throws IOException {
+    InputStream stream = TensorFlowExt.class.getResourceAsStream(resource);
+    if (stream == null) {
+      throw new NoSuchFileException(resource);
+    }
+    return stream;
+  }
+
+  private static UnsatisfiedLinkError linkError(String what, IOException cause) {
+    UnsatisfiedLinkError error = new UnsatisfiedLinkError(what + ": " + cause);
+    error.initCause(cause);
+    return error;
+  }
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program in C, C++, Go, Rust or Java is built with: `config` of the command
+line."""
+
+import argparse
+import os
+import pathlib
+import sys
+
+import tensorflow as tf
+
+from tensorflow_ext import _library
+from tensorflow_ext._config_texts import KINDS, WRITTEN, ConfigError, check_path
+
+__all__ = ["ConfigError", "add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what the command takes to its parser."""
+    kinds = parser.add_mutually_exclusive_group(required=True)
+    for name, (description, _) in KINDS.items():
+        kinds.add_argument(
+            f"--{name}",
+            action="store_const",
+            const=name,
+            dest="kind",
+            help=description.replace("%", "%%"),
+        )
+    parser.add_argument(
+        "--write",
+        metavar="FOLDER",
+        help="write files into it, and print what the build is to be given then",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Prints what a language needs; writes it where that is asked for.
+
+    Raises:
+      ConfigError: A path cannot be used, a folder not be written to, or this
+        installation has no headers.
+    """
+    _, make = KINDS[arguments.kind]
+    folder = None
+    if arguments.write is not None:
+        folder = pathlib.Path(os.path.abspath(arguments.write))
+        check_path(folder)
+    for path in (_library.PATH, tf.sysconfig.get_lib(), sys.executable):
+        check_path(path)
+    try:
+        setting = make(folder)
+    except FileNotFoundError as error:
+        raise ConfigError(f"config: {error}") from error
+    if folder is None:
+        print(setting.text.rstrip("\n"))
+        return
+    for name, text in setting.files.items():
+        _write(folder, folder / name, text)
+    if setting.after:
+        print(setting.after)
+
+
+def _write(folder: pathlib.Path, path: pathlib.Path, text: str) -> None:
+    """Writes a file below a folder, which is made where its parent exists.
+
+    Raises:
+      ConfigError: It cannot be written, or is somebody else's.
+    """
+    if not folder.parent.is_dir():
+        raise ConfigError(
+            f"config: --write={folder}: there is no folder {folder.parent}; make it "
+            "first"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        old = path.read_text(errors="replace") if path.exists() else text
+        if old != text and WRITTEN not in old:
+            raise ConfigError(
+                f"config: --write={folder}: {path} is there, for you to change; add to "
+                "it what is printed without --write, or write to another folder"
+            )
+        path.write_text(text)
+    except OSError as error:
+        raise ConfigError(
+            f"config: --write={folder}: {path} cannot be written: {error.strerror}"
+        ) from error
+    print(f"wrote {path}", file=sys.stderr)

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each language's build is told: flags, exports, files of its tools."""
+
+import dataclasses
+import pathlib
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from xml.sax import saxutils
+
+import tensorflow as tf
+
+from tensorflow_ext import _compatibility, _library, sysconfig
+
+# The files of TensorFlow Java. Its native libraries are those of the wheel, so each
+# version (_NATIVE) is for one of TensorFlow's; 1.1.0 of the interface runs on all.
+_NATIVE = "the release for this TensorFlow"
+_JAVA = (
+    ("org.tensorflow", "tensorflow-core-api", "1.1.0", ""),
+    ("org.tensorflow", "tensorflow-core-native", _NATIVE, ""),
+    ("org.tensorflow", "tensorflow-core-native", _NATIVE, "linux-x86_64"),
+    ("org.tensorflow", "ndarray", "1.0.0", ""),
+    ("org.bytedeco", "javacpp", "1.5.12", ""),
+    ("org.bytedeco", "javacpp", "1.5.12", "linux-x86_64"),
+    ("com.google.protobuf", "protobuf-java", "4.31.1", ""),
+)
+
+# Files that say so are overwritten, others are not.
+WRITTEN = "Written by python -m tensorflow_ext config, which overwrites changes"
+
+# What all that reads them takes in a path; each takes apart some other sign.
+_IN_PATHS = r"[\w ./+@%=~-]"
+
+
+class ConfigError(Exception):
+    """What the command cannot do, in a sentence."""
+
+
+@dataclasses.dataclass
+class Setting:
+    """What one language needs.
+
+    Attributes:
+      text: What is printed.
+      files: What is written, by name.
+      after: What is printed where the files are written.
+    """
+
+    text: str
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    after: str = ""
+
+
+def check_path(path: str | pathlib.Path) -> None:
+    """Refuses a path that cannot be written into what the tools read.
+
+    Raises:
+      ConfigError: It has such a character.
+    """
+    others = sorted(set(re.sub(_IN_PATHS, "", str(path))))
+    if others:
+        raise ConfigError(
+            f"config: the path {str(path)!r} has {' and '.join(map(repr, others))}, at "
+            "which compilers, linkers or shells take it apart; move what lies there to "
+            "a path without"
+        )
+
+
+def _words(flags: Iterable[str], what: str) -> str:
+    """Flags as words of `$(...)`, which has no quotes."""
+    flags = list(flags)
+    for flag in flags:
+        if " " in flag:
+            raise ConfigError(
+                f"config: {flag!r} has a space, at which $(...) takes words apart; "
+                f"--write FOLDER writes a file instead, {what}"
+            )
+    return " ".join(flags)
+
+
+def _quoted(flags: Iterable[str]) -> str:
+    """Flags as GCC reads them from a file, and Go from the environment."""
+    return " ".join(f'"{flag}"' if " " in flag else flag for flag in flags)
+
+
+def _compiler(c: bool, folder: pathlib.Path | None) -> Setting:
+    flags = [
+        *sysconfig.get_compile_flags(c=c),
+        *sysconfig.get_link_flags(rpath=True),
+    ]
+    name = "tensorflow_ext_c.flags" if c else "tensorflow_ext_cxx.flags"
+    if folder is None:
+        return Setting(_words(flags, "for the compiler's @FILE"))
+    # The compiler's own quotes are around the whole, also where the shell takes some.
+    return Setting("", {name: f"{_quoted(flags)}\n"}, shlex.quote(f"@{folder / name}"))
+
+
+def _c(folder: pathlib.Path | None) -> Setting:
+    return _compiler(True, folder)
+
+
+def _cxx(folder: pathlib.Path | None) -> Setting:
+    return _compiler(False, folder)
+
+
+def _cmake(folder: pathlib.Path | None) -> Setting:
+    package = sysconfig.get_cmake_dir()
+    python = f"-DPython3_EXECUTABLE={sys.executable}"
+    if folder is None:
+        flags = [f"-Dtensorflow_ext_DIR={package}", python]
+        return Setting(_words(flags, "for -Dtensorflow_ext_DIR=FOLDER"))
+    text = f"""\
+# {WRITTEN}.
+#
+# For find_package(tensorflow_ext): cmake -Dtensorflow_ext_DIR="{folder}"
+if(NOT Python3_EXECUTABLE)
+  set(Python3_EXECUTABLE "{sys.executable}")
+endif()
+include("{package}/tensorflow_extConfig.cmake")
+"""
+    after = shlex.quote(f"-Dtensorflow_ext_DIR={folder}")
+    return Setting(text, {"tensorflow_extConfig.cmake": text}, after)
+
+
+def _linker_script() -> dict[str, str]:
+    """libtensorflow.so for those who ask for -ltensorflow: it stands for both libraries
+    of the wheel, which share the C interface between them."""
+    paths = " ".join(f'"{path}"' for path in sysconfig.get_tensorflow_libraries())
+    script = f"/* {WRITTEN}. */\nINPUT({paths})\n"
+    return {"libtensorflow.so": script}
+
+
+def _package(name: str, description: str, version: str, flags: str, libs: str) -> str:
+    return f"""\
+# {WRITTEN}.
+Name: {name}
+Description: {description}
+Version: {version}
+Cflags: {flags}
+Libs: {libs}
+"""
+
+
+def _pkg_config(folder: pathlib.Path | None) -> Setting:
+    def escaped(flags: Iterable[str]) -> str:
+        return " ".join(flag.replace(" ", r"\ ") for flag in flags)
+
+    compile_flags = escaped(sysconfig.get_compile_flags(c=True))
+    own = _package(
+        "tensorflow_ext",
+        "TensorFlow ops whose gradients are written once, in C++",
+        _library.VERSION,
+        compile_flags,
+        escaped(sysconfig.get_link_flags(rpath=True)),
+    )
+    if folder is None:
+        return Setting(own)
+    tensorflow = _package(
+        "tensorflow",
+        "TensorFlow's C interface, of Python's wheel",
+        tf.__version__,
+        compile_flags,
+        escaped([f"-L{folder}", "-ltensorflow", _rpath()]),
+    )
+    return Setting(
+        own,
+        {"tensorflow_ext.pc": own, "tensorflow.pc": tensorflow, **_linker_script()},
+        _exports({"PKG_CONFIG_PATH": str(folder)}, appended="PKG_CONFIG_PATH"),
+    )
+
+
+def _rpath() -> str:
+    return f"-Wl,-rpath,{tf.sysconfig.get_lib()}"
+
+
+def _exports(values: dict[str, str], appended: str = "") -> str:
+    """Lines for a shell; of `appended` what was there before stays."""
+    lines = []
+    for name, value in values.items():
+        rest = f"${{{name}:+:${name}}}" if name == appended else ""
+        lines.append(f"export {name}={shlex.quote(value)}{rest}")
+    return "\n".join(lines)
+
+
+def _cargo(folder: pathlib.Path | None) -> Setting:
+    libraries = [pathlib.Path(path) for path in sysconfig.get_tensorflow_libraries()]
+    names = ", ".join(f'"dylib:+verbatim={path.name}"' for path in libraries)
+    target = "target.x86_64-unknown-linux-gnu"
+    text = f"""\
+# {WRITTEN}.
+#
+# .cargo/config.toml, in the folder of a crate that uses the crate "tensorflow", or
+# in a folder above it.
+
+# What the crate's build script would look for and, if it finds none, download an old
+# one of.
+[{target}.tensorflow]
+rustc-link-search = ["native={libraries[0].parent}"]
+rustc-link-lib = [{names}]
+
+[{target}]
+rustflags = ["-Clink-arg={_rpath()}"]
+
+[env]
+TENSORFLOW_EXT_LIBRARY = "{_library.LOADER}" # for tensorflow::Library::load
+"""
+    return Setting(text, {".cargo/config.toml": text})
+
+
+def _go(folder: pathlib.Path | None) -> Setting:
+    libraries = [pathlib.Path(path) for path in sysconfig.get_tensorflow_libraries()]
+    link = [f"-L{libraries[0].parent}", *(f"-l:{path.name}" for path in libraries)]
+    if folder is not None:
+        link.append(f"-L{folder}")
+    flags = sysconfig.get_compile_flags(c=True)
+    text = _exports(
+        {
+            "CGO_CFLAGS": _quoted(["-O2", "-g", *flags]),
+            "CGO_LDFLAGS": _quoted(["-O2", "-g", *link, _rpath()]),
+            "TENSORFLOW_EXT_LIBRARY": str(_library.LOADER),
+        }
+    )
+    if folder is None:
+        hint = "# For -ltensorflow, as graft asks for it: --write FOLDER."
+        return Setting(f"{hint}\n{text}")
+    return Setting(text, _linker_script(), text)
+
+
+def _java(folder: pathlib.Path | None) -> Setting:
+    native = _compatibility.java_release()
+    if native is None:
+        raise ConfigError(
+            f"config: this is TensorFlow {tf.__version__}, and TensorFlow Java has "
+            f"versions for {' and '.join(_compatibility.java_versions())}: its two "
+            "libraries are those of TensorFlow's wheel"
+        )
+    dependencies = "\n".join(
+        _dependency(group, name, native if version is _NATIVE else version, classifier)
+        for group, name, version, classifier in _JAVA
+    )
+    library = saxutils.escape(str(_library.LOADER))
+    text = f"""\
+<!-- The program calls, once and before its first graph,
+     org.tensorflow.TensorFlow.loadLibrary with this path. -->
+<properties>
+  <tensorflow_ext.library>{library}</tensorflow_ext.library>
+</properties>
+<dependencies>
+{dependencies}
+</dependencies>
+"""
+    comment, _, rest = text.partition("<properties>\n")
+    project = f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+{comment}<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion>
+<groupId>example</groupId>
+<artifactId>example</artifactId>
+<version>1</version>
+<properties>
+  <maven.compiler.release>11</maven.compiler.release>
+  <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+{rest}</project>
+"""
+    return Setting(text, {"pom.xml": project})
+
+
+def _dependency(group: str, artifact: str, version: str, classifier: str) -> str:
+    fields = {"groupId": group, "artifactId": artifact, "version": version}
+    if classifier:
+        fields["classifier"] = classifier
+    lines = "".join(f"    <{name}>{v}</{name}>\n" for name, v in fields.items())
+    return f"  <dependency>\n{lines}  </dependency>"
+
+
+#: By the option of the command, what it is for and what makes it; the folder is where
+#: the files will lie, None where nothing is written.
+KINDS: dict[str, tuple[str, Callable[[pathlib.Path | None], Setting]]] = {
+    "c": ("flags: cc main.c $(python -m tensorflow_ext config --c)", _c),
+    "cxx": ("flags: g++ main.cc $(python -m tensorflow_ext config --cxx)", _cxx),
+    "cmake": ("flags, with which CMake finds the package tensorflow_ext", _cmake),
+    "pkg-config": ("tensorflow_ext.pc; --write adds tensorflow.pc", _pkg_config),
+    "cargo": (".cargo/config.toml for the crate tensorflow", _cargo),
+    "go": ('exports for cgo: eval "$(python -m tensorflow_ext config --go)"', _go),
+    "java": ("what Maven takes of TensorFlow Java, and the path to load", _java),
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""op_wrappers: typed wrappers of ops in another language, written when building."""
+
+def _op_wrappers_impl(ctx):
+    arguments = ctx.actions.args()
+    arguments.add("wrappers")
+    arguments.add("--" + ctx.attr.language)
+    arguments.add("--write", ctx.outputs.outs[0])
+    arguments.add_all(ctx.files.libraries, before_each = "--library")
+    if ctx.attr.wrappers_name:
+        arguments.add("--name", ctx.attr.wrappers_name)
+    ctx.actions.run(
+        executable = ctx.executable.command,
+        arguments = [arguments],
+        env = dict(
+            ctx.configuration.default_shell_env,
+            # Keras imports Matplotlib, which wants a folder to write into.
+            MPLCONFIGDIR = "/tmp",
+            TF_CPP_MIN_LOG_LEVEL = "3",
+            # Else TensorFlow writes on each import how oneDNN computes.
+            TF_ENABLE_ONEDNN_OPTS = "0",
+        ),
+        inputs = ctx.files.libraries + ctx.files._environment,
+        outputs = ctx.outputs.outs,
+        mnemonic = "OpWrappers",
+        progress_message = "Writing wrappers of ops: " + ctx.outputs.outs[0].short_path,
+    )
+
+op_wrappers = rule(
+    implementation = _op_wrappers_impl,
+    attrs = {
+        # For the target: for the host the library would be built once more.
+        "command": attr.label(
+            cfg = "target",
+            default = "//third_party/python:tensorflow_ext_command",
+            executable = True,
+        ),
+        "language": attr.string(mandatory = True),
+        "libraries": attr.label_list(allow_files = [".so"]),
+        "outs": attr.output_list(mandatory = True),
+        "wrappers_name": attr.string(),
+        "_environment": attr.label(
+            allow_single_file = True,
+            default = "@local_config_python//:environment.txt",
+        ),
+    },
+    doc = """What `python -m tensorflow_ext wrappers` writes.
+
+  language: an option of that command, such as "cxx".
+  libraries: op libraries; this library's own ops where there are none.
+  outs: the files, first the one that the command's --write names.
+  wrappers_name: the command's --name.
+  command: the Python program tensorflow_ext.""",
+)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/cpp.md: its commands make its first program."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+_ROOT = pathlib.Path(__file__).absolute().parents[2]
+
+
+def test_the_commands_of_the_page(tmp_path: pathlib.Path) -> None:
+    page = (_ROOT / "docs" / "cpp.md").read_text()
+    found = re.search(r"## Set-up\n.*?```text\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    shutil.copy(_ROOT / "examples" / "cpp" / "first_gradient.cc", tmp_path)
+    commands = found[1].replace(".venv/bin/python", sys.executable)
+    done = subprocess.run(
+        ["bash", "-eu", "-c", commands],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.splitlines() == [
+        "rois have not a gradient",
+        "pooled 4",
+        "gradient 0 1 0 0",
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

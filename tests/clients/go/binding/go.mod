@@ -1,0 +1,3 @@
+module github.com/wamuir/graft
+
+go 1.19

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tensorflow is what the Go programs of this repository need of the package
+// of this name, over TensorFlow's C API: where the module of its import path cannot be
+// had, they compile against this one. The names, their arguments and what they mean
+// are those of the other; what is not said here is said there.
+package tensorflow
+
+// #cgo LDFLAGS: -ltensorflow
+// #include "tensorflow/c/c_api.h"
+import "C"
+
+// Version is the version of TensorFlow that runs.
+func Version() string { return C.GoString(C.TF_Version()) }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import tf "github.com/wamuir/graft/tensorflow"
+
+// attrs are the attributes of one operation.
+type attrs = map[string]interface{}
+
+// add adds an operation of single inputs; nil once there is an error.
+func add(scope *Scope, op string, values attrs, inputs ...tf.Output) *tf.Operation {
+	spec := tf.OpSpec{Type: op, Attrs: values}
+	for _, input := range inputs {
+		spec.Input = append(spec.Input, input)
+	}
+	return scope.AddOperation(spec)
+}
+
+// one is add for an op of one output.
+func one(scope *Scope, op string, values attrs, inputs ...tf.Output) (output tf.Output) {
+	if added := add(scope, op, values, inputs...); added != nil {
+		return added.Output(0)
+	}
+	return
+}
+
+// Const is a tensor, or a value of NewTensor, as it is now.
+func Const(scope *Scope, value interface{}) (output tf.Output) {
+	if scope.Err() != nil {
+		return
+	}
+	tensor, isTensor := value.(*tf.Tensor)
+	if !isTensor {
+		var err error
+		if tensor, err = tf.NewTensor(value); err != nil {
+			scope.UpdateErr("Const", err)
+			return
+		}
+	}
+	return one(scope, "Const", attrs{"dtype": tensor.DataType(), "value": tensor})
+}
+
+// PlaceholderAttr is an optional argument of Placeholder.
+type PlaceholderAttr func(attrs)
+
+// PlaceholderShape is the shape of what is fed, as far as it is known.
+func PlaceholderShape(value tf.Shape) PlaceholderAttr {
+	return func(m attrs) { m["shape"] = value }
+}
+
+// Placeholder is a tensor that is fed.
+func Placeholder(scope *Scope, dtype tf.DataType, optional ...PlaceholderAttr) (output tf.Output) {
+	values := attrs{"dtype": dtype}
+	for _, set := range optional {
+		set(values)
+	}
+	return one(scope, "Placeholder", values)
+}
+
+// VarHandleOpAttr is an optional argument of VarHandleOp.
+type VarHandleOpAttr func(attrs)
+
+// VarHandleOpSharedName is the name by which sessions know the variable.
+func VarHandleOpSharedName(value string) VarHandleOpAttr {
+	return func(m attrs) { m["shared_name"] = value }
+}
+
+// VarHandleOp is the handle of a variable.
+func VarHandleOp(scope *Scope, dtype tf.DataType, shape tf.Shape, optional ...VarHandleOpAttr) (resource tf.Output) {
+	values := attrs{"dtype": dtype, "shape": shape}
+	for _, set := range optional {
+		set(values)
+	}
+	return one(scope, "VarHandleOp", values)
+}
+
+// AssignVariableOp gives a variable a value.
+func AssignVariableOp(scope *Scope, resource, value tf.Output) (o *tf.Operation) {
+	return add(scope, "AssignVariableOp", nil, resource, value)
+}
+
+// ReadVariableOp is the value of a variable.
+func ReadVariableOp(scope *Scope, resource tf.Output, dtype tf.DataType) (value tf.Output) {
+	return one(scope, "ReadVariableOp", attrs{"dtype": dtype}, resource)
+}
+
+// MatMul is the product of two matrices.
+func MatMul(scope *Scope, a, b tf.Output) (product tf.Output) {
+	return one(scope, "MatMul", nil, a, b)
+}
+
+// BiasAdd adds a vector to each row.
+func BiasAdd(scope *Scope, value, bias tf.Output) (output tf.Output) {
+	return one(scope, "BiasAdd", nil, value, bias)
+}
+
+// Add is x + y.
+func Add(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Add", nil, x, y) }
+
+// Mul is x * y.
+func Mul(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Mul", nil, x, y) }
+
+// Div is x / y.
+func Div(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Div", nil, x, y) }
+
+// Mean is the mean along axes.
+func Mean(scope *Scope, input, axis tf.Output) (output tf.Output) {
+	return one(scope, "Mean", nil, input, axis)
+}
+
+// ArgMax is where the largest value along an axis lies.
+func ArgMax(scope *Scope, input, dimension tf.Output) (output tf.Output) {
+	return one(scope, "ArgMax", nil, input, dimension)
+}
+
+// SparseSoftmaxCrossEntropyWithLogits is the loss of each row, and its gradient.
+func SparseSoftmaxCrossEntropyWithLogits(scope *Scope, features, labels tf.Output) (loss, backprop tf.Output) {
+	added := add(scope, "SparseSoftmaxCrossEntropyWithLogits", nil, features, labels)
+	if added == nil {
+		return
+	}
+	return added.Output(0), added.Output(1)
+}
+
+// ResourceApplyGradientDescent subtracts alpha * delta from a variable.
+func ResourceApplyGradientDescent(scope *Scope, var_, alpha, delta tf.Output) (o *tf.Operation) {
+	return add(scope, "ResourceApplyGradientDescent", nil, var_, alpha, delta)
+}
+
+// ResourceApplyKerasMomentum is accum = momentum * accum - lr * grad; var += accum.
+func ResourceApplyKerasMomentum(scope *Scope, var_, accum, lr, grad, momentum tf.Output) (o *tf.Operation) {
+	return add(scope, "ResourceApplyKerasMomentum", nil, var_, accum, lr, grad, momentum)
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tensorflow
+
+// #include <stdlib.h>
+// #include "tensorflow/c/c_api.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Operation is a node of a graph.
+type Operation struct {
+	c     *C.TF_Operation
+	graph *Graph // lives as long as its operations
+}
+
+// Name is the name of the node.
+func (op *Operation) Name() string {
+	defer runtime.KeepAlive(op)
+	return C.GoString(C.TF_OperationName(op.c))
+}
+
+// Type is the name of the op.
+func (op *Operation) Type() string {
+	defer runtime.KeepAlive(op)
+	return C.GoString(C.TF_OperationOpType(op.c))
+}
+
+// Device is where the node is to run; empty where the graph does not say.
+func (op *Operation) Device() string {
+	defer runtime.KeepAlive(op)
+	return C.GoString(C.TF_OperationDevice(op.c))
+}
+
+// NumInputs counts the inputs, each element of a list for itself.
+func (op *Operation) NumInputs() int {
+	defer runtime.KeepAlive(op)
+	return int(C.TF_OperationNumInputs(op.c))
+}
+
+// NumOutputs counts the outputs, each element of a list for itself.
+func (op *Operation) NumOutputs() int {
+	defer runtime.KeepAlive(op)
+	return int(C.TF_OperationNumOutputs(op.c))
+}
+
+// Output is the output of this index.
+func (op *Operation) Output(i int) Output { return Output{op, i} }
+
+// OutputListSize is how many elements the list of outputs of this name has.
+func (op *Operation) OutputListSize(output string) (int, error) {
+	defer runtime.KeepAlive(op)
+	cName := C.CString(output)
+	defer C.free(unsafe.Pointer(cName))
+	var size C.int
+	err := check(func(status *C.TF_Status) {
+		size = C.TF_OperationOutputListLength(op.c, cName, status)
+	})
+	return int(size), err
+}
+
+// Output is a tensor of a graph: one output of one operation. AddGradients marks
+// that there is none by the index -1.
+type Output struct {
+	Op    *Operation
+	Index int
+}
+
+// OutputList is a list of tensors where an op takes one.
+type OutputList []Output
+
+// Input is an Output or an OutputList.
+type Input interface {
+	// outputs are the tensors, and whether they are a list.
+	outputs() ([]Output, bool)
+}
+
+func (p Output) outputs() ([]Output, bool)     { return []Output{p}, false }
+func (l OutputList) outputs() ([]Output, bool) { return l, true }
+
+// DataType is the type of the elements.
+func (p Output) DataType() DataType {
+	defer runtime.KeepAlive(p.Op)
+	return DataType(C.TF_OperationOutputType(p.c()))
+}
+
+// Shape is the shape as far as the graph knows it.
+func (p Output) Shape() Shape {
+	defer runtime.KeepAlive(p.Op)
+	var dims []int64
+	known := false
+	err := check(func(status *C.TF_Status) {
+		rank := C.TF_GraphGetTensorNumDims(p.Op.graph.c, p.c(), status)
+		if known = rank >= 0; rank > 0 {
+			dims = make([]int64, rank)
+			first := (*C.int64_t)(unsafe.Pointer(&dims[0]))
+			C.TF_GraphGetTensorShape(p.Op.graph.c, p.c(), first, rank, status)
+		}
+	})
+	if err != nil {
+		return Shape{}
+	}
+	return Shape{dims, known}
+}
+
+func (p Output) c() C.TF_Output {
+	return C.TF_Output{oper: p.Op.c, index: C.int(p.Index)}
+}
+
+// cOutputs are the tensors for C, which does not look whether they exist.
+func cOutputs(outputs []Output, what string) ([]C.TF_Output, error) {
+	found := make([]C.TF_Output, len(outputs))
+	for i, output := range outputs {
+		if output.Op == nil || output.Op.c == nil {
+			return nil, fmt.Errorf("%s %d is no tensor: expected the output of an operation", what, i)
+		}
+		if count := output.Op.NumOutputs(); output.Index < 0 || output.Index >= count {
+			return nil, fmt.Errorf("%s %d is output %d of %s; expected one of its %d",
+				what, i, output.Index, output.Op.Name(), count)
+		}
+		found[i] = output.c()
+	}
+	return found, nil
+}
+
+// cOperations are the nodes for C.
+func cOperations(operations []*Operation, what string) ([]*C.TF_Operation, error) {
+	found := make([]*C.TF_Operation, len(operations))
+	for i, operation := range operations {
+		if operation == nil || operation.c == nil {
+			return nil, fmt.Errorf("%s %d is no operation", what, i)
+		}
+		found[i] = operation.c
+	}
+	return found, nil
+}
+
+// first is where a slice begins, for C; nil for an empty one.
+func first[T any](slice []T) *T {
+	if len(slice) == 0 {
+		return nil
+	}
+	return &slice[0]
+}

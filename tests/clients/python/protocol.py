@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge's side of the protocol that tests/clients/README.md describes.
+
+Nothing of TensorFlow's Python package is imported.
+"""
+
+import abc
+import os
+import pathlib
+import struct
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+STRING = 7  # TF_STRING; arrays of objects of type `str` or `bytes`
+
+_CLIENTS = pathlib.Path(__file__).absolute().parents[1]
+# By their languages, below tests/clients.
+_ALL_PROGRAMS = {
+    "C++": "cpp/client",
+    "C": "c/client",
+    "Go": "go/client",
+    "Rust": "rust/client",
+    "Java": "java/client",
+}
+
+
+def find_program(name: str) -> pathlib.Path:
+    """A program below tests/clients: beside this folder under Bazel, else in
+    bazel-bin.
+
+    Raises:
+      FileNotFoundError: It is not built.
+    """
+    built = _CLIENTS.parents[1] / "bazel-bin" / "tests" / "clients"
+    for folder in (_CLIENTS, built):
+        if (folder / name).is_file():
+            return folder / name
+    target = f"//tests/clients/{name.replace('/', ':')}"
+    raise FileNotFoundError(f"{name} is not built: run 'bazel build {target}'")
+
+
+def _is_built(name: str) -> bool:
+    try:
+        find_program(name)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+# C and C++, without which nothing is tested, and the languages whose toolchain is on
+# this machine.
+PROGRAMS = {
+    language: name
+    for language, name in _ALL_PROGRAMS.items()
+    if language in ("C", "C++") or _is_built(name)
+}
+LEFT_OUT = tuple(_ALL_PROGRAMS.keys() - PROGRAMS.keys())
+
+
+def _int(number: int) -> bytes:
+    return struct.pack("<q", number)
+
+
+def _bytes(content: bytes) -> bytes:
+    return _int(len(content)) + content
+
+
+def _name(name: str) -> bytes:
+    return _bytes(name.encode())
+
+
+def _names(names: Sequence[str]) -> bytes:
+    return _int(len(names)) + b"".join(map(_name, names))
+
+
+def encode_tensor(enum: int, array: np.ndarray) -> bytes:
+    """A tensor as requests and answers have it, of this TF_DataType."""
+    dims = _int(array.ndim) + b"".join(map(_int, array.shape))
+    if enum != STRING:
+        return _int(enum) + dims + _bytes(array.tobytes())
+    strings = [s.encode() if isinstance(s, str) else s for s in array.flat]
+    return _int(enum) + dims + _int(len(strings)) + b"".join(map(_bytes, strings))
+
+
+class Program(abc.ABC):
+    """A client's process with its current graph. Tensors are "node:index".
+
+    Every method raises `error` for what TensorFlow refuses, and RuntimeError where
+    the process has ended.
+
+    Attributes:
+      types: NumPy's types by TF_DataType of c/tf_datatype.h, strings excepted.
+
+    Args:
+      path: The program.
+      library: The op library that it loads; None for TensorFlow's ops alone.
+    """
+
+    types: ClassVar[Mapping[int, np.dtype]]
+
+    def __init__(
+        self, path: str | pathlib.Path, library: str | pathlib.Path | None
+    ) -> None:
+        self._path = path
+        self._process = subprocess.Popen(
+            [path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # What TensorFlow refuses comes back as a status.
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        )
+        if library is not None:
+            self.load(library)
+
+    @abc.abstractmethod
+    def error(self, code: int, message: str) -> Exception:
+        """What is raised for a status that is not OK, by its code of tf_status.h."""
+
+    def load(self, library: str | pathlib.Path) -> None:
+        """Loads one more op library."""
+        self._ask("library", _name(str(library)))
+
+    def import_graph(self, graph_def: bytes) -> None:
+        """Makes this the current graph; a serialized GraphDef."""
+        self._ask("import", _bytes(graph_def))
+
+    def add(self, graph_def: bytes) -> None:
+        """Adds the nodes of a serialized GraphDef to the current graph."""
+        self._ask("add", _bytes(graph_def))
+
+    def load_saved_model(self, folder: str | pathlib.Path) -> None:
+        """Makes the SavedModel's graph the current one, with its variables."""
+        self._ask("saved_model", _name(str(folder)))
+
+    def connect(self, target: str) -> None:
+        """The target of the sessions of graphs that are imported from now on."""
+        self._ask("connect", _name(target))
+
+    def export_graph(self) -> bytes:
+        """The current graph with all that was added to it, as a GraphDef."""
+        self._ask("export")
+        return self._read_bytes()
+
+    def add_gradients(
+        self, ys: Sequence[str], xs: Sequence[str], grad_ys: Sequence[str]
+    ) -> list[str | None]:
+        """Adds gradients to the graph: a tensor for each x, or None."""
+        self._ask("gradients", _names(ys), _names(xs), _names(grad_ys))
+        names = [self._read_bytes().decode() for _ in range(self._read_int())]
+        return [name or None for name in names]
+
+    def run(
+        self, feeds: Mapping[str, np.ndarray], fetches: Sequence[str]
+    ) -> list[np.ndarray]:
+        """Runs the graph once in a session with default options."""
+        self._ask("run", self._feeds(feeds), _names(fetches))
+        return self._read_tensors()
+
+    def run_in_threads(
+        self,
+        count: int,
+        graph_def: bytes,
+        ys: Sequence[str],
+        xs: Sequence[str],
+        grad_ys: Sequence[str],
+        feeds: Mapping[str, np.ndarray],
+    ) -> list[list[np.ndarray]]:
+        """The gradients by each x as each of several threads computes them at once.
+
+        Each thread has a graph and a session of its own.
+        """
+        self._ask(
+            "threads",
+            _int(count),
+            _bytes(graph_def),
+            _names(ys),
+            _names(xs),
+            _names(grad_ys),
+            self._feeds(feeds),
+        )
+        return [self._read_tensors() for _ in range(self._read_int())]
+
+    def _feeds(self, feeds: Mapping[str, np.ndarray]) -> bytes:
+        enums = {dtype: enum for enum, dtype in self.types.items()}
+        fed = [
+            _name(name) + encode_tensor(enums.get(array.dtype, STRING), array)
+            for name, array in feeds.items()
+        ]
+        return _int(len(fed)) + b"".join(fed)
+
+    def close(self) -> int:
+        """Ends the process; returns its exit status."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self._process.wait()
+
+    def _ask(self, request: str, *arguments: bytes) -> None:
+        """Sends a request and reads the status, with which every answer begins."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(_name(request) + b"".join(arguments))
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # _read says how the process ended.
+        code = self._read_int()
+        if code:
+            raise self.error(code, self._read_bytes().decode(errors="replace"))
+
+    def _read(self, size: int) -> bytes:
+        assert self._process.stdout is not None
+        content = self._process.stdout.read(size)
+        if len(content) < size:
+            status = self._process.wait()
+            raise RuntimeError(f"{self._path} ended with exit status {status}")
+        return content
+
+    def _read_int(self) -> int:
+        (number,) = struct.unpack("<q", self._read(8))
+        return number
+
+    def _read_bytes(self) -> bytes:
+        return self._read(self._read_int())
+
+    def _read_tensor(self) -> np.ndarray:
+        enum = self._read_int()
+        shape = [self._read_int() for _ in range(self._read_int())]
+        if enum == STRING:
+            strings = [self._read_bytes() for _ in range(self._read_int())]
+            return np.array(strings, object).reshape(shape)
+        return np.frombuffer(self._read_bytes(), self.types[enum]).reshape(shape)
+
+    def _read_tensors(self) -> list[np.ndarray]:
+        return [self._read_tensor() for _ in range(self._read_int())]

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m tensorflow_ext config`: what it prints and writes, used as users do.
+
+All that is written lies in folders with a space in their names.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import pytest
+import tensorflow as tf
+
+import tensorflow_ext
+from tensorflow_ext import _compatibility, _library, sysconfig
+from tensorflow_ext.__main__ import main
+
+FOLDER = pathlib.Path(__file__).absolute().parent
+# Under Bazel this file is a link into the source tree.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LIBRARY = str(_library.PATH)
+RESULT = f"TensorFlow {tf.__version__} has TfExt>Relu\n"
+# What finds nothing that the command did not say.
+PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+Config = Callable[..., str]
+
+
+def run(command: str | list[str], folder: pathlib.Path, **environ: str) -> str:
+    """What a command prints; one that is a string is the shell's."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=PLAIN | environ,
+        shell=isinstance(command, str),
+        executable="/bin/bash" if isinstance(command, str) else None,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    """Marks a test of a tool; those of languages are found by Bazel."""
+    there = os.environ.get(name.upper(), shutil.which(name))
+    return pytest.mark.skipif(not there, reason=f"no {name}: ./run doctor")
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "a folder"
+    shutil.copytree(FOLDER / "programs", folder)
+    return folder
+
+
+@pytest.fixture
+def config(
+    folder: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Config:
+    """The command, as if run in that folder; what it prints, or its error."""
+
+    def call(*arguments: str, fails: bool = False) -> str:
+        monkeypatch.chdir(folder)
+        status = main(["config", *arguments])
+        printed = capsys.readouterr()
+        assert status == int(fails), printed.err
+        return printed.err if fails else printed.out.removesuffix("\n")
+
+    return call
+
+
+@pytest.fixture
+def spaced(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This library and TensorFlow, in folders with a space in their names."""
+    for module, name in (
+        (sysconfig, "get_lib"),
+        (sysconfig, "get_include"),
+        (tf.sysconfig, "get_lib"),
+    ):
+        link = tmp_path / f"of {module.__name__} {name}"
+        link.symlink_to(getattr(module, name)())
+        monkeypatch.setattr(module, name, lambda link=link: str(link))
+    include = f"{tf.sysconfig.get_lib()}/include"
+    monkeypatch.setattr(tf.sysconfig, "get_include", lambda: include)
+    flags = [f"-I{include}", "-D_GLIBCXX_USE_CXX11_ABI=1", "--std=c++17"]
+    monkeypatch.setattr(tf.sysconfig, "get_compile_flags", lambda: flags)
+
+
+# ----- C and C++.
+
+
+def test_c(config: Config, folder: pathlib.Path) -> None:
+    run(f"cc -Wall -Werror program.c {config('--c')} -o program", folder)
+    # It is linked: the program loads nothing.
+    assert run(["./program"], folder) == RESULT
+
+
+def test_cxx(config: Config, folder: pathlib.Path) -> None:
+    run(f"c++ -Wall -Werror program.cc {config('--cxx')} -o program", folder)
+    assert run(["./program"], folder) == RESULT
+
+
+@pytest.mark.usefixtures("spaced")
+def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
+    error = config("--c", fails=True)
+    assert "has a space" in error
+    assert "--write FOLDER writes a file instead" in error
+    run(f"cc -Wall program.c {config('--c', '--write=flags')} -o program", folder)
+    assert run(["./program"], folder) == RESULT
+
+
+@needs("cmake")
+def test_cmake(config: Config, folder: pathlib.Path) -> None:
+    # What is printed without --write, test_run_hands_it_on sees.
+    flags = config("--cmake", "--write=for cmake")
+    run(f"cmake {flags} -S . -B build && cmake --build build", folder)
+    assert run(["build/program"], folder) == RESULT
+
+
+@needs("pkg-config")
+@pytest.mark.parametrize("package", ["tensorflow_ext", "tensorflow"])
+def test_pkg_config(package: str, config: Config, folder: pathlib.Path) -> None:
+    exports = config("--pkg-config", "--write=for pkg-config")
+    flags = f"$(pkg-config --cflags --libs {package})"
+    run(f'{exports}; eval "cc -Wall program.c {flags} -o program"', folder)
+    # tensorflow.pc is for bindings, which load this library themselves.
+    loaded = [LIBRARY] if package == "tensorflow" else []
+    assert run(["./program", *loaded], folder) == RESULT
+    versions = {
+        "tensorflow_ext": tensorflow_ext.__version__,
+        "tensorflow": tf.__version__,
+    }
+    found = run(f"{exports}; pkg-config --modversion {package}", folder)
+    assert found.strip() == versions[package]
+
+
+def test_pkg_config_is_printed(config: Config, folder: pathlib.Path) -> None:
+    printed = config("--pkg-config")
+    config("--pkg-config", "--write=.")
+    assert (folder / "tensorflow_ext.pc").read_text().rstrip("\n") == printed
+
+
+# ----- Languages above C, whose programs load this library.
+
+
+@needs("go")
+@pytest.mark.usefixtures("spaced")
+def test_go(config: Config, folder: pathlib.Path) -> None:
+    exports = config("--go", "--write=for go")
+    go = os.environ.get("GO", "go")
+    cache = os.environ.get("GOCACHE", str(pathlib.Path.home() / ".cache/go-build"))
+    isolated = "export GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local"
+    run(f"{exports}; {isolated}; {go} build .", folder / "go", GOCACHE=cache)
+    assert run(f"{exports}; ./program", folder / "go") == RESULT
+    hint, _, printed = config("--go").partition("\n")
+    assert hint.startswith("# For -ltensorflow")
+    assert printed == exports.replace(f' "-L{folder}/for go"', "")
+
+
+@needs("cargo")
+@pytest.mark.usefixtures("spaced")
+def test_cargo(config: Config, folder: pathlib.Path) -> None:
+    config("--cargo", "--write=rust")
+    cargo = os.environ.get("CARGO", "cargo")
+    path = f"{pathlib.Path(cargo).parent}:{PLAIN['PATH']}"
+    command = [cargo, "run", "--offline", "--quiet"]
+    home = str(folder / "home")
+    assert run(command, folder / "rust", PATH=path, CARGO_HOME=home) == RESULT
+
+
+def test_cargo_is_printed(config: Config, folder: pathlib.Path) -> None:
+    printed = config("--cargo")
+    config("--cargo", "--write=.")
+    assert (folder / ".cargo/config.toml").read_text().rstrip("\n") == printed
+
+
+_MAVEN = "{http://maven.apache.org/POM/4.0.0}"
+
+
+def _texts(element: ElementTree.Element) -> dict[str, str]:
+    return {child.tag.removeprefix(_MAVEN): child.text or "" for child in element}
+
+
+@needs("mvn")
+def test_maven_reads_the_project(config: Config, folder: pathlib.Path) -> None:
+    config("--java", "--write=java")
+    run("mvn --offline --quiet validate", folder / "java", HOME=str(folder))
+    project = (folder / "java" / "pom.xml").read_text()
+    printed = config("--java")
+    assert printed[printed.index("<dependencies>") :] in project
+
+
+def test_java_dependencies_are_those_of_the_tests(
+    config: Config, folder: pathlib.Path
+) -> None:
+    config("--java", "--write=java")
+    project = ElementTree.parse(folder / "java" / "pom.xml")
+    named = set()
+    for dependency in project.iterfind(f".//{_MAVEN}dependency"):
+        texts = _texts(dependency)
+        classifier = texts.get("classifier")
+        named.add(
+            ":".join(texts[name] for name in ("groupId", "artifactId", "version"))
+            + (f":jar:{classifier}" if classifier else "")
+        )
+    lock = (ROOT / "requirements" / "java.txt").read_text().splitlines()
+    assert named == {line.split()[1] for line in lock if not line.startswith("#")}
+
+
+@needs("java")
+@pytest.mark.usefixtures("spaced")
+def test_java(config: Config, folder: pathlib.Path) -> None:
+    config("--java", "--write=java")
+    project = ElementTree.parse(folder / "java" / "pom.xml").getroot()
+    properties = project.find(f"{_MAVEN}properties")
+    assert properties is not None
+    library = _texts(properties)["tensorflow_ext.library"]
+    jars = os.environ["JAVA_CLASS_PATH"]
+    flags = [
+        f"-Djava.library.path={os.environ['JAVA_LIBRARY_PATH']}",
+        "-Dorg.bytedeco.javacpp.pathsFirst=true",
+    ]
+    compiler = [os.environ["JAVAC"], "-Xlint:all", "-Werror"]
+    run([*compiler, "-cp", jars, "Program.java"], folder / "java")
+    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program", library]
+    assert run(command, folder / "java") == RESULT
+
+
+def test_java_of_another_tensorflow(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.19")
+    error = config("--java", fails=True)
+    assert "TensorFlow Java has versions for 2.18 and 2.21" in error
+
+
+def test_java_of_each_tensorflow(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for minor, release in (("2.18", "1.1.0"), ("2.21", "1.2.0")):
+        monkeypatch.setattr(_compatibility, "TENSORFLOW", minor)
+        natives = re.findall(
+            r"core-native</artifactId>\s*<version>(.*?)<", config("--java")
+        )
+        assert natives == [release, release]
+
+
+# ----- What cannot be done.
+
+
+def test_no_folder_to_write_into(config: Config, folder: pathlib.Path) -> None:
+    error = config("--go", "--write=no/where", fails=True)
+    assert f"there is no folder {folder}/no; make it first" in error
+
+
+def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
+    path = folder / ".cargo" / "config.toml"
+    path.parent.mkdir()
+    path.write_text("# mine\n")
+    error = config("--cargo", "--write=.", fails=True)
+    assert f"{path} is there, for you to change; add to it" in error
+    assert path.read_text() == "# mine\n"
+    path.unlink()
+    config("--cargo", "--write=.")
+    written = path.read_text()
+    path.write_text(f"{written}# more\n")
+    config("--cargo", "--write=.")
+    assert path.read_text() == written
+    # A project is the reader's from the beginning.
+    for _ in range(2):
+        config("--java", "--write=.")
+    (folder / "pom.xml").write_text("<project/>")
+    assert "pom.xml is there" in config("--java", "--write=.", fails=True)
+
+
+def test_no_permission(config: Config, folder: pathlib.Path) -> None:
+    (folder / "file").write_text("")
+    error = config("--go", "--write=file", fails=True)
+    assert f"{folder}/file/libtensorflow.so cannot be written" in error
+    closed = folder / "closed"
+    closed.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
+    if os.getuid() == 0:  # whom permissions do not stop
+        closed = pathlib.Path("/proc")
+    error = config("--go", f"--write={closed}", fails=True)
+    assert f"{closed}/libtensorflow.so cannot be written" in error
+
+
+def test_no_headers(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sysconfig, "_PACKAGE", pathlib.Path("/nowhere/package"))
+    for kind in ("--c", "--cxx", "--pkg-config", "--go"):
+        assert "install tensorflow_ext with its headers" in config(kind, fails=True)
+
+
+def test_characters_that_nothing_quotes(config: Config) -> None:
+    for character in "\"'\\$,;:#`&(":
+        error = config("--go", f"--write=a{character}b", fails=True)
+        assert f"has {character!r}, at which" in error
+
+
+def test_one_language_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["--c", "--go"]):
+        with pytest.raises(SystemExit) as exit:
+            main(["config", *arguments])
+        assert exit.value.code == 2
+    assert "not allowed with argument" in capsys.readouterr().err
+
+
+def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
+    """`./run config` prints what the command prints, and nothing else."""
+    # A checkout that is built: in this one Bazel is at work.
+    shutil.copy(ROOT / "run", tmp_path)
+    for folder in ("tools/run", "requirements"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    library = tmp_path / "python" / "tensorflow_ext" / pathlib.Path(LIBRARY).name
+    library = library.parent / "lib" / pathlib.Path(LIBRARY).parent.name / library.name
+    library.parent.mkdir(parents=True)
+    library.touch()
+    printed = run(["./run", "config", "--cmake"], tmp_path)
+    python = tmp_path / ".venv" / "bin" / "python"
+    assert printed == (
+        f"-Dtensorflow_ext_DIR={ROOT}/python/tensorflow_ext/cmake "
+        f"-DPython3_EXECUTABLE={python}\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The digits network trains in each language as it does in Python, step by step."""
+
+import pathlib
+import sys
+from typing import NamedTuple
+
+import network
+import numpy as np
+import programs
+import pytest
+
+STEPS = 200
+BATCH = 64
+TOLERANCE = 1e-5
+
+
+class Training(NamedTuple):
+    """The files for the programs, and what Python makes of the same."""
+
+    folder: pathlib.Path
+    losses: np.ndarray
+    accuracy: float
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Training:
+    folder = tmp_path_factory.mktemp("digits")
+    data = network.make_data(STEPS, BATCH)
+    digits = network.make_network()
+    programs.write(folder, digits.get_weights(), data)
+    losses, accuracy = network.train(digits, data, lambda loss: None)
+    assert losses[-1] < losses[0] / 2
+    return Training(folder, losses, accuracy)
+
+
+@pytest.mark.parametrize("language", programs.PROGRAMS)
+def test_trains_as_python_does(language: str, training: Training) -> None:
+    if programs.find(language) is None:
+        pytest.skip(f"no toolchain for {language}")
+    losses = list(programs.train(language, training.folder))
+    assert len(losses) == STEPS
+    np.testing.assert_allclose(losses, training.losses, rtol=TOLERANCE, atol=0)
+
+
+def test_accuracy(training: Training) -> None:
+    list(programs.train("C++", training.folder))
+    assert programs.read(training.folder / "accuracy") == training.accuracy
+
+
+@pytest.mark.parametrize("content", [b"", b"\1", np.arange(9).tobytes()])
+def test_says_what_is_wrong(content: bytes, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "settings").write_bytes(content)
+    with pytest.raises(RuntimeError, match=r"settings: expected a tensor"):
+        list(programs.train("C++", tmp_path))
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

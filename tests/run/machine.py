@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A copy of ./run on a machine of which the test decides what it has and what fails.
+
+Nothing is downloaded: pip, apt-get and Bazel are scripts that say what the real ones
+said when they failed in that way.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+_PROGRAMS = re.findall(
+    r"\w+",
+    """awk bash basename cat chmod cmp cp cut date df dirname env flock grep head id
+    install kill ln ls md5sum mkdir mktemp mv readlink rm sed setpriv sha256sum sleep
+    stat tail tee timeout touch tr true uname""",
+)
+
+# Of a virtual environment, too: it is a copy. FAKE_PIP is what pip does.
+_PYTHON = r"""#!/bin/bash
+here=$(cd "$(dirname "$0")" && pwd)
+case "$*" in
+  "-m venv --clear "*)
+    rm -rf "$4" && mkdir -p "$4/bin" "$4/lib/python3.11/site-packages" &&
+      cp "$0" "$4/bin/python" && echo "$0" >"$4/bin/made-by" ;;
+  "-m pip "*)
+    echo pip >>"$FAKE_LOG"
+    eval "$FAKE_PIP" || exit
+    mkdir -p "$here/../lib/python3.11/site-packages/tensorflow_cpu-2.21.0.dist-info" ;;
+  *sysconfig*) echo "$here/../lib/python3.11/site-packages" ;;
+  *"base_prefix"*) cat "$here/made-by" 2>/dev/null || echo "$0" ;;
+  *"import tensorflow"* | *ensurepip*) ;;
+  *version_info*) echo 3.11 ;;
+  --version) echo Python 3.11.2 ;;
+  *) exec "$REAL_PYTHON" "$@" ;;
+esac
+"""
+
+_BAZEL = r"""#!/bin/bash
+[[ $1 != --version ]] || { echo bazel 4.2.3; exit; }
+while [[ $1 == --*=* ]]; do shift; done
+[[ $1 == build ]] || exit 0
+echo "$HOME" >>"$FAKE_LOG.home"
+eval "$FAKE_BAZEL" || exit
+mkdir -p bazel-bin/tensorflow_ext/{cc,loader,op_library}
+touch bazel-bin/tensorflow_ext/loader/libtensorflow_ext_loader.so
+echo built >bazel-bin/tensorflow_ext/libtensorflow_ext.so
+touch bazel-bin/tensorflow_ext/op_library/libtensorflow_ext_{formula,kernels}.a
+touch bazel-bin/tensorflow_ext/cc/ops.{cc,h}
+"""
+
+
+class Machine:
+    """A checkout and the programs on PATH.
+
+    Attributes:
+      checkout: The folder of ./run.
+      home: Its user's.
+    """
+
+    def __init__(self, folder: pathlib.Path, checkout: str = "checkout") -> None:
+        self.home = folder / "home"
+        self.checkout = folder / checkout
+        self._bin = folder / "bin"
+        self._log = folder / "log"
+        self.home.mkdir()
+        self._bin.mkdir()
+        for program in _PROGRAMS:
+            found = shutil.which(program)
+            if found:
+                (self._bin / program).symlink_to(found)
+        self.program("python3.11", _PYTHON)
+        self.program("bazel", _BAZEL)
+        for compiler in ("gcc", "g++"):
+            self.program(compiler, "#!/bin/bash\n")
+        self.checkout.mkdir(parents=True)
+        shutil.copy(ROOT / "run", self.checkout)
+        for part in ("tools", "requirements", "third_party"):
+            shutil.copytree(ROOT / part, self.checkout / part, symlinks=False)
+        (self.checkout / "python" / "tensorflow_ext").mkdir(parents=True)
+
+    def program(self, name: str, text: str) -> None:
+        """Puts a script on PATH, over one of the same name."""
+        path = self._bin / name
+        path.unlink(missing_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def without(self, *names: str) -> None:
+        """Takes programs from PATH."""
+        for name in names:
+            (self._bin / name).unlink(missing_ok=True)
+
+    def start(
+        self, *arguments: str, **environment: str | None
+    ) -> subprocess.Popen[str]:
+        """./run with these arguments; a variable that is None is not set."""
+        variables: dict[str, str | None] = {
+            "HOME": str(self.home),
+            "PATH": str(self._bin),
+            "TMPDIR": str(self.home.parent),
+            "FAKE_LOG": str(self._log),
+            "FAKE_PIP": "true",
+            "FAKE_BAZEL": "true",
+            "REAL_PYTHON": sys.executable,
+            **environment,
+        }
+        return subprocess.Popen(
+            [str(self.checkout / "run"), *arguments],
+            env={name: value for name, value in variables.items() if value is not None},
+            cwd=self.home.parent,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *arguments: str, **environment: str | None) -> tuple[int, str]:
+        """What start() ends with and says."""
+        process = self.start(*arguments, **environment)
+        said, _ = process.communicate(timeout=60)
+        return process.returncode, said
+
+    def fails(self, *arguments: str, **environment: str | None) -> str:
+        """What a ./run build says that must fail, if not by a fault of ./run itself."""
+        status, said = self.run(*(arguments or ("build",)), **environment)
+        assert status != 0, said
+        assert "unbound variable" not in said, said
+        assert ": line " not in said, said
+        return said
+
+    def works(self, *arguments: str, **environment: str | None) -> str:
+        """What is said by a ./run build that must not fail."""
+        status, said = self.run(*(arguments or ("build",)), **environment)
+        assert status == 0, said
+        if not arguments:
+            assert list(self.checkout.glob("python/tensorflow_ext/lib/*/*.so"))
+        return said
+
+    def pip_runs(self) -> int:
+        """How often pip was called."""
+        return self._log.read_text().count("pip") if self._log.exists() else 0
+
+    def homes(self) -> list[str]:
+        """HOME as Bazel saw it, call by call."""
+        return pathlib.Path(f"{self._log}.home").read_text().split()
+
+    def may_write(self, folder: pathlib.Path) -> bool:
+        """Whether this process may write into a folder, which root always may."""
+        return os.access(folder, os.W_OK)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ./run says when something of the machine fails, and that the next call works."""
+
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+from machine import Machine
+
+
+@pytest.fixture
+def machine(tmp_path: pathlib.Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def says(text: str) -> str:
+    """A command that prints the lines of a text and fails."""
+    return f"printf '%b\\n' {text!r}; false"
+
+
+@pytest.mark.parametrize(
+    ("pip_says", "sentence"),
+    [
+        (
+            "NewConnectionError: [Errno 101] Network is unreachable\n"
+            "ERROR: No matching distribution found for absl-py==2.5.1",
+            "No package registry answers: check the network",
+        ),
+        (
+            "ERROR: Could not install packages due to an OSError: [Errno 28] "
+            "No space left on device",
+            "A disk is full",
+        ),
+        (
+            "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
+            "A download is not what the lock file says: it was cut off",
+        ),
+        (
+            "urllib3.exceptions.IncompleteRead: IncompleteRead(7 bytes read)",
+            "No package registry answers: check the network",
+        ),
+        (
+            "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]",
+            "The registry's certificate is not trusted here",
+        ),
+        ("ERROR: something new", "The whole log is out/log/pip-tensorflow-cpu"),
+    ],
+)
+def test_pip_fails(machine: Machine, pip_says: str, sentence: str) -> None:
+    said = machine.fails(FAKE_PIP=says(pip_says))
+    assert f"failed. {sentence}" in said
+    assert f"  | {pip_says.splitlines()[-1]}" in said
+    machine.works()
+
+
+def test_pip_is_killed(machine: Machine) -> None:
+    half = "touch $here/../half; kill -9 $PPID; kill -9 $$"
+    process = machine.start("build", FAKE_PIP=half)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert (machine.checkout / ".venv" / "half").exists()
+    machine.works()
+    assert not (machine.checkout / ".venv" / "half").exists()
+    runs = machine.pip_runs()
+    machine.works()
+    assert machine.pip_runs() == runs
+
+
+def test_only_pip_is_killed(machine: Machine) -> None:
+    said = machine.fails(FAKE_PIP="kill -9 $$")
+    assert "failed, for it was ended by SIGKILL. Run this again." in said
+    machine.works()
+
+
+def test_two_at_once(machine: Machine) -> None:
+    """And one that installs says every 10 seconds what it is at."""
+    slow = "echo Downloading tensorflow; touch $here/../begun; sleep 11"
+    first = machine.start("build", FAKE_PIP=slow)
+    while not (machine.checkout / ".venv" / "begun").exists():
+        assert first.poll() is None
+    second = machine.works()
+    said, _ = first.communicate(timeout=60)
+    assert first.returncode == 0, said
+    assert "another ./run is installing in this checkout: waiting" in second
+    assert machine.pip_runs() == 1
+    assert re.search("run: 1[0-9] s: Downloading tensorflow", said)
+
+
+def test_time_of_the_last_time(machine: Machine) -> None:
+    assert "the last time" not in machine.works()
+    said = machine.works()
+    assert "run: bazel build" in said
+    assert "installing" not in said
+    subprocess.run(["rm", "-r", str(machine.checkout / ".venv")], check=True)
+    said = machine.works()
+    assert re.search(r"into .venv \(\d+ s the last time\); log: out/log/pip-", said)
+
+
+@pytest.mark.parametrize("folder", ["with a space", "with:colon"])
+def test_path(tmp_path: pathlib.Path, folder: str) -> None:
+    said = Machine(tmp_path, folder).fails()
+    assert f"/{folder}', and Bazel and Python's venv take no path with a space" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_checkout_cannot_be_written(machine: Machine) -> None:
+    machine.checkout.chmod(0o555)
+    command = [str(machine.checkout / "run"), "build"]
+    if machine.may_write(machine.checkout):  # Root, until it gives that up.
+        drop = "-dac_override,-dac_read_search"
+        command = ["setpriv", f"--bounding-set={drop}", "--inh-caps=-all", *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    machine.checkout.chmod(0o755)
+    assert done.returncode == 1
+    assert f"{machine.checkout} cannot be written" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    machine.works()
+
+
+@pytest.mark.parametrize("home", [None, "/home/nobody/is/here", ""])
+def test_no_home(machine: Machine, home: str | None) -> None:
+    said = machine.works(HOME=home)
+    assert f"HOME is {home or 'not set'}, which is no folder to write to" in said
+    machine.works(HOME=home)
+    here = machine.homes()
+    assert len(set(here)) == 1
+    assert pathlib.Path(here[0]).stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no program"),
+        ("#!/bin/bash\n", "no Python"),
+        ("#!/bin/bash\n[[ $1 != --version ]] || echo Python 3.8.20\n", "Python 3.8.20"),
+        ("#!/bin/bash\n[[ $1 != --version ]] || echo Python 3.14.0\n", "Python 3.14.0"),
+    ],
+)
+def test_python(machine: Machine, text: str | None, said: str) -> None:
+    if text is not None:
+        machine.program("mine", text)
+    sentence = machine.fails(PYTHON="mine")
+    assert (
+        f"PYTHON=mine is {said}: TensorFlow 2.21 has wheels for Python 3.1" in sentence
+    )
+    machine.works()
+
+
+def test_no_rights(machine: Machine) -> None:
+    machine.without("g++", "bazel")
+    machine.program("id", "#!/bin/bash\necho 1000\n")
+    said = machine.fails()
+    assert "missing: g++ bazel-bootstrap. Install it" in said
+    assert "sudo apt-get install --no-install-recommends g++ bazel-bootstrap" in said
+    assert machine.pip_runs() == 0
+
+
+def test_apt_is_locked(machine: Machine) -> None:
+    """By another package manager, which is waited for."""
+    machine.without("g++")
+    machine.program("id", "#!/bin/bash\necho 0\n")
+    machine.program("sleep", "#!/bin/bash\n")
+    installed = machine.home / "installed"
+    machine.program(
+        "apt-get",
+        f"""#!/bin/bash
+if [[ ! -e {installed} ]]; then
+  touch {installed}
+  echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7'
+  exit 100
+fi
+[[ "$*" != *" install "* ]] || cp "$(dirname "$0")/gcc" "$(dirname "$0")/g++"
+""",
+    )
+    assert "installing g++" in machine.works()
+
+
+def test_apt_fails(machine: Machine) -> None:
+    machine.without("g++")
+    machine.program("id", "#!/bin/bash\necho 0\n")
+    error = "E: Failed to fetch Temporary failure resolving"
+    machine.program("apt-get", f"#!/bin/bash\necho {error}\nexit 100\n")
+    said = machine.fails()
+    assert "installing g++: failed. No package registry answers" in said
+
+
+def test_too_small_a_disk(machine: Machine) -> None:
+    machine.program("df", "#!/bin/bash\nprintf 'Avail\\n 700M\\n'\n")
+    said = machine.fails()
+    assert ".venv takes 1900 MB, and the disk of" in said
+    assert "has 700 MB free: make room there, then run this again." in said
+    assert machine.pip_runs() == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (8, "bazel build was interrupted: the next call goes on where this stopped."),
+        (37, "bazel build failed. Bazel's server was ended"),
+        (1, "bazel build failed. The whole log is"),
+    ],
+)
+def test_bazel_fails(machine: Machine, status: int, sentence: str) -> None:
+    assert sentence in machine.fails(FAKE_BAZEL=f"(exit {status})")
+    machine.works()
+
+
+def test_doctor_before(machine: Machine) -> None:
+    """It lists what is to be installed, and has installed nothing."""
+    machine.without("g++", "bazel")
+    _, said = machine.run("doctor")
+    assert "./run demo, would install" in said
+    assert "g++ bazel-bootstrap" in said
+    assert "1,900 MB of disk" in said
+    assert "./run test, besides, would install" in said
+    assert "graphviz chromium cmake ninja-build pkgconf git" in said
+    assert not (machine.checkout / ".venv").exists()
+    assert not (machine.checkout / "out").exists()

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A gradient with a fault that ThreadSanitizer is there to find.
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow_ext/gradient/client_registry.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+
+int64_t times_differentiated = 0;
+
+// dx = dy, and a count that threads change without a lock.
+absl::Status CountingGradient(const Scope&, const Operation&,
+                              const std::vector<Output>& upstream,
+                              std::vector<Output>* gradients) {
+  ++times_differentiated;
+  *gradients = upstream;
+  return absl::OkStatus();
+}
+
+// An op of which TensorFlow has no gradient.
+[[maybe_unused]] const bool registered =
+    RegisterClientGradient("DeepCopy", CountingGradient);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TfExt>DescribeSavedModel: a SavedModel told to a client that runs ops alone."""
+
+import pathlib
+import threading
+
+import pytest
+import tensorflow as tf
+from google.protobuf import text_format
+from tensorflow.core.protobuf import saved_model_pb2
+
+import tensorflow_ext as tfe
+from tensorflow_ext import _library, raw_ops
+
+v1 = tf.compat.v1
+
+
+class Module(tf.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable(tf.ones([3, 2], tf.float64), name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float64, "x")])
+    def predict(self, x: tf.Tensor) -> tf.Tensor:
+        return x @ self.w
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("saved model")
+    module = Module()
+    tf.saved_model.save(module, str(folder), {"predict": module.predict})
+    return folder
+
+
+def read(folder: pathlib.Path) -> saved_model_pb2.SavedModel:
+    content = (folder / "saved_model.pb").read_bytes()
+    return saved_model_pb2.SavedModel.FromString(content)
+
+
+def described(saved: saved_model_pb2.SavedModel, graph: int = 0) -> list[list[str]]:
+    return _library.describe_meta_graph(saved.meta_graphs[graph].SerializeToString())
+
+
+def test_the_lines_are_those_of_the_c_function(folder: pathlib.Path) -> None:
+    rows = tfe.describe_saved_model(folder)
+    assert [
+        "signature",
+        "predict",
+        "variable",
+        "w",
+        "double",
+        "[3,2]",
+        "trainable",
+    ] in rows
+    assert rows == described(read(folder))
+
+
+def test_in_a_session(folder: pathlib.Path) -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        directory = v1.placeholder(tf.string, [])
+        lines = raw_ops.describe_saved_model(directory)
+        assert lines.shape.as_list() == [None]
+        found = session.run(lines, {directory: str(folder)})
+        # The function of Python reads at once, whatever graph is being built.
+        assert tfe.describe_saved_model(folder) == [
+            line.decode().split("\t") for line in found
+        ]
+
+
+def test_a_session_reads_the_file_as_it_is_now(
+    folder: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    saved = read(folder)
+    with tf.Graph().as_default(), v1.Session() as session:
+        lines = raw_ops.describe_saved_model(str(tmp_path))
+        for signatures in (1, 0):
+            if not signatures:
+                saved.meta_graphs[0].signature_def.clear()
+            (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
+            found = [line.split(b"\t")[0] for line in session.run(lines)]
+            assert (b"signature" in found) == bool(signatures)
+
+
+def test_text(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    text = text_format.MessageToString(read(folder))
+    (tmp_path / "saved_model.pbtxt").write_text(text)
+    assert tfe.describe_saved_model(tmp_path) == tfe.describe_saved_model(folder)
+
+
+def test_tags_choose_the_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    saved = read(folder)
+    second = saved.meta_graphs.add()
+    second.CopyFrom(saved.meta_graphs[0])
+    second.meta_info_def.tags[:] = ["serve", "gpu"]
+    second.signature_def["again"].CopyFrom(second.signature_def["predict"])
+    (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
+    assert tfe.describe_saved_model(tmp_path) == described(saved)
+    both = tfe.describe_saved_model(tmp_path, ["gpu", "serve"])
+    assert both == described(saved, 1) != described(saved)
+    with pytest.raises(tf.errors.NotFoundError) as caught:
+        tfe.describe_saved_model(tmp_path, ["train"])
+    message = str(caught.value)
+    assert f"argument 'directory' is '{tmp_path}'" in message
+    assert "no graph with the tags [train]; those there are: [serve], [serve, gpu]" in (
+        message
+    )
+
+
+def test_no_saved_model(tmp_path: pathlib.Path) -> None:
+    for folder in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(tf.errors.NotFoundError) as caught:
+            tfe.describe_saved_model(folder)
+        assert f"argument 'directory' is '{folder}': Could not find" in str(
+            caught.value
+        )
+
+
+@pytest.mark.parametrize("name", ["saved_model.pb", "saved_model.pbtxt"])
+def test_a_file_that_is_none(name: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / name).write_bytes(b"\xff" * 40)
+    with pytest.raises(tf.errors.OpError, match=r"argument 'directory' is '.*[pP]arse"):
+        tfe.describe_saved_model(tmp_path)
+
+
+def test_an_empty_file_has_no_graph(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    with pytest.raises(tf.errors.NotFoundError, match="those there are: none"):
+        tfe.describe_saved_model(tmp_path)
+
+
+def test_a_wrong_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    saved = read(folder)
+    outputs = saved.meta_graphs[0].signature_def["predict"].outputs
+    outputs["output_0"].name = "nowhere:3"
+    (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="is 'nowhere:3', and the graph has no"
+    ):
+        tfe.describe_saved_model(tmp_path)
+
+
+def test_directory_is_a_scalar(folder: pathlib.Path) -> None:
+    expected = r"argument 'directory' has shape \[1\], expected a scalar, \[\]"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=expected):
+        raw_ops.describe_saved_model([str(folder)])
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=expected):
+        raw_ops.describe_saved_model([str(folder)])
+
+
+def test_no_gradient(folder: pathlib.Path) -> None:
+    registries = _library.registries("TfExt>DescribeSavedModel")
+    assert _library.Registries.FUNCTION_NO_GRADIENT in registries
+    assert _library.Registries.CLIENT_NO_GRADIENT in registries
+
+
+def test_many_threads(folder: pathlib.Path) -> None:
+    expected = tfe.describe_saved_model(folder)
+    found: list[list[list[str]]] = []
+
+    def describe() -> None:
+        found.extend(tfe.describe_saved_model(folder) for _ in range(20))
+
+    threads = [threading.Thread(target=describe) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 160

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The graphs that rounds.cc differentiates: y:0 of x:0, a vector of four floats."""
+
+import pathlib
+from collections.abc import Callable, Iterable
+
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+v1 = tf.compat.v1
+
+
+def _stock(x: tf.Tensor) -> tf.Tensor:
+    """Ops of TensorFlow, most of which have their gradient from this library."""
+    square = tf.reshape(x, [2, 2])
+    sums = tf.math.cumsum(tf.math.erfinv(x * 0.5)) + tf.math.lgamma(x + 3.0)
+    values, _ = tf.math.top_k(tf.sort(x), 3)
+    parts = tf.gather(tf.concat([x, tf.roll(x, 1, 0)], 0), [0, 5, 2])
+    solved = tf.linalg.det(square @ square + 3.0 * tf.eye(2))
+    pooled = tf.nn.max_pool1d(tf.reshape(x, [1, 4, 1]), 2, 1, "SAME")
+    batch = tf.einsum("ij,jk->ik", square, tf.linalg.diag(tf.math.digamma(x[:2] + 2)))
+    terms = (sums, values, parts, solved, pooled, batch)
+    return tf.add_n([tf.reduce_sum(tf.math.atan2(t, 2.0) + t * t) for t in terms])
+
+
+def _ours(x: tf.Tensor) -> tf.Tensor:
+    """Ops of this library."""
+    y = tfe.mish(tfe.gelu(x)) + tfe.snake(x, 0.5) + tfe.softshrink(x)
+    y, _, _ = tfe.layer_norm(tf.reshape(y, [2, 2]), tf.ones([2]), tf.zeros([2]))
+    return tf.reduce_sum(tfe.sparsemax(y) * tf.reshape(x, [2, 2]))
+
+
+@tf.function(autograph=False)
+def _inner(x: tf.Tensor) -> tf.Tensor:
+    return tf.quantization.fake_quant_with_min_max_args(x) * tf.math.erfinv(x * 0.5)
+
+
+@tf.function(autograph=False)
+def _outer(x: tf.Tensor) -> tf.Tensor:
+    return _inner(x) + tf.math.digamma(_inner(x * 0.5) + 2.0)
+
+
+def _call(x: tf.Tensor) -> tf.Tensor:
+    """A call with calls in it."""
+    return tf.reduce_sum(_outer(x))
+
+
+def _calls(x: tf.Tensor) -> tf.Tensor:
+    """The same, a branch and a loop."""
+    y = tf.cond(x[0] > 0, lambda: _outer(x), lambda: -x)
+    loop = tf.while_loop(
+        lambda i, _: i < 3,
+        lambda i, y: (i + 1, y + tf.math.lgamma(y * y + 2.0) * x),
+        (0, y),
+        maximum_iterations=3,
+    )
+    return tf.reduce_sum(_outer(loop[1]))
+
+
+def _tensorflows(x: tf.Tensor) -> tf.Tensor:
+    """What TensorFlow differentiates alone."""
+    y = tf.nn.relu(tf.reshape(x, [2, 2]) @ tf.ones([2, 2]) + 1.0)
+    return tf.reduce_sum(tf.sigmoid(tf.exp(y) * tf.sin(y)) + tf.square(y))
+
+
+def _attributes(x: tf.Tensor) -> tf.Tensor:
+    """Ops whose attributes rounds.cc changes."""
+    for _ in range(8):
+        x = tf.quantization.fake_quant_with_min_max_args(x)
+    return tf.reduce_sum(x)
+
+
+def _deep_copy(x: tf.Tensor) -> tf.Tensor:
+    """An op whose gradient in tests/sanitizers/faulty_gradients.cc has a race."""
+    return tf.reduce_sum(tf.raw_ops.DeepCopy(x=x))
+
+
+# A name that begins with "changing_" is what rounds.cc looks for.
+GRAPHS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
+    "stock": _stock,
+    "ours": _ours,
+    "call": _call,
+    "calls": _calls,
+    "changing_call": lambda x: tf.reduce_sum(_inner(x)),
+    "changing_calls": _calls,
+    "changing_attributes": _attributes,
+    "deep_copy": _deep_copy,
+    "tensorflows": _tensorflows,
+}
+
+
+def write(folder: pathlib.Path, names: Iterable[str]) -> list[pathlib.Path]:
+    """Writes each graph as a file of its name; returns the files."""
+    files = []
+    for name in names:
+        with v1.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [4], name="x")
+            tf.identity(GRAPHS[name](x), name="y")
+        files.append(folder / name)
+        files[-1].write_bytes(graph.as_graph_def().SerializeToString())
+    return files
+
+
+if __name__ == "__main__":
+    import sys
+
+    print(*write(pathlib.Path(sys.argv[1]), sys.argv[2:] or GRAPHS))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every wrapper of every op, called in each language: the node is the one that the
+OpDef asks for. all_ops.py says what the programs are."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from calls import Call, calls, faults, has_no_function
+from tensorflow.core.framework import graph_pb2, types_pb2
+
+from tensorflow_ext._typed_wrappers import command, op_interface
+
+PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
+KINDS_PROGRAMS = dict(pair.split("=") for pair in os.environ["KINDS_PROGRAMS"].split())
+# Those whose binding sets no attribute that is a function.
+WITHOUT_FUNCTIONS = {"Go"}
+
+
+def _graph(
+    program: str, folder: pathlib.Path, *further_libraries: str
+) -> graph_pb2.GraphDef:
+    """What a program makes of the ops that it was written for."""
+    out = folder / "graph"
+    done = subprocess.run(
+        [program, os.environ["LIBRARY"], *further_libraries, out],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{program}:\n{done.stderr[-4000:]}"
+    return graph_pb2.GraphDef.FromString(out.read_bytes())
+
+
+def _own_calls() -> list[Call]:
+    return calls(op_interface.describe_all(command.read_op_defs([])))
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_own_ops(language: str, tmp_path: pathlib.Path) -> None:
+    graph = _graph(PROGRAMS[language], tmp_path)
+    expected = _own_calls()
+    assert len(expected) > 100
+    assert not list(faults(graph, expected))
+
+
+@pytest.fixture(scope="module")
+def kinds_calls() -> list[Call]:
+    """Of the ops of kinds_ops.cc, which this process loads."""
+    op_defs = command.read_op_defs([os.environ["KINDS"]])
+    return calls(op_interface.describe_all(op_defs))
+
+
+@pytest.mark.parametrize("language", KINDS_PROGRAMS)
+def test_ops_of_every_kind(
+    language: str, kinds_calls: list[Call], tmp_path: pathlib.Path
+) -> None:
+    graph = _graph(KINDS_PROGRAMS[language], tmp_path, os.environ["KINDS"])
+    expected = kinds_calls
+    types = {
+        (a.type, a.is_list)
+        for call in expected
+        for a, _ in call.required + call.optional
+    }
+    assert len(types) == 2 * len(op_interface.FIELDS)
+    if language in WITHOUT_FUNCTIONS:
+        expected = [call for call in expected if has_no_function(call)]
+    assert not list(faults(graph, expected))
+
+
+def test_without_the_library(tmp_path: pathlib.Path) -> None:
+    done = subprocess.run(
+        [PROGRAMS["C++"], tmp_path / "graph"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "there is no op 'TfExt>" in done.stderr
+    assert "load it by Env::LoadDynamicLibrary" in done.stderr
+
+
+def test_faults_are_noticed(tmp_path: pathlib.Path) -> None:
+    language = next(iter(PROGRAMS))
+    graph = _graph(PROGRAMS[language], tmp_path)
+    nodes = {node.name: node for node in graph.node}
+    node = nodes["RoiPool.given"]
+    node.attr["pooled_height"].i, node.attr["pooled_width"].i = (
+        node.attr["pooled_width"].i,
+        node.attr["pooled_height"].i,
+    )
+    node.input[:] = reversed(node.input)
+    nodes["Gelu.default"].op = "TfExt>Mish"
+    nodes["Relu.given"].attr["other"].i = 1
+    nodes["RoiPool.default.out.argmax.0"].input[:] = ["RoiPool.default"]
+    nodes["Mish.default.out.y.0"].attr["T"].type = types_pb2.DT_STRING
+    graph.node.remove(nodes["LayerNorm.given"])
+    graph.node.add(name="more", op="NoOp")
+    found = list(faults(graph, _own_calls()))
+    for name, count in {
+        "RoiPool.given": 3,
+        "Gelu.default": 1,
+        "Relu.given": 1,
+        "RoiPool.default.out.argmax.0": 1,
+        "Mish.default.out.y.0": 1,
+        "LayerNorm.given": 1,
+        "more": 1,
+    }.items():
+        assert sum(fault.startswith(f"{name}: ") for fault in found) == count, found
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

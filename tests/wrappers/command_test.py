@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m tensorflow_ext wrappers: what it prints and writes, and what it refuses."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework import op_def_pb2
+
+from tensorflow_ext import _library, _wrappers
+from tensorflow_ext.__main__ import main
+from tensorflow_ext._typed_wrappers import language, names, op_interface
+
+
+def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the command says when it does not write."""
+    assert main(["wrappers", *arguments]) == 1
+    printed = capsys.readouterr()
+    assert not printed.out
+    return printed.err
+
+
+def test_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrappers", "--cxx"]) == 0
+    header, source = capsys.readouterr().out.split("#endif  // ")
+    assert "namespace tensorflow_ext::ops {" in header
+    assert "/// * data: Images, [N, H, W, C]." in header
+    assert "Attrs SpatialScale(float x)" in header
+    assert 'builder.Attr("spatial_scale", attrs.spatial_scale_);' in source
+    assert '#include "tensorflow_ext_cc_ops.h"' in source
+
+
+def test_writes(tmp_path: pathlib.Path) -> None:
+    library = os.environ["KINDS"]
+    path = tmp_path / "typed.h"
+    arguments = ["--library", library, "--name", "some.kinds", "--write", str(path)]
+    assert main(["wrappers", "--cxx", *arguments]) == 0
+    assert {file.name for file in tmp_path.iterdir()} == {"typed.h", "typed.cc"}
+    header = path.read_text()
+    assert "namespace some::kinds::ops {" in header
+    # Neither ends a comment nor draws the next line into one.
+    assert "/// Text that ends a comment: */ and \\ .\n" in header
+    assert "class KindsSource {" in header
+    assert '#include "typed.h"' in (tmp_path / "typed.cc").read_text()
+
+
+def test_refuses(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = str(tmp_path / "ops.txt")
+    assert "expected a file *.h for C++" in _refused(capsys, "--cxx", "--write", wrong)
+    no_name = _refused(capsys, "--cxx", "--name", "a b")
+    assert "--name 'a b': expected a name" in no_name
+    no_file = _refused(capsys, "--cxx", "--library", "none.so")
+    assert "--library none.so: there is no such file" in no_file
+    text = tmp_path / "text.so"
+    text.write_text("no library")
+    assert f"--library {text}: " in _refused(capsys, "--cxx", "--library", str(text))
+    own = _refused(capsys, "--cxx", "--library", str(_library.PATH))
+    assert "it adds no ops" in own
+    for options in ([], ["--cxx", "--fortran"]):
+        with pytest.raises(SystemExit):
+            main(["wrappers", *options])
+
+
+def test_without_jinja(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert "pip install jinja2" in _refused(capsys, "--cxx")
+
+
+def test_one_name_for_two_ops() -> None:
+    ops = [op_def_pb2.OpDef(name=name) for name in ("A>Same", "B>Same", "_Hidden")]
+    with pytest.raises(op_interface.InterfaceError, match="'A>Same' and 'B>Same'"):
+        op_interface.describe_all(ops)
+    assert [op.op for op in op_interface.describe_all(ops[1:])] == ["B>Same"]
+
+
+def test_description() -> None:
+    tf.load_library(os.environ["KINDS"])
+    op_defs = {op.name: op for op in _wrappers.op_defs()}
+    op = op_interface.describe(op_defs["Kinds>Arguments"])
+    assert [a.name for a in op.inferred] == ["T", "N", "M", "Types"]
+    assert [a.name for a in op.required] == ["K", "Others"]
+    assert op.inputs[2].types == ("DT_INT32",)
+    assert op.inputs[3].arity is op_interface.Arity.LIST_OF_TYPES
+    optional = op_interface.describe(op_defs["Kinds>Optional"]).optional
+    defaults = {a.name: a.default for a in optional}
+    assert defaults["shape"] == (3, None)
+    assert defaults["any_shape"] is None
+    assert defaults["result"] == "DT_INT32"
+    assert defaults["s"] == b'say "no" \\ twice'
+
+
+def test_names() -> None:
+    assert names.snake_case("RoiPoolGradGrad") == "roi_pool_grad_grad"
+    assert names.snake_case("SwiGLUGrad") == "swi_glu_grad"
+    assert names.pascal_case("spatial_scale") == "SpatialScale"
+    assert names.camel_case("spatial_scale") == "spatialScale"
+    assert names.camel_case("RoiPool") == "roiPool"
+    assert names.safe("class", {"class", "class_"}) == "class__"
+    assert language.quoted(b'"\\\n\0\xc3') == '"\\"\\\\\\n\\000\\303"'
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

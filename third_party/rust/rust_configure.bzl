@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""@local_config_rust: cargo, if it is on PATH, and the crates of Cargo.lock.
+
+  //:defs.bzl   HAVE_RUST, CARGO and RUSTFMT ('' if there is none),
+                if_rust(then, otherwise = [])
+  //:stamp      a file that says which compiler and which crates there are. Beside it
+                lie `toolchain` and `crates`, links to them
+
+The crates are below .venv/rust, where `./run test` puts them. Without them, or
+without cargo, the repository is empty, and no Rust is built.
+"""
+
+_DEFS = """
+HAVE_RUST = {have_rust}
+CARGO = "{cargo}"
+RUSTFMT = "{rustfmt}"
+
+def if_rust(then, otherwise = []):
+    return {chosen}
+"""
+
+def _without_rust(ctx):
+    ctx.file("BUILD", "")
+    ctx.file("defs.bzl", _DEFS.format(cargo = "", chosen = "otherwise", have_rust = False, rustfmt = ""))
+
+def _ask(ctx, rustc, *arguments):
+    answer = ctx.execute([rustc] + list(arguments))
+    if answer.return_code:
+        fail("%s does not run: %s" % (rustc, answer.stderr))
+    return answer.stdout.strip()
+
+def _rust_configure_impl(ctx):
+    rustc = ctx.which("rustc")
+    installed = ctx.path(str(ctx.path(Label("//:WORKSPACE")).dirname) + "/.venv/rust")
+    made_from = installed.get_child(".made-from")
+    if not rustc or not made_from.exists:
+        _without_rust(ctx)
+        return
+
+    # Behind the commands of rustup, which want to know whose home they are in.
+    toolchain = _ask(ctx, rustc, "--print", "sysroot")
+    if not ctx.path(toolchain + "/bin/cargo").exists:
+        _without_rust(ctx)
+        return
+    ctx.symlink(toolchain, "toolchain")
+    ctx.symlink(installed.get_child("crates"), "crates")
+    ctx.file("stamp", "%s\n%s" % (_ask(ctx, rustc, "-vV"), ctx.read(made_from)))
+    ctx.file("BUILD", 'exports_files(["stamp"])\n')
+    rustfmt = toolchain + "/bin/rustfmt"
+    ctx.file("defs.bzl", _DEFS.format(
+        cargo = toolchain + "/bin/cargo",
+        chosen = "then",
+        have_rust = True,
+        rustfmt = rustfmt if ctx.path(rustfmt).exists else "",
+    ))
+
+rust_configure = repository_rule(
+    implementation = _rust_configure_impl,
+    configure = True,
+    environ = ["PATH"],
+    local = True,
+    doc = "Finds cargo and the crates; without them the repository is empty.",
+)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compiling against TensorFlow takes, version by version.
+
+What differs for the compiler's text stands in tensorflow_ext/compatibility.h.
+"""
+
+def split_version(version):
+    """Takes a version apart, as the macros of TensorFlow's release_version.h have it.
+
+    Args:
+      version: of a wheel, "2.21.0rc1" say.
+
+    Returns:
+      A struct of the strings major, minor, patch and suffix: "2", "21", "0", "rc1".
+    """
+    major, minor, rest = version.split(".", 2)
+    patch = ""
+    for i in range(len(rest)):
+        if not rest[i].isdigit():
+            break
+        patch += rest[i]
+    return struct(major = major, minor = minor, patch = patch, suffix = rest[len(patch):])
+
+def _minor(version):
+    parts = split_version(version)
+    return (int(parts.major), int(parts.minor))
+
+def check_version(version, list_of_versions):
+    """Compares a wheel with the versions that this tree is built and tested for.
+
+    Args:
+      version: that of the wheel.
+      list_of_versions: the text of requirements/tensorflow_versions.txt.
+
+    Returns:
+      A struct of `error`, why nothing is to be compiled, and `warning`; each may be "".
+    """
+    tested = [
+        line
+        for line in [line.split("#")[0].strip() for line in list_of_versions.split("\n")]
+        if line
+    ]
+    if _minor(version) < _minor(tested[0]):
+        return struct(warning = "", error = (
+            "TensorFlow %s: expected %s or newer; the versions are %s."
+        ) % (version, tested[0], ", ".join(tested)))
+    if _minor(version) > _minor(tested[-1]):
+        return struct(error = "", warning = (
+            "TensorFlow %s is newer than %s, the last that is tested here. Where it does " +
+            "not compile, tensorflow_ext/compatibility.h and " +
+            "third_party/tensorflow/versions.bzl are the files to change."
+        ) % (version, tested[-1]))
+    return struct(error = "", warning = "")
+
+def compiler_settings(version):
+    """Says how files that include TensorFlow's headers are compiled.
+
+    The same in all versions from 2.18 to 2.21; what differs is to be written here.
+
+    Args:
+      version: that of the wheel.
+
+    Returns:
+      A struct of `defines` and, below the wheel's folder, `includes`.
+    """
+    parts = split_version(version)
+    return struct(
+        # What the wheel was built with. A changed wheel changes the version and so
+        # every command that compiles against it.
+        defines = [
+            "EIGEN_MAX_ALIGN_BYTES=64",
+            "TF_MAJOR_VERSION=" + parts.major,
+            "TF_MINOR_VERSION=" + parts.minor,
+            "TF_PATCH_VERSION=" + parts.patch,
+            "TF_VERSION_SUFFIX=\\\"%s\\\"" % parts.suffix,
+        ],
+        includes = [
+            "include",
+            "include/external/farmhash_archive/src",
+            "include/external/highwayhash",
+        ],
+    )

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Part of ./run: CUDA, Bazel, building and testing.
+
+find_nvcc() {
+  local candidate
+  for candidate in ${NVCC:+"$NVCC"} ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} \
+    /usr/local/cuda/bin/nvcc "$(command -v nvcc)" \
+    "$VENV"/lib/python3.*/site-packages/nvidia/cu[0-9]*/bin/nvcc; do
+    if [[ -x $candidate ]]; then
+      printf '%s\n' "$candidate"
+      return
+    fi
+  done
+}
+
+find_cuda() {
+  NVCC_FOUND=""
+  [[ $CUDA == no ]] && return
+  NVCC_FOUND=$(find_nvcc)
+  if [[ -z $NVCC_FOUND && $CUDA == yes ]]; then
+    lock
+    pip_install requirements/cuda.txt "installing nvcc into ${VENV##*/}"
+    unlock
+    RESTART_BAZEL=true
+    NVCC_FOUND=$(find_nvcc)
+    [[ -n $NVCC_FOUND ]] || die "no nvcc in .venv after installing it."
+  fi
+  if [[ -n $NVCC_FOUND ]]; then
+    say "GPU kernels by $NVCC_FOUND"
+  else
+    say "no nvcc found: building for the CPU alone (--cuda=yes installs nvcc)"
+  fi
+}
+
+find_bazel() {
+  BAZEL=$(command -v bazel || command -v bazelisk)
+  local version flags="" settings
+  version=$("$BAZEL" --version) || die "$BAZEL does not run."
+  case $version in # Debian's 4.2.3 says "bazel no_version".
+    "bazel no_version"* | "bazel "[456].*) ;;
+    "bazel 7."*) flags="common --noenable_bzlmod" ;;
+    "bazel 8."*) flags="common --enable_workspace --noenable_bzlmod" ;;
+    *) die "$BAZEL is '$version'; expected Bazel 4 to 8. USE_BAZEL_VERSION" \
+      "chooses with bazelisk; Debian's package is bazel-bootstrap." ;;
+  esac
+  # What one checkout has compiled, another need not; .bazelrc keeps the results
+  # of tests out of it. By the same compiler, whichever folder of PATH has it.
+  settings="# Written by ./run, which overwrites changes.
+build --disk_cache=$CACHE/bazel
+common --repo_env=CC=${CC:-$(command -v gcc)}
+test --test_env=BAZEL=$BAZEL
+common --repo_env=TF_PYTHON=$VENV/bin/python
+common --repo_env=TENSORFLOW_EXT_CUDA=$CUDA
+${NVCC_FOUND:+common --repo_env=NVCC=$NVCC_FOUND}
+$flags"
+  local settings_file=.bazelrc.user
+  BAZEL_OPTIONS=()
+  if [[ $VENV != "$PWD/.venv" ]]; then
+    # An output of its own: else each build would undo the other's.
+    settings_file=$VENV/.bazelrc
+    settings+="
+build --symlink_prefix=${VENV##*/}/bazel-"
+    BAZEL_OPTIONS=("--bazelrc=$settings_file" "--output_base=$(
+      printf '%s/bazel-%s-%s' "$CACHE" "$TENSORFLOW" "$(printf '%s' "$PWD" | sha256sum | cut -c1-8)"
+    )")
+  fi
+  if [[ $(cat "$settings_file" 2>/dev/null) != "$settings" ]]; then
+    printf '%s\n' "$settings" >"$settings_file"
+  fi
+  # Bazel looks at what is installed once in its server's life.
+  if $RESTART_BAZEL; then restart_bazel; fi
+}
+
+restart_bazel() {
+  "$BAZEL" ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"} shutdown
+}
+
+# find_bazel_output: BAZEL_OUTPUT, the folder of what Bazel makes and of its log.
+find_bazel_output() {
+  local option linked
+  linked=$(readlink "${BAZEL_BIN%-bin}-out") || true
+  BAZEL_OUTPUT=${linked%/execroot/*}
+  for option in ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"}; do
+    [[ $option != --output_base=* ]] || BAZEL_OUTPUT=${option#*=}
+  done
+  [[ -n $BAZEL_OUTPUT ]] || BAZEL_OUTPUT=$HOME/.cache/bazel/_bazel_$(id -un)/$(
+    printf '%s' "$PWD" | md5sum | cut -d ' ' -f 1
+  )
+}
+
+# run_bazel COMMAND ARGUMENT...: with output that suits where it goes.
+run_bazel() {
+  local flags=() status=0 started=$SECONDS name="bazel-$1"
+  [[ -t 2 ]] || flags=(--curses=no --show_progress_rate_limit=10)
+  if [[ ! -e $BAZEL_BIN ]]; then # From nothing is another matter.
+    name+=-first
+    need_space "$HOME" "$(size_of build)" "what is built"
+  fi
+  need_space "$CACHE" 32 "what is compiled"
+  find_bazel_output
+  say "bazel $1$(last_time "$name"); log: $BAZEL_OUTPUT/command.log"
+  "$BAZEL" ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"} "$1" ${flags[@]+"${flags[@]}"} \
+    "${@:2}" || status=$?
+  case $status in
+    0) keep_time "$name" $((SECONDS - started)) ;;
+    3) ;; # Tests that failed: Bazel has said all.
+    8) say "bazel $1 was interrupted: the next call goes on where this stopped." ;;
+    *) say "bazel $1 failed. $(why_build_failed "$BAZEL_OUTPUT/command.log" $status)" ;;
+  esac
+  return $status
+}
+
+prepare() {
+  check_machine
+  install_packages
+  make_venv
+  find_cuda
+  find_bazel
+}
+
+# build TARGET...: these and the library, which .venv then imports, with what op
+# libraries of others link.
+build() {
+  run_bazel build //tensorflow_ext:libtensorflow_ext.so //tensorflow_ext/cc:sources \
+    //tensorflow_ext/op_library:archives \
+    //tensorflow_ext/loader:libtensorflow_ext_loader.so "$@"
+  local built installed folder=python/tensorflow_ext/lib/$TENSORFLOW
+  lock
+  mkdir -p "$folder"
+  for built in "$BAZEL_BIN"/tensorflow_ext/libtensorflow_ext.so \
+    "$BAZEL_BIN"/tensorflow_ext/op_library/libtensorflow_ext_*.a; do
+    installed=$folder/$(basename "$built")
+    # Renamed into place: processes that have loaded the old file keep it.
+    if ! cmp -s "$built" "$installed"; then
+      install -m 755 "$built" "$installed.new"
+      mv -f "$installed.new" "$installed"
+    fi
+  done
+  # For every TensorFlow the same: processes that have loaded it keep it, too.
+  install -C -m 755 "$BAZEL_BIN"/tensorflow_ext/loader/libtensorflow_ext_loader.so \
+    python/tensorflow_ext/lib/
+  # What is written when building: typed ops for C++.
+  install -C -D -m 644 -t python/tensorflow_ext/include/tensorflow_ext/cc \
+    "$BAZEL_BIN"/tensorflow_ext/cc/ops.{cc,h}
+  unlock
+}
+
+# run_tests [FLAG | TARGET]...: all tests where no target is named.
+run_tests() {
+  local status=0 argument targets=(//...) said=(--all)
+  [[ $LANGUAGES == found ]] || said=(--all-languages)
+  for argument in "$@"; do
+    [[ $argument == -* ]] || targets=() said=()
+  done
+  EVENTS=$(mktemp)
+  trap 'rm -f "$EVENTS"' EXIT
+  run_bazel test --keep_going --build_event_json_file="$EVENTS" \
+    "$@" ${targets[@]+"${targets[@]}"} || status=$?
+  "$VENV/bin/python" tools/test_summary.py "$EVENTS" ${said[@]+"${said[@]}"} ||
+    status=$?
+  return $status
+}

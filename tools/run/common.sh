@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Part of ./run: what it says.
+
+say() { printf '%s\n' "run: $*" >&2; }
+die() {
+  say "$@"
+  exit 1
+}

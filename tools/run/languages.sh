@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Part of ./run: Go, Rust and Java.
+
+# install_go: its programs need no module that is not in this tree.
+install_go() {
+  command -v go >/dev/null ||
+    say "no go: what is written in Go is left out (https://go.dev/dl has it)"
+}
+
+# install_rust: the crates of Cargo.lock, from which Bazel builds without a network.
+install_rust() {
+  local folder=$VENV/rust made_from
+  if ! command -v cargo >/dev/null; then
+    say "no cargo: what is written in Rust is left out (https://rustup.rs installs it)"
+    return
+  fi
+  made_from=$(sha256sum Cargo.lock)
+  [[ $(cat "$folder/.made-from" 2>/dev/null) == "$made_from" ]] && return
+  rm -rf "$folder"
+  step cargo "fetching the crates of Cargo.lock" cargo vendor --locked "$folder/crates"
+  printf '%s\n' "$made_from" >"$folder/.made-from"
+  restart_bazel # It looks at what is installed once in its server's life.
+}
+
+# install_java: TensorFlow Java, against which Bazel compiles without a network.
+install_java() {
+  local lock=requirements/java.txt folder=$VENV/java made_from
+  made_from=$(sha256sum "$lock")
+  [[ $(cat "$folder/.made-from" 2>/dev/null) == "$made_from" ]] && return
+  if ! type javac mvn >/dev/null 2>&1; then
+    say "no JDK, no Maven: Java is left out (Debian: apt-get install default-jdk maven)"
+    return
+  fi
+  step maven "installing TensorFlow Java into ${VENV##*/}/java" \
+    third_party/java/fetch_jars.sh "$lock" "$folder"
+  printf '%s\n' "$made_from" >"$folder/.made-from"
+  restart_bazel # It looks at what is installed once in its server's life.
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Part of ./run: the checkout, the folders for caches, the lock, packages of the system.
+
+# check_checkout: what neither Bazel nor Python's venv gets round, before they begin.
+check_checkout() {
+  [[ $PWD != *[[:space:]:\'\"\\#\$%]* ]] ||
+    die "the checkout is in '$PWD', and Bazel and Python's venv take no path with a space" \
+      "or one of : ' \" \\ # \$ % in it: move it to one without."
+  [[ -w . ]] ||
+    die "$PWD cannot be written, and what is built goes there: clone it to a folder of" \
+      "yours (git clone $PWD FOLDER) and run that."
+  [[ ! -e $VENV || -w $VENV ]] ||
+    die "$VENV belongs to $(stat -c %U "$VENV"): remove it, or run this as" \
+      "$(stat -c %U "$VENV")."
+}
+
+# cache_folder: for what other checkouts can use too.
+cache_folder() { echo "${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/tensorflow_ext"; }
+
+# find_cache: CACHE; and a home where there is none, for Bazel and pip keep theirs there.
+find_cache() {
+  local home=${HOME:-}
+  if [[ ! -d $home || ! -w $home || $home == *[[:space:]]* ]]; then
+    HOME=${TMPDIR:-/tmp}/tensorflow_ext-home-$(id -u)
+    export HOME
+    mkdir -m 700 "$HOME" 2>/dev/null || [[ -d $HOME && -O $HOME && ! -L $HOME ]] ||
+      die "HOME is ${home:-not set}, which is no folder to write to, and $HOME is not to" \
+        "be had either: name a folder, HOME=FOLDER ./run ..."
+    say "HOME is ${home:-not set}, which is no folder to write to (or has a space in" \
+      "it): what is kept for the next time goes to $HOME"
+  fi
+  CACHE=$(cache_folder)
+  mkdir -p "$CACHE" 2>/dev/null && [[ -w $CACHE ]] ||
+    die "the cache folder $CACHE cannot be written; XDG_CACHE_HOME names another."
+}
+
+# check_machine: once.
+check_machine() {
+  [[ -z ${CACHE:-} ]] || return 0
+  check_checkout
+  find_cache
+}
+
+# lock, unlock: one ./run at a time installs into a checkout, others wait. It is
+# the kernel's, of the folder itself: it ends with the processes that have it.
+lock() {
+  command -v flock >/dev/null || return 0
+  exec {LOCK}<.
+  if ! flock --nonblock "$LOCK"; then
+    say "another ./run is installing in this checkout: waiting until it has"
+    flock "$LOCK"
+  fi
+}
+unlock() {
+  [[ -n ${LOCK:-} ]] || return 0
+  flock --unlock "$LOCK"
+  exec {LOCK}<&-
+  LOCK=""
+}
+
+may_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
+
+# apt_get ARGUMENT...: waits for others that have its locks, mends what they left half done.
+apt_get() {
+  local attempt
+  for attempt in {1..60}; do
+    DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" && return
+    case $(tail -n 5 "$STEP_LOG") in
+      *"Could not get lock"* | *"Unable to lock"*)
+        echo "another package manager is at work, waiting for it"
+        sleep 5
+        ;;
+      *"dpkg --configure -a"*) dpkg --configure -a ;;
+      *) return 1 ;;
+    esac
+  done
+  return 1
+}
+
+# A list that cannot be had may be one of a registry that is not needed: installing tells.
+apt_update_and_install() {
+  apt_get update
+  apt_get install -y --no-install-recommends "$@"
+}
+
+# apt_install PACKAGE...: Debian packages, if this user may.
+apt_install() {
+  may_install ||
+    die "missing: $*. Install it (Debian, Ubuntu: sudo apt-get install" \
+      "--no-install-recommends $*) and run this again."
+  step apt "installing $*" apt_update_and_install "$@" || exit
+}
+
+# missing_packages COMMAND: those of tools/run/packages.txt whose program is not here.
+missing_packages() {
+  local command program package
+  while read -r command program package; do
+    [[ $command == "$1" ]] || continue
+    # Bazel by the name of its own launcher is as good.
+    command -v "$program" >/dev/null || [[ $program == bazel && $(command -v bazelisk) ]] ||
+      printf '%s\n' "$package"
+  done < <(grep -v '^#' tools/run/packages.txt)
+}
+
+# install_packages: what builds need, all at once and before what takes long.
+install_packages() {
+  local packages python
+  mapfile -t packages < <(missing_packages demo)
+  python=$(find_python)
+  if [[ $python == /usr/bin/* ]] && ! "$python" -c 'import ensurepip' 2>/dev/null; then
+    packages+=("python$(python_version "$python")-venv")
+  fi
+  [[ ${#packages[@]} == 0 ]] || apt_install "${packages[@]}"
+}
+
+# install_if_possible: what tests run beside the build; those that need what is not
+# there are left out, and say so.
+install_if_possible() {
+  local packages
+  mapfile -t packages < <(missing_packages test)
+  [[ ${#packages[@]} -gt 0 ]] || return 0
+  if may_install; then
+    step apt "installing ${packages[*]}" apt_update_and_install "${packages[@]}" && return
+  fi
+  say "not here: ${packages[*]}. Tests that need them are left out" \
+    "(Debian, Ubuntu: sudo apt-get install --no-install-recommends ${packages[*]})"
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libtensorflow_ext_loader.so: what TF_LoadLibrary gives and says in C."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tensorflow_ext import _library, sysconfig
+
+MINOR = ".".join(tf.__version__.split(".")[:2])
+LOADER = "libtensorflow_ext_loader.so"
+PROGRAM = os.environ["PROGRAM"]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Loads the library that is named; says whether there is an op then."""
+    made = tmp_path_factory.mktemp("program") / "program"
+    lib = tf.sysconfig.get_lib()
+    libraries = sysconfig.get_tensorflow_libraries()
+    flags = [f"-isystem{tf.sysconfig.get_include()}", f"-Wl,-rpath,{lib}"]
+    subprocess.run(["cc", PROGRAM, *flags, *libraries, "-o", made], check=True)
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    shutil.copy(os.environ["LOADER"], folder / LOADER)
+    return folder
+
+
+def _add(folder: pathlib.Path, version: str, content: bytes | None = None) -> None:
+    file = folder / version / "libtensorflow_ext.so"
+    file.parent.mkdir()
+    if content is None:
+        file.symlink_to(os.path.realpath(_library.PATH))
+    else:
+        file.write_bytes(content)
+
+
+def _load(program: pathlib.Path, folder: pathlib.Path) -> tuple[int, str]:
+    """The exit status, and what is said in words."""
+    done = subprocess.run(
+        [program, folder / LOADER],
+        env={"TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    printed = done.stdout or done.stderr
+    return done.returncode, printed.splitlines()[-1]
+
+
+def test_that_of_the_version(program: pathlib.Path, folder: pathlib.Path) -> None:
+    _add(folder, "2.0", b"of another TensorFlow")
+    _add(folder, MINOR)
+    wanted = f"TensorFlow {tf.__version__} has TfExt>Relu"
+    assert _load(program, folder) == (0, wanted)
+
+
+def test_others_alone(program: pathlib.Path, folder: pathlib.Path) -> None:
+    for version in ("2.9", "2.10"):
+        _add(folder, version, b"")
+    (folder / "cmake").mkdir()
+    status, said = _load(program, folder)
+    assert status == 1
+    assert f"this process has TensorFlow {tf.__version__}, and tensorflow_ext" in said
+    assert f"in {folder} has libraries for TensorFlow 2.9, 2.10: use one" in said
+    assert f"that is built for {MINOR}" in said
+
+
+def test_none(program: pathlib.Path, folder: pathlib.Path) -> None:
+    status, said = _load(program, folder)
+    assert status == 1
+    assert "has libraries for TensorFlow none" in said
+
+
+def test_one_that_cannot_be_loaded(program: pathlib.Path, folder: pathlib.Path) -> None:
+    _add(folder, MINOR, b"not whole")
+    status, said = _load(program, folder)
+    assert status == 1
+    assert f"{folder}/{MINOR}/libtensorflow_ext.so: file too short" in said
+
+
+def test_python(folder: pathlib.Path) -> None:
+    """TensorFlow goes on after it has refused a library."""
+    source = """
+import sys, tensorflow as tf
+for path in sys.argv[1:]:
+    try:
+        tf.load_library(path)
+        print("loaded")
+    except tf.errors.InvalidArgumentError as error:
+        print("this process has TensorFlow" in error.message)
+print(tf.add(1, 2).numpy())
+"""
+    other = folder / "other"
+    other.mkdir()
+    shutil.copy(folder / LOADER, other)
+    _add(folder, MINOR)
+    paths = [str(other / LOADER), str(folder / LOADER)]
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", source, *paths],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["True", "loaded", "3"]
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

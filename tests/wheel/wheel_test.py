@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel: what it holds, and what it does in an environment that knows no checkout.
+
+TensorFlow is that of this interpreter. tools/wheel/check_wheel.py does the same, and
+more, in new environments, one for each Python and each TensorFlow.
+"""
+
+import pathlib
+import subprocess
+import sys
+import sysconfig
+import zipfile
+
+import acceptance
+import hatch_hooks
+import make_wheel
+import notices
+import pytest
+import staging
+import tensorflow as tf
+
+# Under Bazel the folder of all that this test may see.
+ROOT = pathlib.Path(__file__).absolute().parents[2]
+MINOR = ".".join(tf.__version__.split(".")[:2])
+
+
+def _headers() -> list[str]:
+    name = pathlib.Path("tools", "wheel", "public_headers.txt")
+    candidates = [ROOT / name, ROOT / "bazel-bin" / name]
+    (found,) = [path for path in candidates if path.is_file()][:1]
+    return found.read_text().split()
+
+
+def _make(out: pathlib.Path) -> pathlib.Path:
+    licences = notices.third_party(cuda=False)
+    return make_wheel.make(ROOT, [MINOR], _headers(), licences, out)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return _make(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def installed(
+    wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+) -> acceptance.Installed:
+    prefix = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    python = prefix / "bin" / "python"
+    packages = prefix / pathlib.Path(sysconfig.get_path("purelib")).relative_to(
+        sys.prefix
+    )
+    # Of a folder that is named so, files .pth are not read: not that of the checkout.
+    (packages / "tensorflow.pth").write_text(sysconfig.get_path("purelib"))
+    before = acceptance.files_of(prefix)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    pip.append("--disable-pip-version-check")
+    subprocess.run(
+        [*pip, "install", "--quiet", "--no-deps", "--no-index", wheel], check=True
+    )
+    folder = tmp_path_factory.mktemp("folder")
+    return acceptance.Installed(python, folder, pip, before)
+
+
+def test_two_builds_give_the_same_bytes(
+    wheel: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234567890")
+    assert _make(tmp_path).read_bytes() == wheel.read_bytes()
+
+
+def test_contents(wheel: pathlib.Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        names = set(opened.namelist())
+        notices_text = next(
+            opened.read(name).decode() for name in names if name.endswith(notices.FILE)
+        )
+    package = ROOT / staging.PACKAGE
+    for path in package.rglob("*.py"):
+        assert f"tensorflow_ext/{path.relative_to(package).as_posix()}" in names
+    for header in _headers():
+        assert f"tensorflow_ext/include/{header}" in names
+    wanted = ["_typed_wrappers/templates/go.jinja", "cmake/tensorflow_extConfig.cmake"]
+    wanted += [f"lib/{MINOR}/{name}" for name in (staging.LIBRARY, *staging.ARCHIVES)]
+    wanted.append(f"lib/{staging.LOADER}")
+    assert names >= {f"tensorflow_ext/{name}" for name in (*wanted, "py.typed")}
+    assert "Mozilla Public License" in notices_text
+    # TensorFlow's own libraries come with TensorFlow.
+    libraries = {pathlib.PurePath(name).name for name in names if ".so" in name}
+    assert libraries == {staging.LIBRARY, staging.LOADER}
+
+
+def test_size(wheel: pathlib.Path) -> None:
+    assert list(make_wheel.sizes_of(wheel)) == [MINOR]
+    assert MINOR in make_wheel.table(wheel)
+
+
+@pytest.mark.parametrize(
+    ("minors", "wanted"),
+    [
+        (["2.21"], ">=2.21,<2.22"),
+        (["2.18", "2.19", "2.20", "2.21"], ">=2.18,<2.22"),
+        (["2.9", "2.11"], ">=2.9,<2.12,!=2.10.*"),
+    ],
+)
+def test_requirement(minors: list[str], wanted: str, tmp_path: pathlib.Path) -> None:
+    for minor in reversed(minors):
+        folder = tmp_path / "python" / "tensorflow_ext" / "lib" / minor
+        folder.mkdir(parents=True)
+        (folder / staging.LIBRARY).touch()
+    assert hatch_hooks.built_minors(tmp_path) == minors
+    assert hatch_hooks.requirement(minors) == wanted
+
+
+def test_what_is_not_built(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(staging.StagingError, match=r"2\.0/libtensorflow_ext.so: build"):
+        make_wheel.make(ROOT, ["2.0"], _headers(), "", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkout_alone_is_no_wheel(tmp_path: pathlib.Path) -> None:
+    """`pip wheel .`, say."""
+    staging.stage(ROOT, tmp_path, [], [])
+    tmp_path.joinpath(notices.FILE).touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "./run wheel makes it" in done.stderr
+
+
+# One after the other, the last of which takes all away again.
+@pytest.mark.parametrize("name", [*acceptance.CHECKS, *acceptance.LAST_CHECKS])
+def test_installed(name: str, installed: acceptance.Installed) -> None:
+    (acceptance.CHECKS | acceptance.LAST_CHECKS)[name](installed)
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))

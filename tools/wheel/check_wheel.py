@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs a wheel into new virtual environments, one for each Python and each
+TensorFlow that it is for, and tries it there (acceptance.py).
+
+Needs a network, minutes and 2 GB of disk for each. The Pythons are python3.10 to
+python3.13 of PATH, and those that PYTHONS names. Exits with 1 where something failed.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+import acceptance
+import hatch_hooks
+
+_ROOT = pathlib.Path(__file__).absolute().parents[2]
+_NAMES = ("python3.10", "python3.11", "python3.12", "python3.13")
+_RESULTS = ("passed", "failed", "not run")
+_MINOR = "import sys; print('%d.%d' % sys.version_info[:2])"
+
+
+def pythons() -> dict[str, str]:
+    """By minor version, the interpreters that there are."""
+    found: dict[str, str] = {}
+    for candidate in [*os.environ.get("PYTHONS", "").split(), *_NAMES]:
+        path = shutil.which(candidate)
+        if not path:
+            continue
+        done = subprocess.run(
+            [path, "-c", _MINOR], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            found.setdefault(done.stdout.strip(), path)
+    return dict(sorted(found.items(), key=lambda item: hatch_hooks.numbers(item[0])))
+
+
+def minors_of(wheel: pathlib.Path) -> list[str]:
+    """The minor versions of TensorFlow that a wheel has libraries for."""
+    with zipfile.ZipFile(wheel) as opened:
+        names = [name.split("/") for name in opened.namelist()]
+    found = {
+        parts[2]
+        for parts in names
+        if parts[:2] == ["tensorflow_ext", "lib"] and parts[3:]
+    }
+    return sorted(found, key=hatch_hooks.numbers)
+
+
+def _pythons_of(minor: str) -> list[str]:
+    """The Pythons that a TensorFlow has wheels for, as its lock file says."""
+    lock = _ROOT / "requirements" / f"tensorflow-cpu-{minor}.txt"
+    for line in lock.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# Pythons: "):
+            return line.removeprefix("# Pythons: ").split()
+    raise ValueError(f"{lock} does not say for which Pythons it is")
+
+
+def check(wheel: pathlib.Path, python: str, minor: str) -> list[str]:
+    """Tries a wheel in a new environment; what fails, nothing where all is well."""
+    failed = []
+    with tempfile.TemporaryDirectory() as temporary:
+        prefix = pathlib.Path(temporary, "environment")
+        folder = pathlib.Path(temporary, "folder")
+        folder.mkdir()
+        subprocess.run([python, "-m", "venv", prefix], check=True)
+        pip = [str(prefix / "bin" / "python"), "-m", "pip"]
+        pip += ["--disable-pip-version-check"]
+        done = subprocess.run(
+            [
+                *pip,
+                "install",
+                "--quiet",
+                "--no-compile",
+                f"{wheel}[tensorflow-cpu,wrappers]",
+                f"tensorflow-cpu=={minor}.*",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            print(done.stdout, done.stderr, file=sys.stderr)
+            return ["install"]
+        files = acceptance.files_of(prefix)
+        before = {name for name in files if "tensorflow_ext" not in name}
+        installed = acceptance.Installed(prefix / "bin" / "python", folder, pip, before)
+        checks = acceptance.CHECKS | acceptance.LONG_CHECKS | acceptance.LAST_CHECKS
+        for name, attempt in checks.items():
+            try:
+                attempt(installed)
+            except acceptance.AcceptanceError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                failed.append(name)
+    return failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=pathlib.Path)
+    parser.add_argument("--minors", help="of TensorFlow, as 2.20,2.21 (all)")
+    wheel = (arguments := parser.parse_args()).wheel.absolute()
+    minors = minors_of(wheel)
+    if arguments.minors:
+        minors = arguments.minors.split(",")
+    found = pythons()
+    if not found or not minors:
+        print(f"no Python of {', '.join(_NAMES)}, or nothing in {wheel}")
+        return 1
+    results = collections.Counter[str]()
+    print(f"{'Python':8}{'TensorFlow':12}result", flush=True)
+    for minor in minors:
+        for version in _pythons_of(minor):
+            if version not in found:
+                print(f"{version:8}{minor:12}not run: no python{version}", flush=True)
+                results["not run"] += 1
+                continue
+            start = time.monotonic()
+            failed = check(wheel, found[version], minor)
+            results["failed" if failed else "passed"] += 1
+            result = f"failed: {', '.join(failed)}" if failed else "passed"
+            seconds = time.monotonic() - start
+            print(f"{version:8}{minor:12}{result}, {seconds:.0f} s", flush=True)
+    counts = ", ".join(f"{results[name]} {name}" for name in _RESULTS)
+    print(f"{results.total()} environments: {counts}")
+    return int(results["failed"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What hatchling asks when it builds the wheel (pyproject.toml): what the package
+holds that Bazel has built, and so for which TensorFlow and which platform it is."""
+
+import os
+import pathlib
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+_PACKAGE = pathlib.Path("python", "tensorflow_ext")
+_LIBRARY = "libtensorflow_ext.so"
+
+# Which platform the wheel names; make_wheel.py asks auditwheel.
+PLATFORM = "TENSORFLOW_EXT_WHEEL_PLATFORM"
+
+
+def built_minors(root: pathlib.Path) -> list[str]:
+    """The minor versions of TensorFlow that a tree has libraries for, oldest first."""
+    folders = (root / _PACKAGE / "lib").glob(f"*/{_LIBRARY}")
+    return sorted((path.parent.name for path in folders), key=numbers)
+
+
+def numbers(minor: str) -> tuple[int, ...]:
+    """A version by whose value versions are in order."""
+    return tuple(int(number) for number in minor.split("."))
+
+
+def requirement(minors: list[str]) -> str:
+    """The versions of TensorFlow that libraries are for, as a specifier of pip.
+
+    Those between the oldest and the newest that no library is for are left out.
+    """
+    if not minors:
+        return ""
+    (major, first), (_, last) = numbers(minors[0]), numbers(minors[-1])
+    missing = [
+        f"{major}.{number}"
+        for number in range(first, last)
+        if f"{major}.{number}" not in minors
+    ]
+    excluded = "".join(f",!={minor}.*" for minor in missing)
+    return f">={major}.{first},<{major}.{last + 1}{excluded}"
+
+
+class MetadataHook(MetadataHookInterface):
+    """The extras that bring a TensorFlow: a version that there is a library for."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        range_ = requirement(built_minors(pathlib.Path(self.root)))
+        metadata["optional-dependencies"] = {
+            "tensorflow": [f"tensorflow{range_}"],
+            "tensorflow-cpu": [f"tensorflow-cpu{range_}"],
+            # For `python -m tensorflow_ext wrappers`.
+            "wrappers": ["jinja2"],
+        }
+
+
+class BuildHook(BuildHookInterface):
+    """The wheel's tag; refuses a tree in which nothing is built."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            return
+        root = pathlib.Path(self.root)
+        platform = os.environ.get(PLATFORM)
+        headers = root / _PACKAGE / "include" / "tensorflow_ext" / "version.h"
+        if not platform or not built_minors(root) or not headers.is_file():
+            raise RuntimeError(
+                "a wheel of tensorflow_ext holds libraries that Bazel builds, and "
+                f"headers, which are not in {root / _PACKAGE}: ./run wheel makes it"
+            )
+        build_data["pure_python"] = False
+        # Python calls the library through its C interface: any version does.
+        build_data["tag"] = f"py3-none-{platform}"

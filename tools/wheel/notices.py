@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The licences of what is compiled into libtensorflow_ext.so beside its own code."""
+
+import importlib.metadata
+import importlib.util
+import pathlib
+import re
+
+# Inline code of these headers is in it; TensorFlow's wheel tells their licences in a
+# file of sections.
+_SECTIONS = ("Eigen", "Farmhash", "Highwayhash", "ml_dtypes", "protobuf")
+
+FILE = "THIRD_PARTY_NOTICES.txt"
+
+_CUDA_RUNTIME = "nvidia-cuda-runtime"
+
+# Before each section and after it.
+_RULE = "-" * 80
+
+_HEAD = """\
+libtensorflow_ext.so and the archives beside it hold code of headers that they were
+compiled with.
+
+TensorFlow, XLA, TSL: Copyright The TensorFlow Authors and The OpenXLA Authors.
+Abseil: Copyright The Abseil Authors. Under the Apache License, Version 2.0, whose text
+is in the file LICENSE.
+
+The others with their licences follow. The C++ standard library's headers are those of
+GCC, under the GNU General Public License with the GCC Runtime Library Exception.
+"""
+
+
+class NoticesError(Exception):
+    """A licence that is to be told is not found."""
+
+
+def third_party(*, cuda: bool) -> str:
+    """The text for a wheel.
+
+    Args:
+      cuda: Whether GPU kernels are in the library, and so the CUDA runtime.
+
+    Raises:
+      NoticesError: TensorFlow or the CUDA runtime of this interpreter does not tell
+        its licences.
+    """
+    file = _tensorflow() / FILE
+    if not file.is_file():
+        raise NoticesError(f"there is no {file}, which has the licence of Eigen")
+    sections = _sections(file.read_text(encoding="utf-8"))
+    text = _HEAD
+    for name in _SECTIONS:
+        if name not in sections:
+            raise NoticesError(f"{file} has no section on {name}")
+        text += f"\n{_RULE}\n== {name}\n{sections[name]}"
+    if cuda:
+        text += f"\n{_RULE}\n== CUDA runtime\n\n{_cuda_licence()}"
+    return text
+
+
+def _tensorflow() -> pathlib.Path:
+    """The package, found without the seconds of importing it."""
+    spec = importlib.util.find_spec("tensorflow")
+    if spec is None or not spec.submodule_search_locations:
+        raise NoticesError("this interpreter has no TensorFlow")
+    return pathlib.Path(spec.submodule_search_locations[0])
+
+
+def _cuda_licence() -> str:
+    try:
+        files = importlib.metadata.files(_CUDA_RUNTIME) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == "License.txt":
+            return file.read_text(encoding="utf-8")
+    raise NoticesError(
+        "the licence of the CUDA runtime, which is in the GPU kernels' library, is not "
+        f"found: pip install the package {_CUDA_RUNTIME}, which has it"
+    )
+
+
+def _sections(text: str) -> dict[str, str]:
+    found = {}
+    for part in re.split(rf"^{_RULE}\n(?=== )", text, flags=re.MULTILINE)[1:]:
+        title, _, body = part.partition("\n")
+        body = body.strip("\n").removesuffix(_RULE).rstrip("\n")
+        found[title.removeprefix("== ")] = f"{body}\n"
+    return found

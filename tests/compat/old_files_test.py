@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that older versions wrote give the numbers that they gave then.
+
+VERSION.zip holds a version's: write.py made it, and reading.py reads it.
+"""
+
+import pathlib
+import zipfile
+
+import numpy as np
+import pytest
+import reading
+
+_ARCHIVES = sorted(pathlib.Path(__file__).absolute().parent.glob("*.zip"))
+
+
+@pytest.fixture(scope="module", params=_ARCHIVES, ids=lambda path: path.stem)
+def folder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> pathlib.Path:
+    """What a version wrote."""
+    folder = tmp_path_factory.mktemp("old files")
+    with zipfile.ZipFile(request.param) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def compare(found: reading.Numbers, folder: pathlib.Path, name: str) -> None:
+    """Fails where the numbers are not those that were stored under this name."""
+    prefix = f"{name}: "
+    with np.load(folder / "numbers.npz") as stored:
+        expected = {
+            what.removeprefix(prefix): stored[what]
+            for what in stored
+            if what.startswith(prefix)
+        }
+    assert len(expected) > 10
+    assert found.keys() == expected.keys()
+    for what, value in expected.items():
+        assert found[what].dtype == value.dtype, what
+        # Sums of TensorFlow's own ops go in another order on another machine.
+        scale = max(1.0, np.abs(value).max(initial=0))
+        np.testing.assert_allclose(
+            found[what], value, rtol=0, atol=2e-6 * scale, err_msg=what
+        )
+
+
+def test_there_are_files() -> None:
+    assert _ARCHIVES
+
+
+@pytest.mark.parametrize("name", reading.READERS)
+def test_old_files_give_the_same_numbers(folder: pathlib.Path, name: str) -> None:
+    compare(reading.READERS[name](folder), folder, name)
+
+
+def test_other_numbers_are_found(folder: pathlib.Path) -> None:
+    found = reading.module(folder)
+    found["custom, output y"] = found["custom, output y"] * 1.0001
+    with pytest.raises(AssertionError, match="custom, output y"):
+        compare(found, folder, "module")
+    del found["custom, output y"]
+    with pytest.raises(AssertionError):
+        compare(found, folder, "module")
+
+
+def test_what_changed_as_the_zero_of_a_weight_is_found(folder: pathlib.Path) -> None:
+    """The numbers depend on what the files hold, not on what the program makes."""
+    (folder / "empty").mkdir()
+    model = reading.old_models.keras_model()
+    model.save_weights(folder / "empty" / "model.weights.h5")
+    with pytest.raises(AssertionError, match="Mismatched"):
+        compare(reading.keras_weights(folder / "empty"), folder, "keras_weights")

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The definitions of this library's ops: those of today, and those that ever were."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+from collections.abc import Iterable
+
+import tensorflow as tf
+from google.protobuf import text_format
+from tensorflow.core.framework import op_def_pb2
+
+import tensorflow_ext.addons  # noqa: F401, registers ops
+from tensorflow_ext import _wrappers
+
+HISTORY = pathlib.Path(__file__).absolute().parent / "op_defs.txt"
+# tensorflow_ext.addons has registered the second.
+_NAMESPACES = ("TfExt>", "Addons>")
+
+
+def _without_text(op_def: op_def_pb2.OpDef) -> op_def_pb2.OpDef:
+    """What decides whether graphs load: no documentation."""
+    bare = op_def_pb2.OpDef.FromString(op_def.SerializeToString())
+    bare.ClearField("summary")
+    bare.ClearField("description")
+    for part in (*bare.input_arg, *bare.output_arg, *bare.attr):
+        part.ClearField("description")
+    return bare
+
+
+def current() -> list[op_def_pb2.OpDef]:
+    """The ops as this library registers them now, by their names."""
+    ops = (op_def for name in _NAMESPACES for op_def in _wrappers.op_defs(name))
+    return sorted(map(_without_text, ops), key=lambda op_def: op_def.name)
+
+
+def history(file: pathlib.Path = HISTORY) -> list[op_def_pb2.OpDef]:
+    """Every definition that an op has had, the oldest first."""
+    return [
+        text_format.Parse(line, op_def_pb2.OpDef())
+        for line in file.read_text().splitlines()
+    ]
+
+
+def unrecorded(
+    before: Iterable[op_def_pb2.OpDef], now: Iterable[op_def_pb2.OpDef]
+) -> list[op_def_pb2.OpDef]:
+    """The ops of now whose last definition in the history is another, or none."""
+    last = {op_def.name: op_def for op_def in before}
+    return [op_def for op_def in now if last.get(op_def.name) != op_def]
+
+
+def record(file: pathlib.Path = HISTORY) -> list[str]:
+    """Appends what is new to the history; returns the names of the ops."""
+    before = history(file) if file.exists() else []
+    new = unrecorded(before, current())
+    # Sorted by name and among equals in the order in which they came.
+    lines = [
+        text_format.MessageToString(op_def, as_one_line=True).strip() + "\n"
+        for op_def in sorted([*before, *new], key=lambda op_def: op_def.name)
+    ]
+    file.write_text("".join(lines))
+    return [op_def.name for op_def in new]
+
+
+def _program() -> pathlib.Path:
+    here = pathlib.Path(__file__).absolute().parent
+    built = here.parents[1] / "bazel-bin" / "tests" / "compat"
+    for folder in (here, built):
+        if (folder / "compare_op_defs").is_file():
+            return folder / "compare_op_defs"
+    raise FileNotFoundError("bazel build //tests/compat:compare_op_defs")
+
+
+def incompatible(
+    before: Iterable[op_def_pb2.OpDef], now: Iterable[op_def_pb2.OpDef]
+) -> dict[str, str]:
+    """What TensorFlow has against each op that does not take what graphs hold."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder, name) for name in ("before", "now")]
+        for file, ops in zip(files, (before, now), strict=True):
+            file.write_bytes(op_def_pb2.OpList(op=ops).SerializeToString())
+        libraries = tf.sysconfig.get_lib()
+        done = subprocess.run(
+            [_program(), *files],
+            env=os.environ | {"LD_LIBRARY_PATH": f"{libraries}:{libraries}/python"},
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode in (0, 1), done.stderr
+    found = dict(line.split("\t", 1) for line in done.stdout.splitlines())
+    assert bool(found) == bool(done.returncode)
+    return found

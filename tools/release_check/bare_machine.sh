@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+usage() {
+  cat <<'HELP'
+Usage: tools/release_check/bare_machine.sh [--suite=SUITE] [--folder=FOLDER] [--keep]
+                                           [COMMAND]...
+
+Makes a Debian root with Python 3 and ca-certificates in it and nothing else, puts a
+clone of the last commit of this checkout there, and runs each COMMAND in it, as root,
+in a mount and a process namespace of its own: nothing that it starts outlives it.
+The commands without arguments: ./run doctor, ./run demo, ./run test, in that order.
+The last lines are a table of them; exits 1 if one failed.
+
+  --suite=SUITE    bookworm (Debian 12, Python 3.11; the default) or trixie (Debian
+                   13, Python 3.13)
+  --folder=FOLDER  where the root is made, 15 GB (default: a folder below TMPDIR);
+                   one that is there already is used as it is
+  --keep           leave it there
+
+Needs root, debootstrap, and a Debian mirror and PyPI within reach. What pip and other
+clients take from the environment (PIP_*, *_PROXY, SSL_CERT_FILE and the like) holds there too.
+HELP
+}
+
+say() { printf '%s\n' "bare_machine: $*" >&2; }
+die() {
+  say "$@"
+  exit 1
+}
+
+MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+# make_root SUITE FOLDER: what debootstrap has once downloaded, it takes again.
+make_root() {
+  local debs=${XDG_CACHE_HOME:-$HOME/.cache}/tensorflow_ext/debootstrap/$1
+  mkdir -p "$debs"
+  debootstrap --variant=minbase --include=python3,ca-certificates --cache-dir="$debs" \
+    "$1" "$2" "$MIRROR"
+  if [[ -d ${PIP_FIND_LINKS:-} ]]; then
+    mkdir -p "$2$PIP_FIND_LINKS"
+    cp -a "$PIP_FIND_LINKS/." "$2$PIP_FIND_LINKS"
+  fi
+  # What this machine reaches the registries by.
+  cp -L /etc/resolv.conf /etc/hosts "$2/etc/"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$2/etc/ssl/certs/"
+  [[ ! -f /etc/pip.conf ]] || cp -L /etc/pip.conf "$2/etc/"
+  printf '%s\n' "$MIRROR" >"$2/.made-by-bare-machine"
+}
+
+# run_in ROOT COMMAND: as a new login would.
+run_in() {
+  local passed=(HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}"
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin) variable
+  for variable in $(compgen -e); do
+    case $variable in
+      PIP_* | *_PROXY | *_proxy | SSL_CERT_FILE | SSL_CERT_DIR | REQUESTS_CA_BUNDLE | \
+        CURL_CA_BUNDLE) passed+=("$variable=${!variable}") ;;
+    esac
+  done
+  chroot "$1" /usr/bin/env -i "${passed[@]}" \
+    /bin/bash -c "cd /root/tensorflow_ext && $2" </dev/null
+}
+
+# in_namespace ROOT: mounts and runs; the kernel takes both away when it ends.
+in_namespace() {
+  local root=$1 command started status failed=0 table=()
+  shift
+  mount -t proc proc "$root/proc"
+  mount --rbind /dev "$root/dev"
+  mount -t tmpfs tmpfs "$root/dev/shm"
+  for command in "$@"; do
+    say "$command"
+    started=$SECONDS
+    status=0
+    run_in "$root" "$command" || status=$?
+    [[ $status == 0 ]] || failed=1
+    table+=("$(printf '%6d s  exit %-3d  %s' $((SECONDS - started)) $status "$command")")
+  done
+  printf '%s\n' "" "$(run_in "$root" '. /etc/os-release; echo "$PRETTY_NAME,"; python3 --version')" \
+    "${table[@]}"
+  return $failed
+}
+
+if [[ ${1:-} == --in-namespace ]]; then
+  trap 'exit 130' INT TERM # The first process of a namespace ignores them otherwise.
+  in_namespace "${@:2}"
+  exit
+fi
+
+SUITE=bookworm FOLDER="" KEEP=false COMMANDS=()
+for argument in "$@"; do
+  case $argument in
+    --suite=bookworm | --suite=trixie) SUITE=${argument#--suite=} ;;
+    --folder=*) FOLDER=$(realpath -m "${argument#--folder=}") ;;
+    --keep) KEEP=true ;;
+    -h | --help) usage && exit ;;
+    -*) die "$argument: expected --suite=bookworm, --suite=trixie, --folder=FOLDER, --keep." ;;
+    *) COMMANDS+=("$argument") ;;
+  esac
+done
+[[ ${#COMMANDS[@]} -gt 0 ]] || COMMANDS=("./run doctor || true" "./run demo" "./run test")
+[[ $(id -u) == 0 ]] || die "only root may make a root file system: sudo $0 ..."
+command -v debootstrap >/dev/null ||
+  die "no debootstrap. Install it (Debian, Ubuntu: sudo apt-get install debootstrap)."
+if [[ -z $FOLDER ]]; then
+  FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/bare_machine.XXXXXX")
+  chmod 755 "$FOLDER"
+fi
+$KEEP || trap 'rm -rf --one-file-system "$FOLDER"' EXIT
+if [[ ! -f $FOLDER/.made-by-bare-machine ]]; then
+  [[ ! -d $FOLDER || -z $(ls -A "$FOLDER") ]] ||
+    die "$FOLDER holds something that this has not made: name an empty folder."
+  say "making a root of Debian's $SUITE in $FOLDER"
+  make_root "$SUITE" "$FOLDER"
+fi
+clone=$FOLDER/root/tensorflow_ext
+if [[ -d $clone ]]; then
+  git -C "$clone" pull --quiet --ff-only "$PWD" HEAD
+else
+  git clone --quiet --no-hardlinks . "$clone"
+fi
+unshare --mount --propagation private --pid --fork --kill-child \
+  "${BASH_SOURCE[0]}" --in-namespace "$FOLDER" "${COMMANDS[@]}"

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds this tree against a TensorFlow newer than those that it is for, and tests what
+# is quick: a release candidate, or a nightly build where the registry has none. In
+# .venv-candidate and an output of its own.
+#
+#   tools/release_check/candidate.sh
+#
+# The last line, "candidate: ...", says what came of it. Exit status: 0, all is well;
+# 1, something differs. No release waits for it.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+for part in tools/run/*.sh; do
+  # shellcheck source=/dev/null
+  . "$part"
+done
+
+fail() {
+  printf 'candidate: TensorFlow %s: %s\n' "${FOUND:-?}" "$*"
+  exit 1
+}
+
+choose_tensorflow ""
+NEWEST=$TENSORFLOW
+python=$(find_python)
+VENV=$PWD/.venv-candidate
+CUDA=no
+RESTART_BAZEL=true
+check_machine
+
+"$python" -m venv --clear "$VENV"
+# What comes after 2.21.* is to be newer than that: 2.22.0rc0.
+for package in tensorflow-cpu tf-nightly-cpu; do
+  if "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile \
+    --pre "$package>$NEWEST.99" numpy; then
+    break
+  fi
+done
+FOUND=$("$VENV/bin/python" -c 'from importlib.metadata import distributions
+print(next((f"{d.version}" for d in distributions()
+  if d.metadata["Name"] in ("tensorflow_cpu", "tensorflow-cpu", "tf_nightly_cpu", "tf-nightly-cpu")), ""))')
+[[ -n $FOUND ]] || fail "the registry has none newer than $NEWEST."
+# tf_keras names the TensorFlow that it is for: without what it names.
+grep -v '^tf_keras\|^#' requirements/tools.in |
+  xargs "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile
+"$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile \
+  --no-deps --pre tf_keras
+TENSORFLOW=$(cut -d. -f1-2 <<<"$FOUND")
+printf '%s\n' "$PWD/python" >"$(site_packages)/tensorflow_ext.pth"
+
+find_cuda
+find_bazel
+log=$VENV/build.log
+if ! build 2>&1 | tee "$log"; then
+  error=$(grep -m1 -oE '^[^ ]+:[0-9]+:[0-9]+: error: .*' "$log" || tail -1 "$log")
+  fail "does not build: $error. What differs between versions belongs into" \
+    "tensorflow_ext/compatibility.h and third_party/tensorflow."
+fi
+if ! run_tests //tests/compat/... //tests/python:library_test \
+  //tests/python:gradients_test //tests/python:keras_test; then
+  fail "builds; tests fail (above). What differs in Python belongs into" \
+    "python/tensorflow_ext/_compatibility.py."
+fi
+printf 'candidate: TensorFlow %s: builds, and the quick tests pass\n' "$FOUND"

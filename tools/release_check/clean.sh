@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Takes away what `./run --tf VERSION` has installed and built in this checkout.
+#
+#   tools/release_check/clean.sh VERSION
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+[[ ${1:-} =~ ^([0-9]+\.[0-9]+|candidate)$ ]] || {
+  echo "usage: $0 VERSION, such as 2.19" >&2
+  exit 2
+}
+venv=$PWD/.venv-$1
+[[ -d $venv ]] || exit 0
+# Where its Bazel has what it made.
+output=$(readlink "$venv/bazel-out" || true)
+output=${output%/execroot/*}
+if [[ -n $output && -d $output ]]; then
+  [[ -f $output/server/server.pid.txt ]] &&
+    kill "$(cat "$output/server/server.pid.txt")" 2>/dev/null || true
+  # Bazel makes what it has unpacked unwritable.
+  chmod -R u+w "$output"
+  rm -rf "$output"
+fi
+rm -rf "$venv"

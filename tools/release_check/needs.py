@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What steps need, and why it is not there."""
+
+import functools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+
+def python_folders() -> list[str]:
+    """Folders of Pythons that are installed beside the system's, by pyenv or uv."""
+    home = pathlib.Path(os.environ.get("HOME", "/"))
+    found = []
+    for version in PYTHONS:
+        for pattern in (
+            f".pyenv/versions/{version}.*/bin",
+            f".local/share/uv/python/cpython-{version}.*/bin",
+        ):
+            found += [str(folder) for folder in sorted(home.glob(pattern))]
+    return found
+
+
+def search_path() -> str:
+    """PATH, and behind it the folders of Pythons."""
+    return os.pathsep.join([os.environ.get("PATH", ""), *python_folders()])
+
+
+def program(name: str) -> Callable[[], str]:
+    """A program that is to be found, and to run."""
+
+    def why() -> str:
+        found = shutil.which(name, path=search_path())
+        if not found:
+            return f"no {name} here"
+        done = subprocess.run([found, "--version"], capture_output=True, check=False)
+        return f"{found} does not run" if done.returncode else ""
+
+    return why
+
+
+def gpu() -> str:
+    """An NVIDIA GPU, by what its driver brings."""
+    if not shutil.which("nvidia-smi"):
+        return "no GPU here (no nvidia-smi)"
+    done = subprocess.run(
+        ["nvidia-smi", "-L"], capture_output=True, text=True, check=False
+    )
+    return "" if "GPU 0" in done.stdout else "no GPU here (nvidia-smi names none)"
+
+
+def root() -> str:
+    return "" if os.geteuid() == 0 else "needs root"
+
+
+@functools.cache
+def _available(package: str) -> list[str]:
+    """The versions of a package that pip finds, the newest first."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "index", "versions", package, "--pre"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.search(r"^Available versions: (.*)$", done.stdout, re.MULTILINE)
+    return found[1].split(", ") if found else []
+
+
+def candidate(minor: str) -> Callable[[], str]:
+    """A TensorFlow newer than the newest that the tree is for."""
+
+    def numbers(version: str) -> tuple[int, ...]:
+        return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+    def why() -> str:
+        for package in ("tensorflow-cpu", "tf-nightly-cpu"):
+            versions = _available(package)
+            if any(numbers(version) > numbers(minor) for version in versions[:1]):
+                return ""
+        return f"the registry has no TensorFlow newer than {minor}, or is not reached"
+
+    return why

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a release check is: a bar on a terminal, elsewhere a line now and then."""
+
+import sys
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from release_check.runner import State, last_line
+from release_check.steps import Step
+
+_EVERY = 60  # seconds between lines where there is no terminal
+
+
+class Shown:
+    """A context in which steps are shown as they run.
+
+    Args:
+      seconds: How long each step is expected to take.
+    """
+
+    def __init__(self, steps: Sequence[Step], seconds: dict[str, float]) -> None:
+        self._seconds = seconds
+        self._done = 0.0
+        self._console = Console(file=sys.stderr)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[line]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        total = sum(seconds[step.name] for step in steps)
+        self._task = self._bar.add_task("", total=total, line="")
+
+    def __enter__(self) -> "Shown":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def begin(self, step: Step, state: State) -> None:
+        self._step, self._state = step, state
+        self._began = self._said = time.monotonic()
+        expected = self._seconds[step.name] / 60
+        self.say(
+            f"{step.name}: {step.command}\n"
+            f"  about {expected:.0f} min; log: {state.log(step)}"
+        )
+        self._bar.update(self._task, description=step.name, line="")
+
+    def look(self) -> None:
+        """To be called while the step runs."""
+        now = time.monotonic()
+        ran = now - self._began
+        line = last_line(self._state.log(self._step))
+        expected = self._seconds[self._step.name]
+        self._bar.update(
+            self._task, completed=self._done + min(ran, expected), line=line[:60]
+        )
+        if not self._console.is_terminal and now - self._said >= _EVERY:
+            self._said = now
+            self.say(f"  {ran / 60:.0f} min: {line[:120]}")
+
+    def end(self, step: Step, word: str, shown: str) -> None:
+        self._done += self._seconds[step.name]
+        self._bar.update(self._task, completed=self._done, line="")
+        self.say(f"  {word}" + (f": {shown}" if shown else ""))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a release check: for a terminal, and docs/release_check.md."""
+
+import datetime
+import os
+import pathlib
+import platform
+from collections.abc import Sequence
+
+from release_check.runner import FAILED, NOT_RUN, PASSED, State
+from release_check.steps import Step
+
+_HEAD = """\
+# Release check
+
+What `./run release-check` showed last: what takes too long for every change, each step
+an ordinary command line that anybody may run in a checkout. The command writes this
+page; what it has not run, it lists as not run. [Compatibility](compatibility.md) says
+what is promised.
+
+| | |
+|---|---|
+"""
+
+
+def _time(seconds: float) -> str:
+    if not seconds:
+        return ""
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _machine() -> str:
+    name = next(
+        (
+            line.partition("=")[2].strip('"')
+            for line in pathlib.Path("/etc/os-release").read_text().splitlines()
+            if line.startswith("PRETTY_NAME=")
+        ),
+        platform.system(),
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{name}, {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+
+
+def result_of(step: Step, state: State) -> str:
+    """The word for the table."""
+    status = state[step].status
+    if status == FAILED and step.may_fail:
+        return "failed, as it may"
+    return status
+
+
+def faults(steps: Sequence[Step], state: State) -> list[Step]:
+    """The steps that failed and may not."""
+    return [
+        step for step in steps if state[step].status == FAILED and not step.may_fail
+    ]
+
+
+def summary(steps: Sequence[Step], state: State) -> str:
+    """How many steps did what."""
+    count = dict.fromkeys((PASSED, FAILED, NOT_RUN), 0)
+    rest = 0
+    for step in steps:
+        status = state[step].status
+        if status in count:
+            count[status] += 1
+        else:
+            rest += 1
+    text = ", ".join(f"{number} {word}" for word, number in count.items())
+    return f"{len(steps)} steps: {text}, {rest} not run yet"
+
+
+def page(steps: Sequence[Step], state: State, commit: str, subject: str) -> str:
+    """docs/release_check.md."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    lines = [
+        f"| date | {now:%Y-%m-%d %H:%M} UTC |",
+        f"| commit | `{commit}` {_cell(subject)} |",
+        f"| machine | {_machine()} |",
+        f"| result | {summary(steps, state)} |",
+        "",
+        "| step | what | result | took | it says |",
+        "|---|---|---|--:|---|",
+    ]
+    for step in steps:
+        result = state[step]
+        lines.append(
+            f"| `{step.name}` | {_cell(step.what)} | {result_of(step, state)} "
+            f"| {_time(result.seconds)} | {_cell(result.shown)} |"
+        )
+    lines += ["", "## The commands", "", "| step | |", "|---|---|"]
+    lines += [f"| `{step.name}` | `{_cell(step.command)}` |" for step in steps]
+    return _HEAD + "\n".join(lines) + "\n"

@@ -256,7 +256,12 @@ def check_languages() -> Iterator[Finding]:
     javac = _tool("javac", "-version", oldest="17")
     yield _language("Java", "java", javac, _tool("mvn", "--version"))
     if javac[1]:
-        yield from _downloaded("jars", "requirements/java.txt", "java")
+        lock = f"requirements/java-{TENSORFLOW}.txt"
+        if (ROOT / lock).exists():
+            yield from _downloaded("jars", lock, "java")
+        else:
+            found = f"no release of TensorFlow {TENSORFLOW}"
+            yield Finding("TensorFlow Java", found, NOTE, "Its tests are left out.")
 
 
 def check_library() -> Finding:

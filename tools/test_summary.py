@@ -25,7 +25,8 @@ LANGUAGES = {
     "go": "Go 1.19 or newer (Debian, Ubuntu: sudo apt-get install golang)",
     "rust": "cargo (https://rustup.rs installs it)",
     "java": "a JDK of Java 17 or newer and Maven (Debian, Ubuntu: "
-    "sudo apt-get install default-jdk-headless maven)",
+    "sudo apt-get install default-jdk-headless maven), and a TensorFlow that has a "
+    "release of TensorFlow Java (one of requirements/java-*.txt)",
 }
 
 

@@ -200,9 +200,11 @@ def test_maven_reads_the_project(config: Config, folder: pathlib.Path) -> None:
     assert printed[printed.index("<dependencies>") :] in project
 
 
+@pytest.mark.parametrize("minor", ["2.18", "2.21"])
 def test_java_dependencies_are_those_of_the_tests(
-    config: Config, folder: pathlib.Path
+    minor: str, config: Config, folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_compatibility, "TENSORFLOW", minor)
     config("--java", "--write=java")
     project = ElementTree.parse(folder / "java" / "pom.xml")
     named = set()
@@ -213,7 +215,7 @@ def test_java_dependencies_are_those_of_the_tests(
             ":".join(texts[name] for name in ("groupId", "artifactId", "version"))
             + (f":jar:{classifier}" if classifier else "")
         )
-    lock = (ROOT / "requirements" / "java.txt").read_text().splitlines()
+    lock = (ROOT / "requirements" / f"java-{minor}.txt").read_text().splitlines()
     assert named == {line.split()[1] for line in lock if not line.startswith("#")}
 
 

@@ -186,13 +186,30 @@ def test_page(tmp_path: pathlib.Path) -> None:
     chosen.append(_step("later", "true"))
     page = report.page(chosen, state, "abc", "A | commit")
     assert "| commit | `abc` A \\| commit |" in page
-    assert "| result | 4 steps: 1 passed, 1 failed, 1 not run, 1 not run yet |" in page
+    assert (
+        "| result | 4 steps: 1 passed, 1 failed, 1 not run, 1 not run at this commit |"
+        in page
+    )
     assert re.search(r"\| `good` \| .* \| passed \| .* \| 5 pas; 6 pas \|", page)
-    assert re.search(r"\| `bad` .* \| failed \| .* \| exit status 1: a \\\| b \|", page)
-    assert re.search(r"\| `absent` .* \| not run \|  \| no no-such-program here", page)
+    assert re.search(
+        r"\| `bad` .* \| failed \| `abc` \| .* \| exit status 1: a \\\| b \|", page
+    )
+    assert re.search(
+        r"\| `absent` .* \| not run \| `abc` \|  \| no no-such-program here", page
+    )
     assert re.search(r"\| `later` .* \| not run yet \|", page)
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == 2 * len(chosen)
+
+    # Another commit, where one of them was run: the others' rows stay.
+    again = runner.State(tmp_path / "again")
+    again[chosen[1]] = runner.Result(runner.PASSED, 2)
+    again[chosen[2]] = runner.Result(runner.INTERRUPTED, 3)
+    second = report.page(chosen, again, "def", "The next", page)
+    assert "| result | 4 steps: 1 passed, 0 failed, 0 not run, 3 not" in second
+    assert re.search(r"\| `bad` .* \| passed \| `def` \| 2 s \|", second)
+    changed = set(second.splitlines()) - set(page.splitlines())
+    assert sum(line.startswith("| `") for line in changed) == 1
 
 
 def test_choosing() -> None:

@@ -6,8 +6,8 @@
 It checks the commit that is checked out, in a clone of its own in the cache: what is
 not committed is left out, and one may go on working. A step that passed for this commit
 is not run again, so an interrupted check goes on where it was. At the end
-docs/release_check.md has the table. Exit status: 0, nothing failed; 1, something did;
-2, wrong arguments; 130, interrupted.
+docs/release_check.md has the table; what was not run keeps its row. Exit status: 0,
+nothing failed; 1, something did; 2, wrong arguments; 130, interrupted.
 """
 
 import argparse
@@ -150,7 +150,8 @@ def main(arguments: Sequence[str]) -> int:
         finished = run_all(chosen, tree, state, folder / "durations.json")
     page = _ROOT / "docs" / "release_check.md"
     subject = _git("log", "-1", "--format=%s", commit)
-    page.write_text(report.page(all_steps, state, commit[:12], subject))
+    before = page.read_text() if page.exists() else ""
+    page.write_text(report.page(all_steps, state, commit[:12], subject, before))
     print(f"{report.summary(all_steps, state)}; the table is in {page}")
     if not finished:
         return 130

@@ -5,9 +5,10 @@ import datetime
 import os
 import pathlib
 import platform
+import re
 from collections.abc import Sequence
 
-from release_check.runner import FAILED, NOT_RUN, PASSED, State
+from release_check.runner import FAILED, NOT_RUN, PASSED, WAITING, State
 from release_check.steps import Step
 
 _HEAD = """\
@@ -15,12 +16,14 @@ _HEAD = """\
 
 What `./run release-check` showed last: what takes too long for every change, each step
 an ordinary command line that anybody may run in a checkout. The command writes this
-page; what it has not run, it lists as not run. [Compatibility](compatibility.md) says
-what is promised.
+page; what it has not run, it lists as not run. A row names the commit that was checked;
+where that is not the one at the top, the step has not been run since.
+[Compatibility](compatibility.md) says what is promised.
 
 | | |
 |---|---|
 """
+_COMMANDS = "## The commands"
 
 
 def _time(seconds: float) -> str:
@@ -72,27 +75,48 @@ def summary(steps: Sequence[Step], state: State) -> str:
         else:
             rest += 1
     text = ", ".join(f"{number} {word}" for word, number in count.items())
-    return f"{len(steps)} steps: {text}, {rest} not run yet"
+    return f"{len(steps)} steps: {text}, {rest} not run at this commit"
 
 
-def page(steps: Sequence[Step], state: State, commit: str, subject: str) -> str:
-    """docs/release_check.md."""
+def _rows(page: str) -> dict[str, str]:
+    """The rows of a page's table of results, by the names of their steps."""
+    table = page.partition(_COMMANDS)[0]
+    return {row[1]: row[0] for row in re.finditer(r"^\| `(.+?)` \| .*$", table, re.M)}
+
+
+def page(
+    steps: Sequence[Step], state: State, commit: str, subject: str, before: str = ""
+) -> str:
+    """docs/release_check.md.
+
+    Args:
+      steps: All there are.
+      state: What is known of this commit.
+      commit: Its short name.
+      subject: Its first line.
+      before: The page as it is. What was not run at this commit keeps its row.
+    """
     now = datetime.datetime.now(datetime.timezone.utc)
+    kept = _rows(before)
     lines = [
         f"| date | {now:%Y-%m-%d %H:%M} UTC |",
         f"| commit | `{commit}` {_cell(subject)} |",
         f"| machine | {_machine()} |",
         f"| result | {summary(steps, state)} |",
         "",
-        "| step | what | result | took | it says |",
-        "|---|---|---|--:|---|",
+        "| step | what | result | commit | took | it says |",
+        "|---|---|---|---|--:|---|",
     ]
     for step in steps:
         result = state[step]
+        if result.status not in (PASSED, FAILED, NOT_RUN) and step.name in kept:
+            lines.append(kept[step.name])
+            continue
+        checked = "" if result.status == WAITING else f"`{commit}`"
         lines.append(
             f"| `{step.name}` | {_cell(step.what)} | {result_of(step, state)} "
-            f"| {_time(result.seconds)} | {_cell(result.shown)} |"
+            f"| {checked} | {_time(result.seconds)} | {_cell(result.shown)} |"
         )
-    lines += ["", "## The commands", "", "| step | |", "|---|---|"]
+    lines += ["", _COMMANDS, "", "| step | |", "|---|---|"]
     lines += [f"| `{step.name}` | `{_cell(step.command)}` |" for step in steps]
     return _HEAD + "\n".join(lines) + "\n"

@@ -23,9 +23,14 @@ install_rust() {
   restart_bazel # It looks at what is installed once in its server's life.
 }
 
-# install_java: TensorFlow Java, against which Bazel compiles without a network.
+# install_java: the TensorFlow Java that holds this TensorFlow, against which Bazel compiles
+# without a network.
 install_java() {
-  local lock=requirements/java.txt folder=$VENV/java made_from
+  local lock=requirements/java-$TENSORFLOW.txt folder=$VENV/java made_from
+  if [[ ! -f $lock ]]; then
+    say "TensorFlow Java has no release of TensorFlow $TENSORFLOW: Java is left out"
+    return
+  fi
   made_from=$(sha256sum "$lock")
   [[ $(cat "$folder/.made-from" 2>/dev/null) == "$made_from" ]] && return
   if ! type javac mvn >/dev/null 2>&1; then

@@ -12,8 +12,9 @@ from tensorflow.python.framework import op_def_registry, ops
 
 from tensorflow_ext import _library, _registration
 
-# The ops whose gradient in TensorFlow's Python is wrong, fails or is missing where
-# this library's is right: docs/known_differences.md says how.
+# The ops whose gradient in TensorFlow's Python is wrong, fails or is missing, in one of
+# the versions that this package is for at least, where this library's is right:
+# docs/known_differences.md says how.
 _MENDED = (
     "BesselI0 BesselI1 BesselJ1 Betainc BlockLSTM BlockLSTMV2 "
     "CSRSparseMatrixToDense CTCGreedyDecoder ConcatV2 Cumprod CumulativeLogsumexp "
@@ -43,9 +44,10 @@ _MENDED = (
     "StatelessParameterizedTruncatedNormal StridedSlice Sum Svd "
     "TensorListConcatLists TensorListGather TensorListScatter "
     "TensorListScatterIntoExistingList TensorListScatterV2 TensorListStack "
-    "TensorMapErase TensorScatterAdd TensorScatterSub TensorScatterUpdate TopK "
-    "TopKV2 TridiagonalSolve UnsortedSegmentMax UnsortedSegmentMin "
-    "UnsortedSegmentProd Xdivy XlaEinsum Xlog1py Xlogy Zeta"
+    "TensorMapErase TensorScatterAdd TensorScatterMax TensorScatterMin "
+    "TensorScatterSub TensorScatterUpdate TopK TopKV2 TridiagonalSolve "
+    "UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd Xdivy XlaEinsum "
+    "Xlog1py Xlogy Zeta"
 )
 MENDED = tuple(_MENDED.split())
 

@@ -323,13 +323,14 @@ def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
     shutil.copy(ROOT / "run", tmp_path)
     for folder in ("tools/run", "requirements"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
-    library = tmp_path / "python" / "tensorflow_ext" / pathlib.Path(LIBRARY).name
-    library = library.parent / "lib" / pathlib.Path(LIBRARY).parent.name / library.name
+    venv = tmp_path / pathlib.Path(sys.prefix).name
+    venv.symlink_to(sys.prefix)
+    minor, name = pathlib.Path(LIBRARY).parts[-2:]
+    library = tmp_path / "python" / "tensorflow_ext" / "lib" / minor / name
     library.parent.mkdir(parents=True)
     library.touch()
-    printed = run(["./run", "config", "--cmake"], tmp_path)
-    python = tmp_path / ".venv" / "bin" / "python"
+    printed = run(["./run", "config", "--tf", minor, "--cmake"], tmp_path)
+    python = venv / "bin" / "python"
     assert printed == (
         f"-Dtensorflow_ext_DIR={ROOT}/python/tensorflow_ext/cmake "
         f"-DPython3_EXECUTABLE={python}\n"

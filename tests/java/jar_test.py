@@ -84,14 +84,14 @@ def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
         for name in jar.namelist():
             if name == PROPERTIES:
                 text = re.sub(
-                    r"tensorflow=\S+", "tensorflow=2.18.1", jar.read(name).decode()
+                    r"tensorflow=\S+", "tensorflow=2.17.1", jar.read(name).decode()
                 )
                 changed.writestr(name, text)
             elif name.endswith(".class"):
                 changed.writestr(name, jar.read(name))
     error = _error(_start(tmp_path, "load", jar=other))
     assert re.fullmatch(
-        r"This tensorflow-ext-linux-x86_64\.jar is for TensorFlow 2\.18; that of the "
+        r"This tensorflow-ext-linux-x86_64\.jar is for TensorFlow 2\.17; that of the "
         r"class path \(tensorflow-core-native\) is 2\.\d+\.\d+\.",
         error,
     )

@@ -74,8 +74,8 @@ def test_the_compiler_alone(copy: pathlib.Path) -> None:
 
 
 def _nvcc() -> str | None:
-    """That of this build, if it has CUDA (.bazelrc.user)."""
-    settings = (_ROOT / ".bazelrc.user").read_text()
+    """That of this build, if it has CUDA."""
+    settings = pathlib.Path(os.environ["BAZEL_SETTINGS"]).read_text()
     found = re.search(r"--repo_env=NVCC=(.*)", settings)
     return found[1] if found else None
 
@@ -139,7 +139,7 @@ def test_bazel(copy: pathlib.Path) -> None:
     assert 'path = "../.."' in text
     workspace.write_text(text.replace('path = "../.."', f'path = "{_ROOT}"'))
     # What ./run found out, and the cache of what is compiled, hold here too.
-    shutil.copy(_ROOT / ".bazelrc.user", copy)
+    shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
     bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
     try:
         _run(*bazel, "build", "--curses=no", "//...", cwd=copy)

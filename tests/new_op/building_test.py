@@ -27,7 +27,16 @@ _TARGETS = [
     f"//{_KERNELS_ALONE}:libkernels_emulated.so",
 ]
 _CHANGE = re.compile(r"^`([^`]+)`:\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_IGNORED = (".git", ".venv*", "bazel-*", "out", "__pycache__", "*_cache", "*.so")
+_IGNORED = (
+    ".git",
+    ".venv*",
+    ".bazelrc.user",
+    "bazel-*",
+    "out",
+    "__pycache__",
+    "*_cache",
+    "*.so",
+)
 
 
 def _run(tree: pathlib.Path, *command: str | pathlib.Path) -> str:
@@ -87,12 +96,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     """A copy of the tree with the ops in it, built; without them again at the end."""
     copy = tmp_path_factory.mktemp("new_op") / "tree"
     shutil.copytree(_ROOT, copy, ignore=shutil.ignore_patterns(*_IGNORED))
+    # What ./run found out, and the cache of what is compiled, hold for the copy.
+    shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
     before = _sources(copy)
     for arguments in _commands():
         if arguments[0] in _BUILT and "--remove" not in arguments:
             _new_op(copy, *arguments)
     _change_the_formula(copy)
-    # What ./run found out, and the cache of what is compiled, hold for the copy.
     bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
     try:
         _run(copy, *bazel, "build", "--curses=no", *_TARGETS)

@@ -35,7 +35,7 @@ find_cuda() {
 
 find_bazel() {
   BAZEL=$(command -v bazel || command -v bazelisk)
-  local version flags="" settings
+  local version flags="" settings settings_file=$PWD/.bazelrc.user
   version=$("$BAZEL" --version) || die "$BAZEL does not run."
   case $version in # Debian's 4.2.3 says "bazel no_version".
     "bazel no_version"* | "bazel "[456].*) ;;
@@ -44,27 +44,25 @@ find_bazel() {
     *) die "$BAZEL is '$version'; expected Bazel 4 to 8. USE_BAZEL_VERSION" \
       "chooses with bazelisk; Debian's package is bazel-bootstrap." ;;
   esac
+  BAZEL_OPTIONS=()
+  if [[ $VENV != "$PWD/.venv" ]]; then
+    # An output of its own: else each build would undo the other's.
+    settings_file=$VENV/.bazelrc
+    BAZEL_OPTIONS=("--bazelrc=$settings_file" "--output_base=$(
+      printf '%s/bazel-%s-%s' "$CACHE" "$TENSORFLOW" "$(printf '%s' "$PWD" | sha256sum | cut -c1-8)"
+    )")
+  fi
   # What one checkout has compiled, another need not; .bazelrc keeps the results
   # of tests out of it. By the same compiler, whichever folder of PATH has it.
   settings="# Written by ./run, which overwrites changes.
 build --disk_cache=$CACHE/bazel
 common --repo_env=CC=${CC:-$(command -v gcc)}
 test --test_env=BAZEL=$BAZEL
+test --test_env=BAZEL_SETTINGS=$settings_file
 common --repo_env=TF_PYTHON=$VENV/bin/python
 common --repo_env=TENSORFLOW_EXT_CUDA=$CUDA
 ${NVCC_FOUND:+common --repo_env=NVCC=$NVCC_FOUND}
 $flags"
-  local settings_file=.bazelrc.user
-  BAZEL_OPTIONS=()
-  if [[ $VENV != "$PWD/.venv" ]]; then
-    # An output of its own: else each build would undo the other's.
-    settings_file=$VENV/.bazelrc
-    settings+="
-build --symlink_prefix=${VENV##*/}/bazel-"
-    BAZEL_OPTIONS=("--bazelrc=$settings_file" "--output_base=$(
-      printf '%s/bazel-%s-%s' "$CACHE" "$TENSORFLOW" "$(printf '%s' "$PWD" | sha256sum | cut -c1-8)"
-    )")
-  fi
   if [[ $(cat "$settings_file" 2>/dev/null) != "$settings" ]]; then
     printf '%s\n' "$settings" >"$settings_file"
   fi
@@ -93,6 +91,7 @@ find_bazel_output() {
 run_bazel() {
   local flags=() status=0 started=$SECONDS name="bazel-$1"
   [[ -t 2 ]] || flags=(--curses=no --show_progress_rate_limit=10)
+  [[ $VENV == "$PWD/.venv" ]] || flags+=("--symlink_prefix=${VENV##*/}/bazel-")
   if [[ ! -e $BAZEL_BIN ]]; then # From nothing is another matter.
     name+=-first
     need_space "$HOME" "$(size_of build)" "what is built"

@@ -65,8 +65,8 @@ def rrelu(
         )
     if seed is not None and rng is not None:
         raise ValueError(
-            f"rrelu: arguments 'seed' ({seed}) and 'rng' are both given, expected one: "
-            "leave out 'seed' to draw it from the generator."
+            f"rrelu: arguments 'seed' ({seed!r}) and 'rng' are both given, expected "
+            "one: leave out 'seed' to draw it from the generator."
         )
     x = tf.convert_to_tensor(x, name="x")
 

@@ -112,7 +112,7 @@ def _views(
             how = "of unknown rank" if others == "known" else "alone known"
             yield f"{name} {how}", [*rest[:k], one, *rest[k + 1 :]]
         for dimension in range(arrays[k].ndim):
-            sizes = list(arrays[k].shape)
+            sizes: list[int | None] = [*arrays[k].shape]
             sizes[dimension] = None
             partly = tf.TensorShape(sizes)
             yield f"{name} of shape {partly}", [*known[:k], partly, *known[k + 1 :]]

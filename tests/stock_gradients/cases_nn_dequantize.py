@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
+from tensorflow.python.framework import op_def_registry
 
 raw = tf.raw_ops
 
@@ -84,8 +85,18 @@ def _uniform(
 
 COLUMNS: Any = (-1 - np.arange(7) / 8, 2 + np.arange(7) / 4)
 SCALED: dict[str, Any] = {"mode": "SCALED"}
+
+
 # Numbers of steps are whole but for changes of the range that are too small to
 # differ in single precision.
+def _unsigned() -> list[Case]:
+    """Of the versions of TensorFlow whose op takes it."""
+    types = op_def_registry.get("UniformDequantize").attr[0].allowed_values.list.type
+    if tf.quint8.as_datatype_enum not in types:
+        return []
+    return [_uniform("unsigned", 0.3, 130, np.uint8, known_shapes=True)]
+
+
 CASES = [
     _dequantize("signed", -1.5, 2.0),
     _dequantize("unsigned", -1.5, 2.0, np.uint8),
@@ -111,7 +122,7 @@ CASES = [
     _dequantize("first", -1.5, 2.0, np.uint8, mode="MIN_FIRST", more={"step": 1e-3}),
     _dequantize("first_signed", -1.5, 2.0, mode="MIN_FIRST", more={"step": 1e-3}),
     _uniform("signed", 0.3, 3),
-    _uniform("unsigned", 0.3, 130, np.uint8, known_shapes=True),
+    *_unsigned(),
     _uniform("long", 0.3, -2, np.int32, known_shapes="rank"),
     _uniform("rows", [0.3, 0.7], [3, -4]),
     _uniform("columns", 0.3 + np.arange(7) / 8, np.arange(7)),

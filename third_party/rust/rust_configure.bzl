@@ -6,9 +6,12 @@
   //:stamp      a file that says which compiler and which crates there are. Beside it
                 lie `toolchain` and `crates`, links to them
 
-The crates are below .venv/rust, where `./run test` puts them. Without them, or
-without cargo, the repository is empty, and no Rust is built.
+The crates are where `./run test` puts them, in `rust` beside the `bin` of the Python
+interpreter. Without them, or without cargo, the repository is empty, and no Rust is
+built.
 """
+
+load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON", "find_python")
 
 _DEFS = """
 HAVE_RUST = {have_rust}
@@ -31,7 +34,7 @@ def _ask(ctx, rustc, *arguments):
 
 def _rust_configure_impl(ctx):
     rustc = ctx.which("rustc")
-    installed = ctx.path(str(ctx.path(Label("//:WORKSPACE")).dirname) + "/.venv/rust")
+    installed = ctx.path(find_python(ctx)).dirname.dirname.get_child("rust")
     made_from = installed.get_child(".made-from")
     if not rustc or not made_from.exists:
         _without_rust(ctx)
@@ -57,7 +60,7 @@ def _rust_configure_impl(ctx):
 rust_configure = repository_rule(
     implementation = _rust_configure_impl,
     configure = True,
-    environ = ["PATH"],
+    environ = PYTHON_ENVIRON,
     local = True,
     doc = "Finds cargo and the crates; without them the repository is empty.",
 )

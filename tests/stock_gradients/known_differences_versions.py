@@ -62,8 +62,9 @@ def said(page: str) -> Said:
 
 
 def _is_another(texts: Sequence[str]) -> bool:
-    """Whether versions disagree: in more than the last digits of a number."""
-    return len({re.sub(r": \d\.\de[-+]\d\d$", "", text) for text in texts}) > 1
+    """Whether versions disagree: in more than a number's digits or an error's words."""
+    found = {re.sub(r": (\d\.\de[-+]\d\d|`.*)$", "", text) for text in texts}
+    return len(found) > 1
 
 
 def rows(pages: Mapping[str, Said]) -> Iterator[tuple[str, list[str]]]:

@@ -67,7 +67,9 @@ def test_two_builds_give_the_same_bytes(
     wheel: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234567890")
-    assert _make(tmp_path).read_bytes() == wheel.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    assert _make(pathlib.Path("dist")).read_bytes() == wheel.read_bytes()
+    assert (tmp_path / "dist" / wheel.name).is_file()
 
 
 def test_contents(wheel: pathlib.Path) -> None:

@@ -75,6 +75,7 @@ def make(
 
 
 def _build(folder: pathlib.Path, platform: str, out: pathlib.Path) -> pathlib.Path:
+    out = out.absolute()  # hatchling runs elsewhere
     out.mkdir(parents=True, exist_ok=True)
     # Whoever sets a date for reproducible builds would change the wheel with it.
     environ = {k: v for k, v in os.environ.items() if k != "SOURCE_DATE_EPOCH"}

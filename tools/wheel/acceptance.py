@@ -164,7 +164,7 @@ def _another_tensorflow(installed: Installed) -> None:
     finally:
         other.rename(folder)
     last = done.stderr.rstrip().splitlines()[-1]
-    _expect(rf"^ImportError: .*TensorFlow 2\.0 .* not for {folder.name}\.", last)
+    _expect(rf"^ImportError: .*TensorFlow 2\.0[ ,].* not for {folder.name}\.", last)
 
 
 def _wrappers(installed: Installed) -> None:

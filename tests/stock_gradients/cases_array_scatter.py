@@ -62,7 +62,7 @@ def _scatter_cases(kind: str) -> Iterator[Case]:
         lambda x, i, u: tf.square(_scatter(kind)(x * x, i, u * u)),
         [values(4), ints([3], [1]), values(2)],
     )
-    # Python's gradient drops the policy for all but Max and Min. Beyond the
+    # Python's gradient drops the policy, for Max and Min until 2.20. Beyond the
     # first order the stock gradient of GatherNd drops it.
     yield Case(
         op,

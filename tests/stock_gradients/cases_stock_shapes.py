@@ -160,7 +160,7 @@ GATHERS = [
     case("GatherNd", "elements", X[0], INDICES),
     case("GatherNd", "rows", X, ints([1, 2], [0, 0], [1, 2])),
     case("GatherNd", "int64", X, np.array([[1, 2], [1, 2]])),
-    # Python's gradient of ScatterNd drops the policy; that of GatherNd, until 2.19.
+    # Python's gradient of ScatterNd drops the policy; that of GatherNd in 2.18.
     numeric(
         case(
             "GatherNd",

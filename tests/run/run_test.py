@@ -98,6 +98,14 @@ def test_time_of_the_last_time(machine: Machine) -> None:
     assert re.search(r"into .venv \(\d+ s the last time\); log: out/log/pip-", said)
 
 
+def test_links_of_another_tensorflow(machine: Machine) -> None:
+    """Bazel goes into links to its own tree that another prefix has made."""
+    machine.works()
+    (machine.checkout / "bazel-checkout").symlink_to(machine.home)
+    look = "[[ -L bazel-checkout ]] && echo followed || echo left alone; exit 1"
+    assert "left alone" in machine.fails("build", "--tf", "2.20", FAKE_BAZEL=look)
+
+
 @pytest.mark.parametrize("folder", ["with a space", "with:colon"])
 def test_path(tmp_path: pathlib.Path, folder: str) -> None:
     said = Machine(tmp_path, folder).fails()

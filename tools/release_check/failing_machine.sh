@@ -34,6 +34,7 @@ expect() {
     TABLE+=("FAILED  $1: exit $status, expected '$2'")
     FAILED=1
   fi
+  : >"$LOG" # The next case's `when` may look at it before its command writes.
 }
 
 # works NAME COMMAND: the next call.

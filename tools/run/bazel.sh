@@ -77,7 +77,7 @@ restart_bazel() {
 # find_bazel_output: BAZEL_OUTPUT, the folder of what Bazel makes and of its log.
 find_bazel_output() {
   local option linked
-  linked=$(readlink "${BAZEL_BIN%-bin}-out") || true
+  linked=$(readlink "$BAZEL_BIN") || true
   BAZEL_OUTPUT=${linked%/execroot/*}
   for option in ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"}; do
     [[ $option != --output_base=* ]] || BAZEL_OUTPUT=${option#*=}
@@ -91,7 +91,11 @@ find_bazel_output() {
 run_bazel() {
   local flags=() status=0 started=$SECONDS name="bazel-$1"
   [[ -t 2 ]] || flags=(--curses=no --show_progress_rate_limit=10)
-  [[ $VENV == "$PWD/.venv" ]] || flags+=("--symlink_prefix=${VENV##*/}/bazel-")
+  if [[ $VENV != "$PWD/.venv" ]]; then
+    flags+=("--symlink_prefix=${VENV##*/}/bazel-")
+    # What .venv's builds link here: under another prefix //... goes into it.
+    rm -f "bazel-${PWD##*/}"
+  fi
   if [[ ! -e $BAZEL_BIN ]]; then # From nothing is another matter.
     name+=-first
     need_space "$HOME" "$(size_of build)" "what is built"

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activation functions and their gradients against stock compositions, XLA, PyTorch
-and a memory copy."""
+"""Activation functions and their gradients against stock compositions, XLA and
+PyTorch."""
 
 import functools
 from collections.abc import Callable
 
 import kernels
+import limits
 import measure
 import numpy as np
 import pytorch
@@ -91,16 +92,14 @@ def _differentiate(function: Function) -> Function:
 
 
 def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
-    """Ours against the gradient compiled by XLA, beside the bandwidth of a copy."""
+    """Ours against the gradient compiled by XLA."""
     results = []
-    moved = 3 * kernels.ELEMENTS * 4
     for name, (ours, function) in _GRADIENTS.items():
         side = measure.contender(ours, arguments, mode="eager")
         rivals = {
             "stock, jit_compile": measure.contender(
                 _differentiate(function), arguments, (), 1.0, mode="jit_compile"
             ),
-            "a copy of as many bytes": kernels.copy_contender(moved),
         }
         torch_name, torch_gradient = _TORCH_GRADIENTS[name]
         rivals |= pytorch.contenders(
@@ -112,9 +111,14 @@ def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
             side,
             rivals,
             rounds=11,
-            note=measure.bandwidth(moved),
+            needs=_values(3),
         )
     return results
+
+
+def _values(tensors: int) -> limits.Needs:
+    """To read or write so many tensors of kernels.ELEMENTS floats."""
+    return limits.Needs(tensors * kernels.ELEMENTS * 4)
 
 
 def _stock_swiglu(gate: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
@@ -149,6 +153,7 @@ def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result
         side,
         rivals,
         rounds=11,
+        needs=_values(3 + 5),
     )
 
 
@@ -182,6 +187,7 @@ def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
                 ),
             },
             rounds=11,
+            needs=_values(2 + 3 * len(by)),
         )
     return results
 
@@ -220,9 +226,8 @@ def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
             side,
             rivals,
             rounds=11,
-            note=lambda seconds: (
-                f"{seconds / kernels.ELEMENTS * 1e9:.2f} ns an element"
-            ),
+            # Forward x and y; backward x, dy and dx.
+            needs=_values(5 if by else 2),
         )
     return results
 

@@ -4,6 +4,7 @@
 import dataclasses
 from collections.abc import Callable
 
+import limits
 import measure
 import pytorch
 import tensorflow as tf
@@ -115,7 +116,7 @@ def _compare(
         side,
         rivals,
         calls=calls,
-        note=(lambda seconds: "") if backward else measure.bandwidth(moved),
+        needs=None if backward else limits.Needs(moved),
     )
 
 

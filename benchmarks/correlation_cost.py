@@ -2,9 +2,12 @@
 """CorrelationCost forward and backward against compositions of stock ops."""
 
 import dataclasses
+from typing import Any
 
+import limits
 import measure
 import numpy as np
+import ops
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -67,32 +70,41 @@ LAYERS = (
 )
 
 
-def _run(layer: Layer) -> list[measure.Result]:
+def of_layer(layer: Layer, **options: Any) -> list[measure.Result]:
+    """One layer; `options` are those of ops.compare."""
     rng = np.random.default_rng(0)
     a, b = (tf.constant(rng.random(layer.shape, dtype=np.float32)) for _ in range(2))
+    values = a.shape.num_elements()
+    displacements = (2 * (layer.max_displacement // layer.stride) + 1) ** 2
+    outputs = values // layer.shape[-1] * displacements
     results = []
     for case, by in measure.forward_and_backward(0, 1):
         rivals = {
-            "slices, products, means": measure.contender(
-                layer.shifted, [a, b], by, 1 / 3
-            ),
-            "matmul of rows, diagonals": measure.contender(
-                layer.multiplied, [a, b], by, 1 / 3
-            ),
+            "slices, products, means": ops.Rival(layer.shifted, bar=1 / 3),
+            "matmul of rows, diagonals": ops.Rival(layer.multiplied, bar=1 / 3),
         }
         if layer.compiles:
-            rivals["slices, products, means, jit_compile"] = measure.contender(
-                layer.shifted, [a, b], by, mode="jit_compile"
+            rivals["slices, products, means, jit_compile"] = ops.Rival(
+                layer.shifted, bar=1.0, mode="jit_compile"
             )
-        results += measure.compare(
+        # A product and a sum of each channel of a displacement; backward for both
+        # inputs.
+        passes = 3 if by else 1
+        results += ops.compare(
             "CorrelationCost",
             f"{case}, {layer.name} on {' x '.join(map(str, layer.shape))}",
-            measure.contender(layer.ours, [a, b], by),
+            layer.ours,
+            [a, b],
             rivals,
-            rounds=9,
+            limits.Needs(
+                4 * (2 * values + outputs) * (2 if by else 1),
+                passes * 2 * values * displacements,
+            ),
+            by=by,
+            **options,
         )
     return results
 
 
 def run() -> list[measure.Result]:
-    return [result for layer in LAYERS for result in _run(layer)]
+    return [result for layer in LAYERS for result in of_layer(layer, rounds=9)]

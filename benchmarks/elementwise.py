@@ -2,6 +2,7 @@
 """Every op that takes tensors of any shape, forward and backward, against TensorFlow's
 own ops that compute the same: the comparisons of tests/python, on large tensors."""
 
+import limits
 import measure
 import numpy as np
 import tensorflow as tf
@@ -25,6 +26,13 @@ def _inputs(comparison: Comparison) -> list[tf.Tensor]:
     ]
 
 
+def _needs(inputs: list[tf.Tensor], output: tf.Tensor, by: list[int]) -> limits.Needs:
+    """Inputs and output; then inputs, upstream gradient and gradients."""
+    forward = [*inputs, output]
+    values = [*forward, *forward, *(inputs[i] for i in by)]
+    return limits.Needs(sum(4 * value.shape.num_elements() for value in values))
+
+
 def _compare(comparison: Comparison) -> list[measure.Result]:
     inputs = _inputs(comparison)
     upstream = tf.ones_like(comparison.function(*inputs))
@@ -41,6 +49,7 @@ def _compare(comparison: Comparison) -> list[measure.Result]:
             f"TensorFlow's ops, {mode}": contender(comparison.reference, mode)
             for mode in ("tf.function", "jit_compile")
         },
+        needs=_needs(inputs, upstream, by),
     )
 
 

@@ -2,9 +2,12 @@
 """EmbeddingBag forward and backward against gather, multiply and reduce."""
 
 import functools
+from typing import Any
 
+import limits
 import measure
 import numpy as np
+import ops
 import pytorch
 import tensorflow as tf
 
@@ -43,35 +46,62 @@ def _to_indexed_slices(inputs: Inputs) -> measure.Work:
     return functools.partial(run, *inputs)
 
 
-def _run(bags: int, bag_size: int, rows: int, width: int) -> list[measure.Result]:
+def _make_inputs(bags: int, bag_size: int, rows: int, width: int) -> Inputs:
     rng = np.random.default_rng(0)
-    inputs = (
+    return (
         tf.constant(rng.integers(0, rows, (bags, bag_size)), tf.int32),
         tf.constant(rng.random((rows, width), dtype=np.float32)),
         tf.constant(rng.random((bags, bag_size), dtype=np.float32)),
     )
+
+
+def of_shape(
+    bags: int, bag_size: int, rows: int, width: int, **options: Any
+) -> list[measure.Result]:
+    """Bags of one size from a table; `options` are those of ops.compare."""
+    inputs = _make_inputs(bags, bag_size, rows, width)
+    read = 4 * bags * bag_size * (width + 2)
+    written = 4 * bags * width
     results = []
     for case, by in measure.forward_and_backward(1, 2):
-        side = measure.contender(tfe.embedding_bag, inputs, by)
         rivals = {
-            RIVAL: measure.contender(_gathered, inputs, by, 1 / 3),
-            f"{RIVAL}, jit_compile": measure.contender(
-                _gathered, inputs, by, mode="jit_compile"
-            ),
+            RIVAL: ops.Rival(_gathered, bar=1 / 3),
+            f"{RIVAL}, jit_compile": ops.Rival(_gathered, bar=1.0, mode="jit_compile"),
         }
+        # Backward each row that is named is read again, for its weight, and the
+        # gradient of the table is written.
+        moved = read + written
         if by:
-            rivals[f"{RIVAL}, to IndexedSlices"] = measure.Contender(
-                _to_indexed_slices(inputs)
-            )
-        rivals |= pytorch.contenders("embedding_bag", _torch, inputs, by, side.work)
-        results += measure.compare(
+            moved += read + written + 4 * rows * width
+        name = f"{case}, {bags} bags of {bag_size} from {rows} x {width}"
+        results += ops.compare(
             "EmbeddingBag",
-            f"{case}, {bags} bags of {bag_size} from {rows} x {width}",
-            side,
+            name,
+            tfe.embedding_bag,
+            inputs,
             rivals,
+            limits.Needs(moved),
+            {"embedding_bag": ops.Torch(_torch)},
+            by,
+            **options,
         )
     return results
 
 
+def _against_indexed_slices(*shape: int) -> list[measure.Result]:
+    """TensorFlow's gradient of the table as it is, not yet summed by row."""
+    inputs = _make_inputs(*shape)
+    return measure.compare(
+        "EmbeddingBag",
+        "forward + backward, {} bags of {} from {} x {}".format(*shape),
+        measure.contender(tfe.embedding_bag, inputs, (1, 2)),
+        {f"{RIVAL}, to IndexedSlices": measure.Contender(_to_indexed_slices(inputs))},
+    )
+
+
 def run() -> list[measure.Result]:
-    return [result for shape in SHAPES for result in _run(*shape)]
+    return [
+        result
+        for shape in SHAPES
+        for result in (*of_shape(*shape), *_against_indexed_slices(*shape))
+    ]

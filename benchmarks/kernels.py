@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of elementwise ops against stock compositions and a memory copy."""
+"""Gradients of elementwise ops against stock compositions and the limit."""
 
-import concurrent.futures
-import os
 from collections.abc import Callable
 
+import limits
 import measure
 import numpy as np
 import pytorch
@@ -56,27 +55,6 @@ CASES: dict[str, tuple[Callable, Callable, int]] = {
 }
 
 
-def parallel_copy(elements: int) -> Callable[[], object]:
-    """Copies `elements` floats on all cores, between buffers that exist."""
-    source = np.random.default_rng(0).random(elements, dtype=np.float32)
-    target = np.empty_like(source)
-    cores = os.cpu_count() or 1
-    pool = concurrent.futures.ThreadPoolExecutor(cores)
-    pieces = list(
-        zip(np.array_split(target, cores), np.array_split(source, cores), strict=True)
-    )
-
-    def run() -> object:
-        return list(pool.map(lambda piece: np.copyto(*piece), pieces))
-
-    return run
-
-
-def copy_contender(bytes_moved: int) -> measure.Contender:
-    """A copy that reads and writes so many bytes; 0.9 of its speed is the bar."""
-    return measure.Contender(parallel_copy(bytes_moved // 8), 1 / 0.9)
-
-
 def _torch_relu_grad(dy: pytorch.Tensor, x: pytorch.Tensor) -> pytorch.Tensor:
     return pytorch.aten.threshold_backward(dy, x, 0)
 
@@ -97,7 +75,6 @@ def run() -> list[measure.Result]:
             "stock, jit_compile": measure.contender(
                 stock, arguments, (), 1.0, mode="jit_compile"
             ),
-            "a copy of as many bytes": copy_contender(moved),
         }
         if name == "ReluGrad":
             rivals |= pytorch.contenders(
@@ -109,6 +86,6 @@ def run() -> list[measure.Result]:
             side,
             rivals,
             rounds=11,
-            note=measure.bandwidth(moved),
+            needs=limits.Needs(moved),
         )
     return results

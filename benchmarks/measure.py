@@ -8,8 +8,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+import limits
 import memory
 import tensorflow as tf
+from limits import Needs
+from results import Result
 
 Function = Callable[..., Any]
 Work = Callable[[], object]
@@ -18,36 +21,7 @@ Mode = Literal["eager", "tf.function", "jit_compile"]
 # In seconds; idle threads of OpenMP spin for about 10 ms before they sleep.
 _PAUSE = 0.03
 
-
-@dataclasses.dataclass
-class Result:
-    """One row of the table.
-
-    Attributes:
-      group: What was measured, e.g. "eager replay".
-      case: On what.
-      seconds: The median time of our side, where the ratio is one of times.
-      rival: Whom it is compared with.
-      ratio: Our time over the rival's: the median of the rounds' ratios.
-      bar: The ratio that is to be reached, if there is one.
-      memory: The bytes at the peak of a step of ours and of the rival's; None
-        where it was not measured.
-      note: Anything to know beside it, e.g. a bandwidth.
-    """
-
-    group: str
-    case: str
-    seconds: float | None
-    rival: str
-    ratio: float
-    bar: float | None = None
-    memory: tuple[int | None, int | None] = (None, None)
-    note: str = ""
-
-    @property
-    def reached(self) -> bool:
-        """Whether the ratio is within its bar, if it has one."""
-        return self.bar is None or self.ratio <= self.bar
+_LIMIT = "the limit"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,11 +121,6 @@ def forward_and_backward(*by: int) -> Sequence[tuple[str, Sequence[int]]]:
     return ("forward", ()), ("forward + backward", by)
 
 
-def bandwidth(moved: int) -> Callable[[float], str]:
-    """Makes the note of a call that moves so many bytes."""
-    return lambda seconds: f"{moved / seconds / 1e9:.1f} GB/s"
-
-
 def compare(
     group: str,
     case: str,
@@ -159,9 +128,11 @@ def compare(
     rivals: Mapping[str, Contender],
     rounds: int = 15,
     calls: int = 1,
+    needs: Needs | None = None,
+    size: float | None = None,
     note: Callable[[float], str] = lambda seconds: "",
 ) -> list[Result]:
-    """Measures ours and its rivals in turns: a row for each rival.
+    """Measures ours, its rivals and the limit in turns: a row for each rival.
 
     Args:
       group: As in the rows.
@@ -170,12 +141,22 @@ def compare(
       rivals: Whom it is compared with, by name.
       rounds: Turns of each.
       calls: Calls in one step of every contender.
+      needs: What one call must move and do, if that is to be compared.
+      size: As in the rows.
       note: Makes the note from our time, in seconds a call.
     """
     work = {"": ours.work, **{name: rival.work for name, rival in rivals.items()}}
+    if needs:
+        work[_LIMIT] = limits.copy(calls * needs.bytes)
     pause = _PAUSE if any(rival.own_threads for rival in rivals.values()) else 0.0
     times = interleave(work, rounds, pause=pause)
     seconds = median(times, "") / calls
+    of_limit = None
+    if needs:
+        of_limit = statistics.median(
+            needs.seconds(copying, calls) / own
+            for copying, own in zip(times[_LIMIT], times[""], strict=True)
+        )
     return [
         Result(
             group,
@@ -186,6 +167,10 @@ def compare(
             rival.bar,
             (ours.memory, rival.memory),
             note(seconds),
+            needs,
+            of_limit,
+            spread(times, "", name),
+            size,
         )
         for name, rival in rivals.items()
     ]
@@ -226,11 +211,19 @@ def interleave(
     return times
 
 
+def _ratios(times: Mapping[str, list[float]], ours: str, rival: str) -> list[float]:
+    return [a / b for a, b in zip(times[ours], times[rival], strict=True)]
+
+
 def ratio(times: Mapping[str, list[float]], ours: str, rival: str) -> float:
     """The median over the rounds of our time over the rival's."""
-    return statistics.median(
-        a / b for a, b in zip(times[ours], times[rival], strict=True)
-    )
+    return statistics.median(_ratios(times, ours, rival))
+
+
+def spread(times: Mapping[str, list[float]], ours: str, rival: str) -> float:
+    """Half the distance of the quartiles of what `ratio` is the median of."""
+    lower, _, upper = statistics.quantiles(_ratios(times, ours, rival), n=4)
+    return (upper - lower) / 2
 
 
 def median(times: Mapping[str, list[float]], name: str) -> float:

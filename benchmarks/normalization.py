@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """LayerNorm and RmsNorm against Keras' layers of those names, in a tf.function
-and compiled by XLA; eagerly too. The bars are for forward and backward."""
+and compiled by XLA. The bars are for forward and backward."""
 
-import functools
 from collections.abc import Callable
+from typing import Any
 
 import keras
+import limits
 import measure
 import numpy as np
+import ops
 import pytorch
 import tensorflow as tf
 
@@ -47,68 +49,79 @@ def _torch_rms_norm(x: pytorch.Tensor, scale: pytorch.Tensor) -> pytorch.Tensor:
     return pytorch.functional.rms_norm(x, scale.shape, scale, EPSILON)
 
 
-def _measure(
+def layer_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
+    """LayerNorm of rows; `options` are those of ops.compare."""
+    return _of_shape(
+        "LayerNorm",
+        _layer_norm,
+        _keras_layer_norm,
+        _torch_layer_norm,
+        2,
+        (rows, columns),
+        **options,
+    )
+
+
+def rms_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
+    """RmsNorm of rows; `options` are those of ops.compare."""
+    return _of_shape(
+        "RmsNorm",
+        _rms_norm,
+        _keras_rms_norm,
+        _torch_rms_norm,
+        1,
+        (rows, columns),
+        **options,
+    )
+
+
+def _of_shape(
     group: str,
     ours: Function,
     keras_function: Function,
     torch: pytorch.Function,
     parameters: int,
+    shape: tuple[int, int],
+    **options: Any,
 ) -> list[measure.Result]:
     results = []
     rng = np.random.default_rng(0)
-    for shape in SHAPES:
-        x, upstream = (
-            tf.constant(rng.normal(size=shape).astype(np.float32)) for _ in range(2)
-        )
-        inputs = [x] + [
-            tf.constant(rng.normal(size=shape[-1:]).astype(np.float32))
-            for _ in range(parameters)
-        ]
-        for case, by in measure.forward_and_backward(*range(len(inputs))):
-            contender = functools.partial(
-                measure.contender, inputs=inputs, by=by, upstream=upstream
-            )
-            side = contender(ours)
-            rivals = {
-                "Keras, tf.function": contender(
+    x, upstream = (
+        tf.constant(rng.standard_normal(shape, dtype=np.float32)) for _ in range(2)
+    )
+    inputs = [x] + [
+        tf.constant(rng.standard_normal(shape[-1:], dtype=np.float32))
+        for _ in range(parameters)
+    ]
+    for case, by in measure.forward_and_backward(*range(len(inputs))):
+        # Forward x and y; backward x, dy and dx.
+        moved = (5 if by else 2) * 4 * x.shape.num_elements()
+        results += ops.compare(
+            group,
+            f"{case}, {shape[0]} x {shape[1]}",
+            ours,
+            inputs,
+            {
+                "Keras, tf.function": ops.Rival(
                     keras_function, bar=STOCK_BAR if by else None
                 ),
-                "Keras, jit_compile": contender(
+                "Keras, jit_compile": ops.Rival(
                     keras_function, bar=XLA_BAR if by else None, mode="jit_compile"
                 ),
-            }
-            rivals |= pytorch.contenders(
-                torch.__name__.removeprefix("_torch_"),
-                torch,
-                inputs,
-                by,
-                side.work,
-                upstream,
-            )
-            # Forward x and y; backward x, dy and dx.
-            moved = (5 if by else 2) * 4 * x.shape.num_elements()
-            for mode, contender_of_ours, against in (
-                ("tf.function", side, rivals),
-                (
-                    "eager",
-                    contender(ours, mode="eager"),
-                    {"Keras, eager": contender(keras_function, mode="eager")},
-                ),
-            ):
-                results += measure.compare(
-                    group,
-                    f"{case}, {shape[0]} x {shape[1]}, {mode}",
-                    contender_of_ours,
-                    against,
-                    note=measure.bandwidth(moved),
-                )
+            },
+            limits.Needs(moved),
+            {torch.__name__.removeprefix("_torch_"): ops.Torch(torch)},
+            by,
+            upstream,
+            **options,
+        )
     return results
 
 
 def run() -> list[measure.Result]:
     return [
-        *_measure(
-            "LayerNorm", _layer_norm, _keras_layer_norm, _torch_layer_norm, parameters=2
-        ),
-        *_measure("RmsNorm", _rms_norm, _keras_rms_norm, _torch_rms_norm, parameters=1),
+        result
+        for norm in (layer_norm, rms_norm)
+        for shape in SHAPES
+        for result in norm(*shape)
     ]

@@ -1,28 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as a table in the terminal, as Markdown and as a picture."""
+"""Results as a table, in the terminal and as Markdown."""
 
-import datetime
-import itertools
 import os
 import pathlib
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import measure
+import limits
 import pytorch
 import tensorflow as tf
+from results import Move, Result, Suite, by_group
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-_HEADINGS = ("case", "ours", "memory", "rival", "its memory", "ratio", "bar", "note")
-_RATIO = _HEADINGS.index("ratio")
+_HEADINGS = (
+    "case",
+    "ours",
+    "needs",
+    "of limit",
+    "memory",
+    "rival",
+    "its memory",
+    "ratio",
+    "bar",
+    "note",
+)
+_OF_LIMIT, _RATIO = _HEADINGS.index("of limit"), _HEADINGS.index("ratio")
 _IS_NUMBER = tuple(heading not in ("case", "rival", "note") for heading in _HEADINGS)
+
+# The part of our time that the machine's limit is to be.
+_LIMIT_BAR = 0.85
 
 _HOW_TO_READ = """\
 Each case is measured beside its rivals, in turns, in one process. *ours* is the median
@@ -30,9 +39,20 @@ time of our side, *ratio* that time over the rival's: below 1 we are faster. It 
 median of the rounds' ratios, which a machine that drifts does not disturb. *bar* is
 the ratio that is to be reached; a ratio in bold does not reach it. *memory* is what
 TensorFlow's allocators held at the peak of a step, its inputs aside; for what XLA or
-PyTorch runs it is not known. The rival *a copy of as many bytes* only moves memory: no
-kernel can be much faster. PyTorch computes the same, checked before it is measured,
-eagerly unless the row says otherwise, with as many threads."""
+PyTorch runs it is not known. PyTorch computes the same, checked before it is measured,
+eagerly unless the row says otherwise, with as many threads.
+
+*needs* is what a call must do, whoever computes it: the bytes of each input and each
+result (a row of a table as often as it is named), and additions, multiplications and
+comparisons where they are not few beside the bytes. *of limit* is the part of our time
+that these alone take: a copy that moves as many bytes, in turns with us, or as many
+operations at the rate of a product of large matrices, whichever is longer. The goal
+is 0.85; less is in bold. Above 1 is possible: a copy writes half of its bytes, an op
+often fewer.
+
+Where a call takes less than a millisecond, several of them, on other tensors, make a
+step, and *ours* is the time of one: what an op takes. The rows *one call* have one in
+eager mode, with all that a call costs in TensorFlow or PyTorch."""
 
 _LIMITS = """\
 ## What keeps ratios above their bars
@@ -55,7 +75,7 @@ _LIMITS = """\
   many channels, of which there are few here."""
 
 
-def _cells(results: Sequence[measure.Result]) -> Iterator[list[str]]:
+def _cells(results: Sequence[Result]) -> Iterator[list[str]]:
     """The texts of each row; what is as in the row above is left out."""
     case = side = note = None
     for result in results:
@@ -64,6 +84,8 @@ def _cells(results: Sequence[measure.Result]) -> Iterator[list[str]]:
         yield [
             result.case if is_case else "",
             _in_units(result.seconds) if is_side else "",
+            _needs(result.needs) if is_side else "",
+            _fraction(result.of_limit) if is_side else "",
             _in_megabytes(result.memory[0]) if is_side else "",
             result.rival,
             _in_megabytes(result.memory[1]),
@@ -83,29 +105,41 @@ def _in_units(seconds: float | None) -> str:
     return f"{seconds * 1e6:.1f} µs"
 
 
+def _needs(needs: limits.Needs | None) -> str:
+    if needs is None:
+        return ""
+    if not needs.operations:
+        return _in_megabytes(needs.bytes)
+    return f"{_in_megabytes(needs.bytes)}, {needs.operations / 1e6:.0f} Mop"
+
+
+def _fraction(part: float | None) -> str:
+    return "" if part is None else f"{part:.2f}"
+
+
 def _in_megabytes(size: int | None) -> str:
     return "" if size is None else f"{size / 1e6:.1f} MB"
 
 
-def _by_group(
-    results: Sequence[measure.Result],
-) -> Iterator[tuple[str, list[measure.Result]]]:
-    for group, members in itertools.groupby(results, lambda result: result.group):
-        yield group, list(members)
+def _is_at_limit(result: Result) -> bool:
+    return result.of_limit is None or result.of_limit >= _LIMIT_BAR
 
 
-def print_table(console: Console, results: Sequence[measure.Result]) -> None:
+def print_table(console: Console, results: Sequence[Result]) -> None:
     """Prints the table; ratios are green or red where they have a bar."""
     table = Table(title="Our time over the rival's; below 1 is faster")
     for heading, is_number in zip(_HEADINGS, _IS_NUMBER, strict=True):
         table.add_column(
             heading, justify="right" if is_number else "left", no_wrap=is_number
         )
-    for group, members in _by_group(results):
+    for group, members in by_group(results):
         table.add_section()
         table.add_row(f"[bold]{escape(group)}[/]")
         for result, cells in zip(members, _cells(members), strict=True):
             cells = [escape(cell) for cell in cells]
+            if cells[_OF_LIMIT]:
+                color = "green" if _is_at_limit(result) else "red"
+                cells[_OF_LIMIT] = f"[{color}]{cells[_OF_LIMIT]}[/]"
             if result.bar is not None:
                 color = "green" if result.reached else "red"
                 cells[_RATIO] = f"[{color}]{cells[_RATIO]}[/]"
@@ -123,78 +157,69 @@ def _machine() -> list[tuple[str, str]]:
     torch = pytorch.torch
     return [
         ("processor", f"{name}, {os.cpu_count()} cores"),
-        ("date", datetime.date.today().isoformat()),
         ("TensorFlow", tf.__version__),
         ("PyTorch", torch.__version__ if torch else "not installed"),
     ]
 
 
-def write_markdown(results: Sequence[measure.Result], file: pathlib.Path) -> None:
-    """Writes the table, and on what it was measured, as Markdown."""
+def write_markdown(
+    record: Mapping[str, Suite], pictures: Sequence[str], file: pathlib.Path
+) -> None:
+    """Writes the tables, and on what they were measured, as Markdown.
+
+    Args:
+      record: The suites, in their order.
+      pictures: Names of files beside `file`.
+      file: Is written.
+    """
+    newest = max(suite.date for suite in record.values())
     lines = ["# Benchmarks", ""]
     lines += [
-        "`./run bench --torch --markdown docs/benchmarks.md` writes this page.",
+        "`./run bench --torch --markdown docs/benchmarks.md` writes this page; with",
+        "names of suites it measures those alone, and the other rows stay.",
         "",
     ]
-    lines += [f"- {name}: {value}" for name, value in _machine()]
+    lines += [f"- {name}: {value}" for name, value in [*_machine(), ("date", newest)]]
     lines += ["", _HOW_TO_READ]
-    rule = "|".join("--:" if is_number else "---" for is_number in _IS_NUMBER)
-    for group, members in _by_group(results):
-        lines += ["", f"## {group}", "", f"| {' | '.join(_HEADINGS)} |", f"|{rule}|"]
-        for result, cells in zip(members, _cells(members), strict=True):
-            cells = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
-            if not result.reached:
-                cells[_RATIO] = f"**{cells[_RATIO]}**"
-            lines.append(f"| {' | '.join(cells)} |")
+    for picture in pictures:
+        name = picture.removesuffix(".png").replace("_", " ")
+        lines += ["", f"![{name}]({picture})"]
+    for suite in record.values():
+        for group, members in by_group(suite.results):
+            date = "" if suite.date == newest else f"Measured on {suite.date}."
+            lines += ["", f"## {group}", "", *([date, ""] if date else ())]
+            lines += _markdown_rows(members)
     lines += ["", _LIMITS]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def draw(results: Sequence[measure.Result], file: pathlib.Path) -> None:
-    """A bar a result: the ratio, on a logarithmic axis, with its bar marked."""
-    lines: list[tuple[str, measure.Result | None]] = []
-    for group, members in _by_group(results):
-        lines.append((group, None))
-        lines += [(f"{r.case}  |  {r.rival}", r) for r in members]
-    figure, axes = plt.subplots(
-        figsize=(12, 1.2 + 0.2 * len(lines)), layout="constrained"
-    )
-    for row, (_, result) in enumerate(lines):
-        if result is None:
-            continue
-        color = "tab:green" if result.reached else "tab:red"
-        if result.bar is None:
-            color = "tab:gray"
-        else:
-            axes.plot([result.bar] * 2, [row - 0.4, row + 0.4], "k", linewidth=1.5)
-        axes.barh(row, result.ratio - 1, left=1, color=color, height=0.75)
-        # The number stands where neither the bar nor its mark is.
-        is_faster = result.ratio < 1
-        end = result.ratio if is_faster else max(result.ratio, result.bar or 0)
-        axes.annotate(
-            f"{result.ratio:.2f}",
-            (end, row),
-            xytext=(-3 if is_faster else 3, 0),
-            textcoords="offset points",
-            ha="right" if is_faster else "left",
-            va="center",
-            fontsize=7,
+def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:
+    rule = "|".join("--:" if is_number else "---" for is_number in _IS_NUMBER)
+    yield from (f"| {' | '.join(_HEADINGS)} |", f"|{rule}|")
+    for result, cells in zip(results, _cells(results), strict=True):
+        cells = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
+        if cells[_OF_LIMIT] and not _is_at_limit(result):
+            cells[_OF_LIMIT] = f"**{cells[_OF_LIMIT]}**"
+        if not result.reached:
+            cells[_RATIO] = f"**{cells[_RATIO]}**"
+        yield f"| {' | '.join(cells)} |"
+
+
+def print_moves(console: Console, moves: Sequence[Move], against: pathlib.Path) -> None:
+    """Prints the rows that moved beyond the noise since the run that wrote a file."""
+    if not moves:
+        console.print(f"nothing moved beyond the noise since {against}")
+        return
+    table = Table(title=f"moved beyond the noise since {against}")
+    for heading in ("group", "case", "rival"):
+        table.add_column(heading)
+    for heading in ("was", "is"):
+        table.add_column(heading, justify="right")
+    for move in moves:
+        color = "red" if move.is_slower else "green"
+        texts = (move.row.group, move.row.case, move.row.rival)
+        table.add_row(
+            *map(escape, texts), f"{move.was:.2f}", f"[{color}]{move.now:.2f}[/]"
         )
-    axes.set_yticks(range(len(lines)), [text for text, _ in lines], fontsize=7)
-    for label, (_, result) in zip(axes.get_yticklabels(), lines, strict=True):
-        label.set_fontweight("bold" if result is None else "normal")
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", which="both", color="0.92")
-    axes.set_axisbelow(True)
-    axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_ylim(len(lines) - 0.3, -0.7)
-    axes.margins(x=0.08)
-    axes.set_xlabel(
-        "our time over the rival's: left of 1 is faster; black: the bar; gray: no bar"
-    )
-    file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, dpi=110)
-    plt.close(figure)
+    console.print(table)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resampler forward and backward against gathers of the four corners."""
 
+import limits
 import measure
 import numpy as np
+import ops
 import pytorch
 import tensorflow as tf
 
@@ -66,30 +68,30 @@ def _run(
     shifts = rng.uniform(-2, 2, (images, size**2, 2))
     warp = tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)
 
+    points, values = images * size**2, images * size**2 * channels
     results = []
     for case, by in measure.forward_and_backward(0, 1):
-        side = measure.contender(tfe.resampler, [data, warp], by)
-        rivals = {
-            "gather_nd of 4 corners": measure.contender(
-                _gathered, [data, warp], by, 1 / 3
-            ),
-            "gather_nd of 4 corners, jit_compile": measure.contender(
-                _gathered, [data, warp], by, mode="jit_compile"
-            ),
-        }
-        for layout in ("NCHW", "NHWC"):
-            rivals |= pytorch.contenders(
-                f"grid_sample, {layout}",
-                _torch,
-                [data, warp],
-                by,
-                side.work,
-                layout=layout,
-            )
-        results += measure.compare(
+        results += ops.compare(
             "Resampler",
             f"{case}, {size**2} points on {images} x {size} x {size} x {channels}",
-            side,
-            rivals,
+            tfe.resampler,
+            [data, warp],
+            {
+                "gather_nd of 4 corners": ops.Rival(_gathered, bar=1 / 3),
+                "gather_nd of 4 corners, jit_compile": ops.Rival(
+                    _gathered, bar=1.0, mode="jit_compile"
+                ),
+            },
+            # Data, warp and output, with their gradients; of each channel of a point
+            # four products and sums, then those of three gradients.
+            limits.Needs(
+                4 * (2 if by else 1) * (2 * values + 2 * points),
+                (8 + 8 + 14 if by else 8) * values,
+            ),
+            {
+                f"grid_sample, {layout}": ops.Torch(_torch, layout)
+                for layout in ("NCHW", "NHWC")
+            },
+            by,
         )
     return results

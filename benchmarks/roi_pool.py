@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """RoiPool forward and backward against crop_and_resize and a maximum."""
 
+import limits
 import measure
 import numpy as np
+import ops
 import pytorch
 import tensorflow as tf
 
@@ -42,27 +44,32 @@ def run() -> list[measure.Result]:
         crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
         return tf.nn.max_pool2d(crops, 2, 2, "VALID")
 
-    results = []
-    for case, by in measure.forward_and_backward(0):
-        side = measure.contender(ours, [data, rois], by)
-        rivals = {
-            "crop_and_resize + max": measure.contender(
-                rival, [data, boxes, of_image], by, 1.0
-            )
-        }
-        rivals |= pytorch.contenders(
-            "roi_pool",
-            _torch,
-            [data, rois],
-            by,
-            side.work,
-            layout="NCHW",
-            tolerance=0.05,  # it rounds where bins begin and end: some have a row more
-        )
-        results += measure.compare(
+    # Each channel of the pixels of a region is compared; data, output and argmax are
+    # read or written once, in the backward pass their gradients.
+    sides = np.floor((rois.numpy()[:, 3:] - rois.numpy()[:, 1:3]) * SCALE) + 1
+    pooled = ROIS * BINS**2 * CHANNELS
+    comparisons = int(np.prod(sides, axis=1).sum()) * CHANNELS
+    return [
+        result
+        for case, by in measure.forward_and_backward(0)
+        for result in ops.compare(
             "RoiPool",
             f"{case}, {ROIS} rois on {IMAGES} x {SIZE} x {SIZE} x {CHANNELS}",
-            side,
-            rivals,
+            ours,
+            [data, rois],
+            {
+                "crop_and_resize + max": ops.Rival(
+                    rival, [data, boxes, of_image], bar=1.0
+                )
+            },
+            limits.Needs(
+                4 * (1 + len(by)) * (data.shape.num_elements() + 2 * pooled),
+                comparisons,
+            ),
+            {
+                # It rounds where bins begin and end: some have a row more.
+                "roi_pool": ops.Torch(_torch, "NCHW", tolerance=0.05)
+            },
+            by,
         )
-    return results
+    ]

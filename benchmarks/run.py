@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures everything side by side; prints one table and draws one picture.
+"""Measures everything side by side; prints one table and draws pictures.
 
 Ratios are our time over the rival's: below 1 we are faster. They are medians of
-interleaved rounds in this process, on this machine, now.
+interleaved rounds in this process, on this machine, now. out/benchmarks.json keeps
+them. Exit status: 0; 1 with --against where a row got slower.
 """
 
 import argparse
@@ -20,9 +21,10 @@ sys.path[:0] = [
     for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
 ]
 
-import measure  # noqa: E402
+import pictures  # noqa: E402
 import pytorch  # noqa: E402
 import report  # noqa: E402
+import results  # noqa: E402
 
 SUITES = (
     "eager",
@@ -40,10 +42,11 @@ SUITES = (
     "embedding_bag",
     "clip_by_global_norm",
     "sparsemax",
+    "growth",
 )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {SUITES}")
     parser.add_argument(
@@ -57,29 +60,63 @@ def main() -> None:
         "--markdown",
         type=pathlib.Path,
         metavar="FILE",
-        help="where to write the table as Markdown, with what it was measured on",
+        help="where to write the tables as Markdown, with what they were measured on; "
+        "beside it their rows, as JSON. Rows of other suites stay",
+    )
+    parser.add_argument(
+        "--against",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="an earlier run's JSON: say which ratios moved beyond the noise",
     )
     arguments = parser.parse_args()
     unknown = set(arguments.suites) - set(SUITES)
     if unknown:
         parser.error(f"no suite {sorted(unknown)}; expected of {SUITES}")
 
+    try:
+        before = results.load(arguments.against) if arguments.against else None
+        kept = _kept(arguments.markdown)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+
     # Of many functions that are traced once it warns as of one traced often.
     tf.get_logger().setLevel("ERROR")
     # Where nobody says how wide the screen is, as wide as the table.
-    console = Console(width=None if sys.stdout.isatty() else 150)
-    results: list[measure.Result] = []
+    console = Console(width=None if sys.stdout.isatty() else 170)
+    record: results.Record = {}
     for suite in track(arguments.suites or SUITES, "measuring", console=console):
-        results += importlib.import_module(suite).run()
-    report.print_table(console, results)
-    report.draw(results, arguments.picture)
-    console.print(f"picture: {arguments.picture}")
+        rows = importlib.import_module(suite).run()
+        record[suite] = results.measured_today(rows)
+    results.save(record, ROOT / "out" / "benchmarks.json")
+    rows = [row for suite in record.values() for row in suite.results]
+    report.print_table(console, rows)
+    pictures.draw_ratios(rows, arguments.picture)
+    pictures.draw_growth(rows, arguments.picture)
+    console.print(f"pictures: {arguments.picture} and beside it")
     if arguments.markdown:
-        report.write_markdown(results, arguments.markdown)
+        merged = {
+            name: found for name in SUITES if (found := (kept | record).get(name))
+        }
+        rows = [row for suite in merged.values() for row in suite.results]
+        names = pictures.draw_growth(rows, arguments.markdown)
+        report.write_markdown(merged, names, arguments.markdown)
+        results.save(merged, arguments.markdown.with_suffix(".json"))
         console.print(f"table: {arguments.markdown}")
     if pytorch.torch is None:
         console.print(pytorch.HOW_TO_INSTALL)
+    if before is None:
+        return 0
+    moves = list(results.moves(before, record))
+    report.print_moves(console, moves, arguments.against)
+    return int(any(move.is_slower for move in moves))
+
+
+def _kept(markdown: pathlib.Path | None) -> results.Record:
+    """The rows that the page has already."""
+    file = markdown.with_suffix(".json") if markdown else None
+    return results.load(file) if file and file.exists() else {}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,6 +2,7 @@
 """Sparsemax forward and backward against its composition of TensorFlow's ops, by
 sorting. keras.ops.sparsemax is one too, but of Keras 3.15 gives another function."""
 
+import limits
 import measure
 import numpy as np
 import tensorflow as tf
@@ -48,7 +49,7 @@ def _run(rows: int, columns: int) -> list[measure.Result]:
                 f"{name}, {mode}",
                 ours,
                 rivals,
-                note=measure.bandwidth(moved),
+                needs=limits.Needs(moved),
             )
     return results
 

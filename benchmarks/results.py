@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a run, kept in a file, and what moved since an earlier one."""
+
+import dataclasses
+import datetime
+import itertools
+import json
+import math
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+
+from limits import Needs
+
+# A row moved if its ratio did by more than this part of it, and by more than so many
+# times what the rounds of the two runs were apart. The median of 15 rounds has a
+# standard error of half that, and two of them make three standard errors of both.
+_SMALLEST_MOVE = 0.05
+_SPREADS = 2.0
+
+
+@dataclasses.dataclass
+class Result:
+    """One row of the table.
+
+    Attributes:
+      group: What was measured, e.g. "eager replay".
+      case: On what.
+      seconds: The median time of our side, where the ratio is one of times.
+      rival: Whom it is compared with.
+      ratio: Our time over the rival's: the median of the rounds' ratios.
+      bar: The ratio that is to be reached, if there is one.
+      memory: The bytes at the peak of a step of ours and of the rival's; None
+        where it was not measured.
+      note: Anything to know beside it.
+      needs: What a call must move and do, if that was counted.
+      of_limit: The part of our time that these take alone (see `limits`): 1 at the
+        limit. Above 1 is possible where more is read than written.
+      spread: Half the distance of the rounds' quartiles of the ratio.
+      size: Where the row stands in the picture of its group, if that is one of a
+        cost that grows.
+    """
+
+    group: str
+    case: str
+    seconds: float | None
+    rival: str
+    ratio: float
+    bar: float | None = None
+    memory: tuple[int | None, int | None] = (None, None)
+    note: str = ""
+    needs: Needs | None = None
+    of_limit: float | None = None
+    spread: float = 0.0
+    size: float | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the ratio is within its bar, if it has one."""
+        return self.bar is None or self.ratio <= self.bar
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is the same row in another run."""
+        return self.group, self.case, self.rival
+
+
+def by_group(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
+    """The rows of each group."""
+    for group, members in itertools.groupby(results, lambda result: result.group):
+        yield group, list(members)
+
+
+@dataclasses.dataclass
+class Suite:
+    """The rows of one suite, and the day they were measured, as ISO writes it."""
+
+    date: str
+    results: list[Result]
+
+
+Record = dict[str, Suite]
+
+
+def measured_today(rows: Sequence[Result]) -> Suite:
+    """A suite that has just been measured."""
+    return Suite(datetime.date.today().isoformat(), list(rows))
+
+
+def save(record: Mapping[str, Suite], file: pathlib.Path) -> None:
+    """Writes a record for `load`."""
+    suites = {name: dataclasses.asdict(suite) for name, suite in record.items()}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(suites, indent=1) + "\n", encoding="utf-8")
+
+
+def load(file: pathlib.Path) -> Record:
+    """What `save` wrote.
+
+    Raises:
+      ValueError: The file is none of an earlier run.
+    """
+    try:
+        return {
+            name: Suite(suite["date"], [_result(row) for row in suite["results"]])
+            for name, suite in json.loads(file.read_text(encoding="utf-8")).items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{file}: expected what an earlier ./run bench wrote, e.g. "
+            "docs/benchmarks.json or out/benchmarks.json"
+        ) from error
+
+
+def _result(row: dict) -> Result:
+    needs = row.pop("needs")
+    memory = tuple(row.pop("memory"))
+    return Result(**row, memory=memory, needs=Needs(**needs) if needs else None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Move:
+    """A row whose ratio moved beyond the noise: `was` and is `now`."""
+
+    row: Result
+    was: float
+    now: float
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether we lost against the rival."""
+        return self.now > self.was
+
+
+def moves(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[Move]:
+    """The rows of both whose ratios differ by more than noise, the worst first."""
+    old = {row.key: row for suite in before.values() for row in suite.results}
+    found = []
+    for suite in now.values():
+        for row in suite.results:
+            was = old.get(row.key)
+            if was is None:
+                continue
+            noise = _SPREADS * math.hypot(was.spread, row.spread)
+            if abs(row.ratio - was.ratio) > max(noise, _SMALLEST_MOVE * was.ratio):
+                found.append(Move(row, was.ratio, row.ratio))
+    return iter(sorted(found, key=lambda move: move.was / max(move.now, 1e-12)))

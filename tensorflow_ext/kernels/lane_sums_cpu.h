@@ -7,8 +7,10 @@
 #ifndef TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "tensorflow_ext/kernels/simd.h"
 
@@ -54,20 +56,31 @@ class LaneSums {
     }
   }
 
-  // The sum `k`. Called once for each.
-  TENSORFLOW_EXT_INLINE C Total(int k) {
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int lane = 0; lane < half; ++lane) {
-        lanes_[k][lane] += lanes_[k][lane + half];
-      }
+  // The sum `k`.
+  TENSORFLOW_EXT_INLINE C Total(int k) const {
+    Vector sums[kVectors];
+    std::memcpy(sums, lanes_[k], sizeof(sums));
+    for (int half = kVectors / 2; half > 0; half /= 2) {
+      for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
     }
-    return lanes_[k][0];
+    AddHalves<kWidth / 2>(&sums[0], std::make_index_sequence<kWidth>());
+    return sums[0][0];
   }
 
  private:
   static constexpr int kWidth = kVectorBytes<Isa> / sizeof(C);
   static constexpr int kVectors = kLanes / kWidth;
   typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));
+
+  // Adds to each of 2 kHalf elements the one that lies kHalf farther, again and
+  // again with half of that.
+  template <int kHalf, size_t... kLane>
+  TENSORFLOW_EXT_INLINE static void AddHalves(
+      Vector* sum, std::index_sequence<kLane...> lanes) {
+    using Lanes = decltype(Vector{} < Vector{});
+    *sum += __builtin_shuffle(*sum, Lanes{(kLane ^ kHalf)...});
+    if constexpr (kHalf > 1) AddHalves<kHalf / 2>(sum, lanes);
+  }
 
   C lanes_[kSums][kLanes] = {};
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row that is gone over several times, while it is in cache. For use in the
-// loops of RunBest (simd.h).
+// Rows that are gone over several times, while they are in cache. For use in
+// the loops of RunBest (simd.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_

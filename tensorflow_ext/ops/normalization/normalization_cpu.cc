@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row is gone over several times, while it is in cache.
+// A row is gone over several times, while it is in cache. Short rows go several
+// together: while one of them waits for a sum or a root, others go on.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +18,11 @@ namespace {
 
 // Values of a row that are converted at a time; a multiple of LaneSums' lanes.
 constexpr int64_t kRowChunk = 1024;
+
+// So many rows go together, of at most so many values: longer ones have enough
+// to do, and of them the first cache would have to hold too much.
+constexpr int kTogether = 4;
+constexpr int64_t kShortRow = 256;
 
 // The terms of the sums, for LaneSums.
 template <typename C>
@@ -111,38 +117,59 @@ struct ForwardLoop {
   TENSORFLOW_EXT_INLINE static void Run(RowDims dims, float epsilon,
                                         NormalizationTensors tensors,
                                         int64_t begin, int64_t end) {
+    int64_t row = begin;
+    if (dims.size <= kShortRow) {
+      for (; row + kTogether <= end; row += kTogether) {
+        Rows<Isa, kTogether>(dims, epsilon, tensors, row);
+      }
+    }
+    for (; row < end; ++row) Rows<Isa, 1>(dims, epsilon, tensors, row);
+  }
+
+ private:
+  template <typename Isa, int kRows>
+  TENSORFLOW_EXT_INLINE static void Rows(const RowDims& dims, float epsilon,
+                                         const NormalizationTensors& tensors,
+                                         int64_t first) {
+    const C divisor = static_cast<C>(dims.divisor());
     const C* scale = static_cast<const C*>(tensors.scale);
     const C* offset =
         Norm::kCentered ? static_cast<const C*>(tensors.offset) : scale;
-    const C divisor = static_cast<C>(dims.divisor());
-    WideRow<Isa, T, kRowChunk> x;
-    NarrowRow<Isa, T, kRowChunk> out;
-    for (int64_t row = begin; row < end; ++row) {
-      x.Start(static_cast<const T*>(tensors.x) + row * dims.size);
-      C mean = 0;
-      if constexpr (Norm::kCentered) {
+    WideRow<Isa, T, kRowChunk> x[kRows];
+    for (int row = 0; row < kRows; ++row) {
+      x[row].Start(static_cast<const T*>(tensors.x) +
+                   (first + row) * dims.size);
+    }
+    C mean[kRows] = {}, inverse[kRows];
+    if constexpr (Norm::kCentered) {
+      for (int row = 0; row < kRows; ++row) {
         LaneSums<Isa, C, 1> sum;
         for (int64_t i = 0; i < dims.size; i += kRowChunk) {
           const int64_t size = std::min(kRowChunk, dims.size - i);
-          sum.Add(ValueTerm<C>{x.Chunk(i, size)}, size);
+          sum.Add(ValueTerm<C>{x[row].Chunk(i, size)}, size);
         }
-        mean = sum.Total(0) / divisor;
-        static_cast<C*>(tensors.mean)[row] = mean;
+        mean[row] = sum.Total(0) / divisor;
+        static_cast<C*>(tensors.mean)[first + row] = mean[row];
       }
+    }
+    for (int row = 0; row < kRows; ++row) {
       LaneSums<Isa, C, 1> squares;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        squares.Add(SquareTerm<C>{x.Chunk(i, size), mean}, size);
+        squares.Add(SquareTerm<C>{x[row].Chunk(i, size), mean[row]}, size);
       }
       const C variance = squares.Total(0) / divisor;
-      const C inverse = 1 / Sqrt(variance + static_cast<C>(epsilon));
-      static_cast<C*>(tensors.inverse)[row] = inverse;
+      inverse[row] = 1 / Sqrt(variance + static_cast<C>(epsilon));
+      static_cast<C*>(tensors.inverse)[first + row] = inverse[row];
+    }
 
-      T* y = static_cast<T*>(tensors.y) + row * dims.size;
+    NarrowRow<Isa, T, kRowChunk> out;
+    for (int row = 0; row < kRows; ++row) {
+      T* y = static_cast<T*>(tensors.y) + (first + row) * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        Normalize<Norm>(x.Chunk(i, size), mean, inverse, scale + i, offset + i,
-                        out.Chunk(y + i), size);
+        Normalize<Norm>(x[row].Chunk(i, size), mean[row], inverse[row],
+                        scale + i, offset + i, out.Chunk(y + i), size);
         out.Store(y + i, size);
       }
     }
@@ -160,39 +187,65 @@ struct BackwardLoop {
                                         NormalizationGradTensors tensors,
                                         C* scale_sums, C* offset_sums,
                                         int64_t begin, int64_t end) {
+    int64_t row = begin;
+    if (dims.size <= kShortRow) {
+      for (; row + kTogether <= end; row += kTogether) {
+        Rows<Isa, kTogether>(dims, tensors, scale_sums, offset_sums, row);
+      }
+    }
+    for (; row < end; ++row) {
+      Rows<Isa, 1>(dims, tensors, scale_sums, offset_sums, row);
+    }
+  }
+
+ private:
+  template <typename Isa, int kRows>
+  TENSORFLOW_EXT_INLINE static void Rows(
+      const RowDims& dims, const NormalizationGradTensors& tensors,
+      C* scale_sums, C* offset_sums, int64_t first) {
     const C* scale = static_cast<const C*>(tensors.scale);
     const C divisor = static_cast<C>(dims.divisor());
-    WideRow<Isa, T, kRowChunk> x, dy;
-    NarrowRow<Isa, T, kRowChunk> out;
-    for (int64_t row = begin; row < end; ++row) {
-      x.Start(static_cast<const T*>(tensors.x) + row * dims.size);
-      dy.Start(static_cast<const T*>(tensors.gradients) + row * dims.size);
-      const C inverse = static_cast<const C*>(tensors.inverse)[row];
-      C mean = 0;
+    C mean[kRows] = {}, inverse[kRows], a[kRows] = {}, b[kRows];
+    WideRow<Isa, T, kRowChunk> x[kRows], dy[kRows];
+    for (int row = 0; row < kRows; ++row) {
+      const int64_t start = (first + row) * dims.size;
+      x[row].Start(static_cast<const T*>(tensors.x) + start);
+      dy[row].Start(static_cast<const T*>(tensors.gradients) + start);
+      inverse[row] = static_cast<const C*>(tensors.inverse)[first + row];
       if constexpr (Norm::kCentered) {
-        mean = static_cast<const C*>(tensors.mean)[row];
+        mean[row] = static_cast<const C*>(tensors.mean)[first + row];
       }
+    }
+    for (int row = 0; row < kRows; ++row) {
       LaneSums<Isa, C, kSums> sums;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        sums.Add(GradientTerms<Norm, C>{dy.Chunk(i, size), x.Chunk(i, size),
-                                        scale + i, mean, inverse},
+        sums.Add(GradientTerms<Norm, C>{dy[row].Chunk(i, size),
+                                        x[row].Chunk(i, size), scale + i,
+                                        mean[row], inverse[row]},
                  size);
       }
-      C a = 0;
       if constexpr (Norm::kCentered) {
-        a = static_cast<const C*>(tensors.mean_gradients)[row] / divisor -
-            inverse * (sums.Total(1) / divisor);
+        const C mean_gradient =
+            static_cast<const C*>(tensors.mean_gradients)[first + row];
+        a[row] =
+            mean_gradient / divisor - inverse[row] * (sums.Total(1) / divisor);
       }
-      const C dr = static_cast<const C*>(tensors.inverse_gradients)[row];
-      const C b = -inverse * (sums.Total(0) / divisor + dr * inverse / divisor);
+      const C inverse_gradient =
+          static_cast<const C*>(tensors.inverse_gradients)[first + row];
+      b[row] = -inverse[row] * (sums.Total(0) / divisor +
+                                inverse_gradient * inverse[row] / divisor);
+    }
 
-      T* dx = static_cast<T*>(tensors.x_backprops) + row * dims.size;
+    NarrowRow<Isa, T, kRowChunk> out;
+    for (int row = 0; row < kRows; ++row) {
+      T* dx = static_cast<T*>(tensors.x_backprops) + (first + row) * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        Differentiate<Norm>(dy.Chunk(i, size), x.Chunk(i, size), scale + i,
-                            mean, inverse, a, b, out.Chunk(dx + i),
-                            scale_sums + i, offset_sums + i, size);
+        Differentiate<Norm>(dy[row].Chunk(i, size), x[row].Chunk(i, size),
+                            scale + i, mean[row], inverse[row], a[row], b[row],
+                            out.Chunk(dx + i), scale_sums + i, offset_sums + i,
+                            size);
         out.Store(dx + i, size);
       }
     }

@@ -56,6 +56,18 @@ struct Baseline {
                                            T* __restrict to, int64_t size) {
     for (int64_t i = 0; i < size; ++i) to[i] = FromCompute<T>(from[i]);
   }
+
+  // One vector of the compute type: ToCompute(from[i]) for each of its i.
+  template <typename T>
+  static auto Load(const T* from) {
+    using C = ComputeType<T>;
+    typedef C Vector __attribute__((vector_size(16)));
+    C values[16 / sizeof(C)];
+    for (C& value : values) value = ToCompute(*from++);
+    Vector vector;
+    std::memcpy(&vector, values, sizeof(vector));
+    return vector;
+  }
 };
 
 // The bytes of one vector, which an instruction adds at once.
@@ -68,11 +80,7 @@ struct Avx2 {
   TENSORFLOW_EXT_AVX2 static void Widen(const Half* from, float* to,
                                         int64_t size) {
     int64_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-      const __m128i half =
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(half));
-    }
+    for (; i + 8 <= size; i += 8) _mm256_storeu_ps(to + i, Load(from + i));
     for (; i < size; ++i) to[i] = _cvtsh_ss(from[i].bits);
   }
   TENSORFLOW_EXT_AVX2 static void Narrow(const float* from, Half* to,
@@ -91,11 +99,7 @@ struct Avx2 {
   TENSORFLOW_EXT_AVX2 static void Widen(const Bfloat16* from, float* to,
                                         int64_t size) {
     int64_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-      const __m256i low = _mm256_cvtepu16_epi32(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-      _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(low, 16)));
-    }
+    for (; i + 8 <= size; i += 8) _mm256_storeu_ps(to + i, Load(from + i));
     for (; i < size; ++i) to[i] = ToCompute(from[i]);
   }
   TENSORFLOW_EXT_AVX2 static void Narrow(const float* from, Bfloat16* to,
@@ -109,6 +113,22 @@ struct Avx2 {
                           _mm256_permute4x64_epi64(packed, 0xd8));
     }
     for (; i < size; ++i) to[i] = FromCompute<Bfloat16>(from[i]);
+  }
+
+  TENSORFLOW_EXT_AVX2 static __m256d Load(const double* from) {
+    return _mm256_loadu_pd(from);
+  }
+  TENSORFLOW_EXT_AVX2 static __m256 Load(const float* from) {
+    return _mm256_loadu_ps(from);
+  }
+  TENSORFLOW_EXT_AVX2 static __m256 Load(const Half* from) {
+    return _mm256_cvtph_ps(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  TENSORFLOW_EXT_AVX2 static __m256 Load(const Bfloat16* from) {
+    const __m256i low = _mm256_cvtepu16_epi32(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(low, 16));
   }
 
  private:
@@ -139,17 +159,7 @@ struct Avx512 {
   TENSORFLOW_EXT_AVX512 static void Widen(const T* from, float* to,
                                           int64_t size) {
     int64_t i = 0;
-    for (; i + 16 <= size; i += 16) {
-      const __m256i narrow =
-          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
-      if constexpr (std::is_same_v<T, Half>) {
-        _mm512_storeu_ps(to + i, _mm512_maskz_cvtph_ps(kAll, narrow));
-      } else {
-        const __m512i low = _mm512_maskz_cvtepu16_epi32(kAll, narrow);
-        _mm512_storeu_ps(to + i, _mm512_castsi512_ps(
-                                     _mm512_maskz_slli_epi32(kAll, low, 16)));
-      }
-    }
+    for (; i + 16 <= size; i += 16) _mm512_storeu_ps(to + i, Load(from + i));
     Avx2::Widen(from + i, to + i, size - i);
   }
 
@@ -168,6 +178,22 @@ struct Avx512 {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), narrow);
     }
     Avx2::Narrow(from + i, to + i, size - i);
+  }
+
+  TENSORFLOW_EXT_AVX512 static __m512d Load(const double* from) {
+    return _mm512_loadu_pd(from);
+  }
+  TENSORFLOW_EXT_AVX512 static __m512 Load(const float* from) {
+    return _mm512_loadu_ps(from);
+  }
+  TENSORFLOW_EXT_AVX512 static __m512 Load(const Half* from) {
+    return _mm512_maskz_cvtph_ps(
+        kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+  TENSORFLOW_EXT_AVX512 static __m512 Load(const Bfloat16* from) {
+    const __m512i low = _mm512_maskz_cvtepu16_epi32(
+        kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAll, low, 16));
   }
 
  private:

@@ -8,82 +8,10 @@
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag.h"
+#include "tensorflow_ext/ops/embedding_bag/weighted_sum_cpu.h"
 
 namespace tensorflow_ext {
 namespace {
-
-// Elements of a row that are summed at once.
-constexpr int64_t kBlock = 64;
-
-// Rows lie anywhere in memory: this many are fetched ahead.
-constexpr int64_t kAhead = 4;
-
-template <typename T>
-TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  for (int64_t i = 0; i < size; i += kLine) __builtin_prefetch(values + i);
-}
-
-// Up to kBlock values in the compute type: as they lie in memory, or converted
-// into `wide`.
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* values,
-                                                   int64_t size,
-                                                   ComputeType<T>* wide) {
-  if constexpr (std::is_same_v<T, ComputeType<T>>) {
-    return values;
-  } else {
-    Isa::Widen(values, wide, size);
-    return wide;
-  }
-}
-
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size,
-                                 T* output) {
-  if constexpr (std::is_same_v<T, ComputeType<T>>) {
-    for (int64_t i = 0; i < size; ++i) output[i] = values[i];
-  } else {
-    Isa::Narrow(values, output, size);
-  }
-}
-
-// output[0, width) = scale * the sum over k in [0, count) of Factor(k) *
-// Row(k). `terms` has these up to `known`, past `count`, for rows to fetch
-// ahead.
-template <typename Isa, typename T, typename Terms>
-struct WeightedSum {
-  using C = ComputeType<T>;
-
-  TENSORFLOW_EXT_INLINE static void Run(const Terms& terms, int64_t count,
-                                        int64_t known, int64_t width, C scale,
-                                        T* output) {
-    int64_t i = 0;
-    // A full block has a constant trip count.
-    for (; i + kBlock <= width; i += kBlock) {
-      Block(terms, count, known, i, kBlock, scale, output + i);
-    }
-    if (i < width) {
-      Block(terms, count, known, i, width - i, scale, output + i);
-    }
-  }
-
- private:
-  TENSORFLOW_EXT_INLINE static void Block(const Terms& terms, int64_t count,
-                                          int64_t known, int64_t offset,
-                                          int64_t size, C scale, T* output) {
-    C sum[kBlock], wide[kBlock];
-    for (int64_t i = 0; i < size; ++i) sum[i] = 0;
-    for (int64_t k = 0; k < count; ++k) {
-      if (k + kAhead < known) Prefetch(terms.Row(k + kAhead) + offset, size);
-      const C factor = terms.Factor(k);
-      const C* row = Values<Isa>(terms.Row(k) + offset, size, wide);
-      for (int64_t i = 0; i < size; ++i) sum[i] += factor * row[i];
-    }
-    for (int64_t i = 0; i < size; ++i) sum[i] *= scale;
-    Store<Isa>(sum, size, output);
-  }
-};
 
 // The rows of params that a bag names, with its weights.
 template <typename T, typename Index>
@@ -96,8 +24,9 @@ struct BagTerms {
   TENSORFLOW_EXT_INLINE const T* Row(int64_t k) const {
     return params + indices[k] * width;
   }
+  template <typename Isa>
   TENSORFLOW_EXT_INLINE ComputeType<T> Factor(int64_t k) const {
-    return ToCompute(weights[k]);
+    return Value<Isa>(weights + k);
   }
 };
 
@@ -114,9 +43,10 @@ struct SumBags {
       const BagTerms<T, Index> terms = {params, dims.width,
                                         indices + bag * dims.bag_size,
                                         weights + bag * dims.bag_size};
-      WeightedSum<Isa, T, BagTerms<T, Index>>::Run(
+      WeightedSum<Isa, T, BagTerms<T, Index>>(
           terms, dims.bag_size, (end - bag) * dims.bag_size, dims.width, scale,
-          output + bag * dims.width);
+          output + bag * dims.width)
+          .Run();
     }
   }
 };
@@ -131,6 +61,7 @@ struct RowTerms {
   TENSORFLOW_EXT_INLINE const T* Row(int64_t k) const {
     return gradients + terms[k].bag * width;
   }
+  template <typename Isa>
   TENSORFLOW_EXT_INLINE ComputeType<T> Factor(int64_t k) const {
     return terms[k].factor;
   }
@@ -154,9 +85,10 @@ struct SumRows {
         continue;
       }
       const RowTerms<T> of_row = {gradients, dims.width, terms + first};
-      WeightedSum<Isa, T, RowTerms<T>>::Run(of_row, ends[row] - first,
-                                            dims.positions() - first,
-                                            dims.width, 1, output);
+      WeightedSum<Isa, T, RowTerms<T>>(of_row, ends[row] - first,
+                                       dims.positions() - first, dims.width, 1,
+                                       output)
+          .Run();
     }
   }
 
@@ -180,6 +112,7 @@ template <typename T, typename Index>
 struct DotBags {
   using C = ComputeType<T>;
   static constexpr int64_t kLanes = kDotLanes<C>;
+  static constexpr int64_t kBlock = 64;  // elements that are converted at once
 
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims,

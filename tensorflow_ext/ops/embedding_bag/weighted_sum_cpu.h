@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weighted sums of rows that lie anywhere in memory, for the loops of RunBest
+// (kernels/simd.h). Each element is summed in the order of the rows, whatever
+// the instruction set.
+
+#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
+#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "tensorflow_ext/kernels/numeric.h"
+#include "tensorflow_ext/kernels/simd.h"
+
+namespace tensorflow_ext {
+
+template <typename T>
+TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t i = 0; i < size; i += kLine) __builtin_prefetch(values + i);
+}
+
+// Writes values of the compute type as T.
+template <typename Isa, typename T>
+TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size,
+                                 T* output) {
+  if constexpr (std::is_same_v<T, ComputeType<T>>) {
+    for (int64_t i = 0; i < size; ++i) output[i] = values[i];
+  } else {
+    Isa::Narrow(values, output, size);
+  }
+}
+
+// One value in the compute type. The instruction sets convert it faster than
+// ToCompute does.
+template <typename Isa, typename T>
+TENSORFLOW_EXT_INLINE ComputeType<T> Value(const T* from) {
+  if constexpr (std::is_same_v<T, ComputeType<T>>) {
+    return *from;
+  } else {
+    ComputeType<T> value;
+    Isa::Widen(from, &value, 1);
+    return value;
+  }
+}
+
+namespace internal {
+
+// What is fetched ahead, in bytes: about what a core can wait for at once.
+constexpr int64_t kBytesAhead = 4096;
+
+// One vector of some elements of each row: kSums counts them. The last one ends
+// where the elements do, and so may begin within the one before it.
+template <typename Isa, typename T, typename Sums>
+struct VectorSums;
+
+// The sums stay in registers. For that a function has to know its instruction
+// set from the start, as a literal: hence the macro.
+#define TENSORFLOW_EXT_VECTOR_SUMS(Isa, ATTRIBUTE)                            \
+  template <typename T, int... kSums>                                         \
+  struct VectorSums<Isa, T, std::integer_sequence<int, kSums...>> {           \
+    using C = ComputeType<T>;                                                 \
+    static constexpr int kLast = sizeof...(kSums) - 1;                        \
+    static constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);          \
+    static constexpr int64_t kSize = sizeof...(kSums) * kWidth;               \
+    static constexpr int64_t kAhead = kBytesAhead / (kSize * sizeof(T)) + 2;  \
+    template <typename Terms>                                                 \
+    ATTRIBUTE static void Run(const Terms& terms, int64_t count,              \
+                              int64_t known, int64_t offset, int64_t size,    \
+                              C scale, T* output) {                           \
+      typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));       \
+      const int64_t last = size - kWidth;                                     \
+      Vector sum[] = {((void)kSums, Vector{})...};                            \
+      for (int64_t k = 0; k < count; ++k) {                                   \
+        if (k + kAhead < known) {                                             \
+          Prefetch(terms.Row(k + kAhead) + offset, kSize);                    \
+        }                                                                     \
+        const T* row = terms.Row(k) + offset;                                 \
+        const C factor = terms.template Factor<Isa>(k);                       \
+        ((sum[kSums] +=                                                       \
+          factor * Isa::Load(row + (kSums < kLast ? kSums * kWidth : last))), \
+         ...);                                                                \
+      }                                                                       \
+      C sums[kSize];                                                          \
+      ((sum[kSums] *= scale,                                                  \
+        std::memcpy(sums + (kSums < kLast ? kSums * kWidth : last),           \
+                    &sum[kSums], sizeof(Vector))),                            \
+       ...);                                                                  \
+      Store<Isa>(sums, size, output + offset);                                \
+    }                                                                         \
+  };
+
+TENSORFLOW_EXT_VECTOR_SUMS(Baseline, )
+#if defined(__x86_64__)
+TENSORFLOW_EXT_VECTOR_SUMS(Avx2, TENSORFLOW_EXT_AVX2)
+TENSORFLOW_EXT_VECTOR_SUMS(Avx512, TENSORFLOW_EXT_AVX512)
+#endif
+#undef TENSORFLOW_EXT_VECTOR_SUMS
+
+// The instruction set whose vectors have half the size.
+template <typename Isa>
+struct HalfOf {
+  using type = Isa;
+};
+#if defined(__x86_64__)
+template <>
+struct HalfOf<Avx512> {
+  using type = Avx2;
+};
+#endif
+
+}  // namespace internal
+
+// output[0, width) = scale * the sum over k in [0, count) of Factor<Isa>(k) *
+// Row(k). `terms` has these up to `known`, past `count`, for rows to fetch
+// ahead.
+template <typename Isa, typename T, typename Terms>
+class WeightedSum {
+ public:
+  using C = ComputeType<T>;
+
+  TENSORFLOW_EXT_INLINE WeightedSum(const Terms& terms, int64_t count,
+                                    int64_t known, int64_t width, C scale,
+                                    T* output)
+      : terms_(terms),
+        count_(count),
+        known_(known),
+        width_(width),
+        scale_(scale),
+        output_(output) {}
+
+  TENSORFLOW_EXT_INLINE void Run() const {
+    using Smaller = typename internal::HalfOf<Isa>::type;
+    constexpr int64_t kSmaller = kVectorBytes<Smaller> / sizeof(C);
+    constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);
+    if (width_ >= kWidth) {
+      Wide();
+    } else if (width_ >= kSmaller) {
+      Vectors<Smaller, 2>(0, width_);
+    } else {
+      switch (width_) {
+#define TENSORFLOW_EXT_CASE(kElements)                                \
+  case kElements:                                                     \
+    if constexpr (kElements < kSmaller) return Elements<kElements>(); \
+    break;
+        TENSORFLOW_EXT_CASE(1)
+        TENSORFLOW_EXT_CASE(2)
+        TENSORFLOW_EXT_CASE(3)
+        TENSORFLOW_EXT_CASE(4)
+        TENSORFLOW_EXT_CASE(5)
+        TENSORFLOW_EXT_CASE(6)
+        TENSORFLOW_EXT_CASE(7)
+#undef TENSORFLOW_EXT_CASE
+      }
+    }
+  }
+
+ private:
+  // At least a vector.
+  TENSORFLOW_EXT_INLINE void Wide() const {
+    constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);
+    // Half of the registers.
+    constexpr int kMost = kVectorBytes<Isa> == 64 ? 16 : 8;
+    int64_t done = 0;
+    for (; done + kMost * kWidth <= width_; done += kMost * kWidth) {
+      Vectors<Isa, kMost>(done, kMost * kWidth);
+    }
+    for (; done + 4 * kWidth <= width_; done += 4 * kWidth) {
+      Vectors<Isa, 4>(done, 4 * kWidth);
+    }
+    const int64_t left = width_ - done;
+    if (left == 0) return;
+    if (left > 3 * kWidth) {
+      Vectors<Isa, 4>(done, left);
+    } else if (left > 2 * kWidth) {
+      Vectors<Isa, 3>(done, left);
+    } else if (left > kWidth) {
+      Vectors<Isa, 2>(done, left);
+    } else {  // A vector that ends with the row; it may begin before.
+      Vectors<Isa, 1>(width_ - kWidth, kWidth);
+    }
+  }
+
+  // Elements [offset, offset + size), with the vectors of instruction set V.
+  template <typename V, int kVectors>
+  TENSORFLOW_EXT_INLINE void Vectors(int64_t offset, int64_t size) const {
+    using Sums = std::make_integer_sequence<int, kVectors>;
+    internal::VectorSums<V, T, Sums>::Run(terms_, count_, known_, offset, size,
+                                          scale_, output_);
+  }
+
+  // A row of so few.
+  template <int kElements>
+  TENSORFLOW_EXT_INLINE void Elements() const {
+    constexpr int64_t kAhead = internal::kBytesAhead / 64;
+    C sums[kElements] = {};
+    for (int64_t k = 0; k < count_; ++k) {
+      if (k + kAhead < known_) Prefetch(terms_.Row(k + kAhead), 1);
+      const C factor = terms_.template Factor<Isa>(k);
+      const T* row = terms_.Row(k);
+#pragma GCC unroll 8
+      for (int i = 0; i < kElements; ++i) {
+        sums[i] += factor * Value<Isa>(row + i);
+      }
+    }
+    for (C& sum : sums) sum *= scale_;
+    Store<Isa>(sums, kElements, output_);
+  }
+
+  const Terms& terms_;
+  const int64_t count_, known_, width_;
+  const C scale_;
+  T* const output_;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_

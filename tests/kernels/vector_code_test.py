@@ -32,12 +32,15 @@ _SCALAR_FUNCTIONS = {
 # Of SSE2, in which vectors of 64-bit numbers cannot be chosen from by a comparison.
 _SCALAR_IN_BASELINE = {"Pow_float", "_double"}
 
-# Loops of ops, their folder and what their name contains, that are scalar or call
-# the C library, and why.
+# Loops of ops, their folder and what their name contains, that are scalar, call the C
+# library or have smaller vectors, and why.
 _SCALAR_LOOPS = {
     ("embedding_bag", "FindWrong<"): "ends at the first index that is out of range",
     ("floor_mod", "<FloorMod, double>"): "the remainder is exact of every quotient",
     ("floor_mod", "<FloorMod"): "vectors, but fmodf where a quotient is beyond 2^28",
+    ("resampler", "AddBlock<"): "vectors as large as a pixel of few channels",
+    ("resampler", "SampleBlock<"): "vectors as large as a pixel of few channels",
+    ("resampler", "StoreRow<"): "vectors as large as a pixel of few channels",
     ("roi_align", "MakeWeights<"): "a few numbers for each region",
     ("roi_pool", "PoolRows<"): "rounds four numbers for each region",
 }

@@ -19,6 +19,10 @@
 
 namespace tensorflow_ext {
 
+// Up to this many channels the CPU has loops of its own, which find many points
+// at once.
+constexpr int64_t kFewChannels = 8;
+
 // data is [images, height, width, channels], warp [images, points, 2], output
 // [images, points, channels]. Height and width are below 2^31.
 struct ResamplerDims {
@@ -32,6 +36,9 @@ struct ResamplerDims {
   }
   TENSORFLOW_EXT_HOST_DEVICE int64_t all_points() const {
     return images * points;
+  }
+  bool has_few_channels() const {
+    return channels > 0 && channels <= kFewChannels;
   }
 };
 
@@ -124,8 +131,9 @@ void SortRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
 
 // Rows [begin, end) of `image`. The points of its row r are sorted[starts[1 +
 // r]] up to sorted[starts[2 + r]]. `sums` has the elements of data, for the
-// 16-bit types only. A pixel is summed in the order of the rows and points: the
-// result does not depend on how an image is divided.
+// 16-bit types only, and not if has_few_channels(). A pixel is summed in the
+// order of the rows and points: the result does not depend on how an image is
+// divided.
 void ResamplerAdjointCpu(NumericType type, const ResamplerDims& dims,
                          ResamplerOrder order, const void* gradients,
                          const void* warp, const int64_t* sorted,

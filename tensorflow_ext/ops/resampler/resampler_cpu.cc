@@ -8,6 +8,8 @@
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/pixels_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/ops/resampler/few_channels_cpu.h"
+#include "tensorflow_ext/ops/resampler/point_block_cpu.h"
 #include "tensorflow_ext/ops/resampler/resampler.h"
 
 namespace tensorflow_ext {
@@ -235,6 +237,30 @@ struct AdjointRows {
   }
 };
 
+// Calls fn(p, 1 + row) for those of points [begin, end) that are inside, with
+// the row of the cell.
+template <typename T, typename Fn>
+void ForEachRow(const ResamplerDims& dims, const void* warp, int64_t begin,
+                int64_t end, Fn&& fn) {
+  ForEachBlock<T>(dims, static_cast<const T*>(warp), begin, end,
+                  [&](PointBlock<T>* block, int count, int64_t, int64_t first) {
+                    for (int i = 0; i < count; ++i) {
+                      const int32_t row = block->y[i];
+                      if (row != kOutside) fn(first + i, 1 + row);
+                    }
+                  });
+}
+
+// Calls fn(std::integral_constant<int, kSize>{}), for channels that are few.
+template <typename Fn>
+void DispatchFewChannels(int64_t channels, Fn&& fn) {
+  if (channels == 1) return fn(std::integral_constant<int, 1>{});
+  if (channels == 2) return fn(std::integral_constant<int, 2>{});
+  if (channels <= 4) return fn(std::integral_constant<int, 4>{});
+  static_assert(kFewChannels == 8, "the size of the largest");
+  return fn(std::integral_constant<int, kFewChannels>{});
+}
+
 }  // namespace
 
 void ResampleCpu(NumericType type, const ResamplerDims& dims,
@@ -242,9 +268,17 @@ void ResampleCpu(NumericType type, const ResamplerDims& dims,
                  void* output, int64_t begin, int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<SamplePoints<T>>(dims, order, static_cast<const T*>(data),
-                             static_cast<const T*>(warp),
-                             static_cast<T*>(output), begin, end);
+    const T* image = static_cast<const T*>(data);
+    const T* point = static_cast<const T*>(warp);
+    T* value = static_cast<T*>(output);
+    if (!dims.has_few_channels()) {
+      RunBest<SamplePoints<T>>(dims, order, image, point, value, begin, end);
+      return;
+    }
+    DispatchFewChannels(dims.channels, [&](auto size) {
+      SampleFewChannels<T, decltype(size)::value>(dims, order, image, point,
+                                                  value, begin, end);
+    });
   });
 }
 
@@ -254,32 +288,36 @@ void ResamplerWarpGradCpu(NumericType type, const ResamplerDims& dims,
                           int64_t end) {
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<WarpGradients<T>>(dims, static_cast<const T*>(gradients),
-                              static_cast<const T*>(data),
-                              static_cast<const T*>(warp),
-                              static_cast<T*>(warp_backprops), begin, end);
+    const T* upstream = static_cast<const T*>(gradients);
+    const T* image = static_cast<const T*>(data);
+    const T* point = static_cast<const T*>(warp);
+    T* backprop = static_cast<T*>(warp_backprops);
+    if (!dims.has_few_channels()) {
+      RunBest<WarpGradients<T>>(dims, upstream, image, point, backprop, begin,
+                                end);
+      return;
+    }
+    DispatchFewChannels(dims.channels, [&](auto size) {
+      WarpGradientsFewChannels<T, decltype(size)::value>(
+          dims, upstream, image, point, backprop, begin, end);
+    });
   });
 }
 
 void CountRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
                   int64_t begin, int64_t end, int64_t* counts) {
   DispatchFloating(type, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    for (int64_t p = begin; p < end; ++p) {
-      const auto cell = FindCell(dims, static_cast<const T*>(warp) + 2 * p);
-      if (cell.inside) ++counts[1 + cell.y];
-    }
+    ForEachRow<TypeOf<decltype(tag)>>(
+        dims, warp, begin, end, [&](int64_t, int32_t row) { ++counts[row]; });
   });
 }
 
 void SortRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
                  int64_t begin, int64_t end, int64_t* places, int64_t* sorted) {
   DispatchFloating(type, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    for (int64_t p = begin; p < end; ++p) {
-      const auto cell = FindCell(dims, static_cast<const T*>(warp) + 2 * p);
-      if (cell.inside) sorted[places[1 + cell.y]++] = p;
-    }
+    ForEachRow<TypeOf<decltype(tag)>>(
+        dims, warp, begin, end,
+        [&](int64_t p, int32_t row) { sorted[places[row]++] = p; });
   });
 }
 
@@ -293,6 +331,15 @@ void ResamplerAdjointCpu(NumericType type, const ResamplerDims& dims,
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
+    if (dims.has_few_channels()) {
+      DispatchFewChannels(dims.channels, [&](auto size) {
+        AdjointFewChannels<T, decltype(size)::value>(
+            dims, order, static_cast<const T*>(gradients),
+            static_cast<const T*>(warp), sorted, starts, begin, end,
+            static_cast<T*>(backprops) + first);
+      });
+      return;
+    }
     C* sum;
     if constexpr (std::is_same_v<T, C>) {
       sum = static_cast<C*>(backprops) + first;

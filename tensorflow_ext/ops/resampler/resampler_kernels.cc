@@ -195,7 +195,8 @@ absl::Status AdjointCpu(OpKernelContext* context, NumericType type,
   SortedPoints points;
   TF_RETURN_IF_ERROR(points.Sort(context, type, dims, warp));
   Tensor sums;
-  TF_RETURN_IF_ERROR(AllocateSums(context, type, size, &sums));
+  TF_RETURN_IF_ERROR(
+      AllocateSums(context, type, dims.has_few_channels() ? 0 : size, &sums));
   // Rows of an image belong to one thread, so that no sum is shared.
   const int64_t cost = (size + dims.all_points() * (40 + 2 * dims.channels)) /
                        (dims.images * dims.height);
@@ -215,12 +216,17 @@ absl::Status AdjointCpu(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
+// Cycles to find a point's pixels.
+int64_t PointCost(const ResamplerDims& dims) {
+  return dims.has_few_channels() ? 8 : 40;
+}
+
 class ResamplerCpuOp final : public ResamplerOp {
   using ResamplerOp::ResamplerOp;
 
   void Launch(OpKernelContext* context, const ResamplerDims& dims,
               const void* data, const void* warp, void* output) override {
-    Parallel(context, dims.all_points(), 40 + dims.channels,
+    Parallel(context, dims.all_points(), PointCost(dims) + dims.channels,
              [&](int64_t begin, int64_t end) {
                ResampleCpu(type_, dims, order_, data, warp, output, begin, end);
              });
@@ -247,7 +253,7 @@ class ResamplerGradCpuOp final : public ResamplerGradOp {
     OP_REQUIRES_OK(context, AdjointCpu(context, type_, dims, {0, 0}, gradients,
                                        warp, data_backprops));
     if (warp_backprops->NumElements() == 0) return;
-    Parallel(context, dims.all_points(), 80 + 2 * dims.channels,
+    Parallel(context, dims.all_points(), 2 * (PointCost(dims) + dims.channels),
              [&](int64_t begin, int64_t end) {
                ResamplerWarpGradCpu(type_, dims, gradients, data, warp,
                                     Data(warp_backprops), begin, end);

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops whose CPU kernels have loops of their own for some shapes.
+
+`resampler` finds points block by block where channels are few, `embedding_bag` keeps
+the sums of a row in as many registers as its width fills.
+"""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import processes
+import pytest
+import references
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+_RNG = np.random.default_rng(0)
+_TYPES = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
+# Of results of the size of 1.
+_TOLERANCES = dict(zip(_TYPES, (1e-2, 8e-2, 1e-5, 1e-13), strict=True))
+
+every_type = pytest.mark.parametrize("dtype", _TYPES, ids=lambda dtype: dtype.name)
+# Beyond 8 there are the loops for many.
+every_channel_count = pytest.mark.parametrize("channels", range(1, 10))
+
+
+def _points(images: int, count: int, width: int, height: int) -> np.ndarray:
+    """Points around the edges and outside, and none on a line of the pixel grid,
+    where the slope changes; exact in every type."""
+    size = np.array([width, height])
+    cells = _RNG.integers(-2, size + 2, (images, count, 2))
+    return cells + _RNG.integers(1, 8, cells.shape) / 8
+
+
+def _with_gradients(
+    function: Callable, inputs: list[tf.Tensor], upstream: tf.Tensor
+) -> list[tf.Tensor]:
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        result = function(*inputs)
+    return [result, *tape.gradient(result, inputs, upstream)]
+
+
+def _assert_close(
+    function: Callable,
+    reference: Callable,
+    values: list[np.ndarray],
+    upstream: np.ndarray,
+    dtype: tf.DType,
+) -> None:
+    """That it gives the values and gradients of the reference in double precision."""
+    inputs = [tf.cast(value, dtype) for value in values]
+    dy = tf.cast(upstream, dtype)
+    exact = [tf.cast(value, tf.float64) for value in (*inputs, dy)]
+    actual = _with_gradients(function, inputs, dy)
+    expected = _with_gradients(reference, exact[:-1], exact[-1])
+    for value, right in zip(actual, expected, strict=True):
+        assert value.dtype == dtype
+        scale = max(1, np.abs(right).max(initial=0))
+        np.testing.assert_allclose(
+            tf.cast(value, tf.float64), right, rtol=0, atol=_TOLERANCES[dtype] * scale
+        )
+
+
+@every_type
+@every_channel_count
+@pytest.mark.parametrize(
+    ("count", "width", "height"),
+    [(1, 4, 3), (63, 1, 7), (64, 7, 1), (65, 9, 8), (200, 5, 4)],
+)
+def test_resampler(
+    count: int, width: int, height: int, channels: int, dtype: tf.DType
+) -> None:
+    data = _RNG.normal(size=(2, height, width, channels))
+    warp = _points(2, count, width, height)
+    upstream = _RNG.normal(size=(2, count, channels))
+    _assert_close(tfe.resampler, references.resampler, [data, warp], upstream, dtype)
+
+
+@every_type
+@every_channel_count
+def test_resampler_at_pixels(channels: int, dtype: tf.DType) -> None:
+    """At each pixel, the last one too, it is that pixel's value and nothing else."""
+    data = tf.cast(_RNG.normal(size=(2, 6, 5, channels)), dtype)
+    x, y = np.meshgrid(np.arange(5), np.arange(6))
+    grid = tf.cast(np.stack([[x, y]] * 2).transpose(0, 2, 3, 1), dtype)
+    upstream = tf.cast(_RNG.normal(size=data.shape), dtype)
+    value, dx, _ = _with_gradients(tfe.resampler, [data, grid], upstream)
+    np.testing.assert_array_equal(value, data)
+    np.testing.assert_array_equal(dx, upstream)
+
+
+@every_type
+@every_channel_count
+def test_resampler_of_weight_0(channels: int, dtype: tf.DType) -> None:
+    """A pixel of weight 0 is not read, and nothing is added to it."""
+    data = np.ones((1, 2, 3, channels))
+    data[:, :, 1:] = np.inf
+    data[:, 1] = np.nan
+    at_first = tf.zeros([1, 70, 2], dtype)
+    upstream = np.zeros((1, 70, channels))
+    upstream[:, -1] = np.inf
+    value, dx, _ = _with_gradients(
+        tfe.resampler, [tf.cast(data, dtype), at_first], tf.cast(upstream, dtype)
+    )
+    np.testing.assert_array_equal(value, np.ones((1, 70, channels)))
+    expected = np.zeros((1, 2, 3, channels))
+    expected[0, 0, 0] = np.inf
+    np.testing.assert_array_equal(dx, expected)
+
+
+@every_channel_count
+def test_resampler_of_nothing(channels: int) -> None:
+    """Of an empty image every value is 0."""
+    for shape in ((1, 0, 3, channels), (1, 3, 0, channels)):
+        data, warp = tf.zeros(shape), tf.zeros([1, 5, 2])
+        value, dx, dw = _with_gradients(
+            tfe.resampler, [data, warp], tf.ones([1, 5, channels])
+        )
+        assert not np.any(value)
+        assert dx.shape == shape
+        assert not np.any(dw)
+
+
+@every_type
+@pytest.mark.parametrize("width", [*range(1, 20), 31, 33, 52, 64, 100, 128, 257, 515])
+def test_embedding_bag(width: int, dtype: tf.DType) -> None:
+    """With a bag that is longer than what is fetched ahead, and an empty one."""
+    for bags, size in ((3, 5), (2, 70), (1, 0)):
+        indices = tf.constant(_RNG.integers(0, 6, (bags, size)), tf.int32)
+        # By a product, so that the gradient is a tensor and not IndexedSlices.
+        chosen = tf.one_hot(indices, 6, dtype=tf.float64)
+        _assert_close(
+            functools.partial(tfe.embedding_bag, indices),
+            functools.partial(_bags, chosen),
+            [_RNG.normal(size=(6, width)), _RNG.normal(size=(bags, size))],
+            _RNG.normal(size=(bags, width)),
+            dtype,
+        )
+
+
+def _bags(chosen: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_sum(
+        tf.tensordot(chosen, params, 1) * weights[..., tf.newaxis], axis=1
+    )
+
+
+# Prints a digest of values and gradients.
+_DIGEST = """
+    import hashlib, os, sys
+    isa, threads = sys.argv[1:]
+    os.environ["TENSORFLOW_EXT_MAX_ISA"] = isa
+    import numpy as np
+    import tensorflow as tf
+    tf.config.threading.set_intra_op_parallelism_threads(int(threads))
+    import tensorflow_ext as tfe
+    random = np.random.default_rng(0)
+    digest = hashlib.sha256()
+    def add(function, *values):
+        for dtype in (tf.float16, tf.bfloat16, tf.float32, tf.float64):
+            inputs = [tf.cast(value, dtype) for value in values]
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                y = function(*inputs)
+            upstream = tf.cast(np.arange(tf.size(y)) % 7 / 7, dtype)
+            dy = tape.gradient(y, inputs, tf.reshape(upstream, y.shape))
+            for tensor in (y, *dy):
+                digest.update(tensor.numpy().tobytes())
+    for channels in range(1, 10):
+        for count in (5, 64, 20_001):
+            warp = random.uniform(-2, 32, (2, count, 2))
+            warp[:, ::3] = np.floor(warp[:, ::3])
+            add(tfe.resampler, random.normal(size=(2, 20, 31, channels)), warp)
+    indices = random.integers(0, 50, (300, 21))
+    for width in (*range(1, 20), 64, 100, 257):
+        add(
+            lambda params, weights: tfe.embedding_bag(indices, params, weights),
+            random.normal(size=(50, width)),
+            random.normal(size=indices.shape),
+        )
+    print(digest.hexdigest())
+"""
+
+
+def test_bits_depend_on_neither_threads_nor_instruction_set() -> None:
+    ways = [("avx512", 1), ("avx512", 2), ("avx512", 7), ("avx2", 3), ("baseline", 2)]
+    digests = {processes.run(_DIGEST, isa, str(threads)) for isa, threads in ways}
+    assert len(digests) == 1

@@ -125,7 +125,10 @@ inline unsigned int __ballot_sync(unsigned int mask, int predicate,
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 
 template <typename T>
-T atomicAdd(T* address, T value) {
+__attribute__((no_sanitize("thread"))) T atomicAdd(T* address, T value) {
+  if (emulator::watcher != nullptr) {
+    emulator::watcher->Add(address, sizeof(T), __builtin_return_address(0));
+  }
   const T before = *address;
   *address += value;
   return before;

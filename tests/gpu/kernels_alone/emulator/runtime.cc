@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 namespace {
 
@@ -17,6 +18,13 @@ constexpr size_t kMemory = size_t{2} << 30;
 cudaError_t last_error = cudaSuccess;
 char launch_failure[512];
 emulator::Stream* capturing = nullptr;
+
+// Sizes of what has been allocated, by address. Never destroyed: memory may be
+// freed when the program ends.
+std::map<uintptr_t, size_t>& Allocated() {
+  static auto* const sizes = new std::map<uintptr_t, size_t>;
+  return *sizes;
+}
 
 }  // namespace
 
@@ -32,6 +40,14 @@ bool RunsNow(Stream* stream) {
     return false;
   }
   return true;
+}
+
+bool IsDeviceMemory(const void* address) {
+  const uintptr_t wanted = reinterpret_cast<uintptr_t>(address);
+  auto behind = Allocated().upper_bound(wanted);
+  if (behind == Allocated().begin()) return false;
+  --behind;
+  return wanted - behind->first < behind->second;
 }
 
 void ReportInvalidConfiguration() {
@@ -89,12 +105,15 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 
 cudaError_t cudaMalloc(void** memory, size_t size) {
   constexpr size_t kAlignment = 256;  // as on a device
-  return posix_memalign(memory, kAlignment, size) == 0
-             ? cudaSuccess
-             : cudaErrorMemoryAllocation;
+  if (posix_memalign(memory, kAlignment, size) != 0) {
+    return cudaErrorMemoryAllocation;
+  }
+  Allocated()[reinterpret_cast<uintptr_t>(*memory)] = size;
+  return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* memory) {
+  Allocated().erase(reinterpret_cast<uintptr_t>(memory));
   std::free(memory);
   return cudaSuccess;
 }

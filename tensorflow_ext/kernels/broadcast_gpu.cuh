@@ -7,6 +7,7 @@
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
 
 #include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/elementwise_gpu.cuh"
 #include "tensorflow_ext/kernels/launch.cuh"
 
 namespace tensorflow_ext {
@@ -17,8 +18,8 @@ struct BroadcastArrays {
   T* values[kCount];
 };
 
-// kFlat: one dimension (the same shape, or one operand a scalar), where the
-// offsets need no division.
+// kFlat: one dimension, of which some operand is a scalar, where the offsets
+// need no division.
 template <bool kFlat, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastKernel(Broadcast<Functor::kArity> broadcast,
@@ -27,6 +28,7 @@ __global__ void __launch_bounds__(kBlockThreads)
                     int64_t size) {
   constexpr int kArity = Functor::kArity;
   const Functor functor{};
+#pragma unroll 1  // as in ElementwiseKernel
   for (int64_t i = GridIndex(); i < size; i += GridStride()) {
     int64_t offsets[kArity];
     if constexpr (kFlat) {
@@ -50,6 +52,16 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+// Whether no operand repeats: all have the output's shape.
+template <int kOperands>
+bool IsElementwise(const Broadcast<kOperands>& broadcast) {
+  if (broadcast.rank != 1) return false;
+  for (int k = 0; k < kOperands; ++k) {
+    if (broadcast.strides[k][0] != 1) return false;
+  }
+  return true;
+}
+
 }  // namespace internal
 
 template <typename Functor>
@@ -61,6 +73,10 @@ int GpuBroadcast<Functor>::Launch(NumericType type,
   if (size == 0) return cudaSuccess;
   return DispatchFor<Functor>(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
+    if (internal::IsElementwise(broadcast)) {  // in packs
+      return internal::LaunchElementwise<T>(Functor{}, inputs, outputs, size,
+                                            stream);
+    }
     internal::BroadcastArrays<const T, Functor::kArity> operands;
     internal::BroadcastArrays<T, kOutputs<Functor>> results;
     for (int k = 0; k < Functor::kArity; ++k) {

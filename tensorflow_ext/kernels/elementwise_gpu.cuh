@@ -42,6 +42,9 @@ __device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
 // and one by one what lies before and behind them. An element is read by the
 // thread that writes it, so an output may be one of the inputs.
 //
+// Nearly always a thread takes one pack: an unrolled loop would begin with a
+// division of 64 bits, for how often it goes, and never be used.
+//
 // A formula that computes for longer may have all registers: where it calls a
 // function, the compiler would rather spill one than have a warp less.
 template <typename Functor, typename T>
@@ -51,6 +54,7 @@ __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
                       int64_t packs, int64_t size) {
   constexpr int kArity = Functor::kArity;
   constexpr int kResults = kOutputs<Functor>;
+#pragma unroll 1
   for (int64_t p = GridIndex(); p < packs; p += GridStride()) {
     Pack<T> x[kArity], y[kResults];
 #pragma unroll
@@ -73,6 +77,7 @@ __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
   }
 
   const int64_t packed = packs * Pack<T>::kSize;
+#pragma unroll 1
   for (int64_t s = GridIndex(); s < size - packed; s += GridStride()) {
     const int64_t i = s < head ? s : s + packed;
     T element[kArity], result[kResults];

@@ -62,15 +62,19 @@ _REGISTERS = {
 }
 # The same for functors of ElementwiseKernel that compute for longer or hold more.
 _FUNCTOR_REGISTERS = {
+    "FloorMod": 40,
+    "FloorModGrad": 48,
     "GeluExact": 56,
     "GeluExactGrad": 48,
-    "GeluTanh": 40,
+    "GeluTanh": 48,
     "GeluTanhGrad": 48,
-    "Lisht": 40,
+    "Lisht": 48,
     "LishtGrad": 48,
-    "Mish": 40,
+    "Mish": 48,
     "MishGrad": 40,
     "PruneByMagnitudeGrad": 40,
+    "Snake": 48,
+    "SnakeGrad": 56,
     "SwiGlu": 40,
     "SwiGluGrad": 56,
     "Tanhshrink": 48,

@@ -1,46 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replay of C++ gradients against the same gradients written in Python."""
+"""The replay of C++ gradients against the same gradients written in Python, and what
+the package costs once: its import, and the first gradient of an op."""
 
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
 from collections.abc import Callable
 
+import by_hand
 import measure
-import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops as python_ops
 
 import tensorflow_ext as tfe
-from tensorflow_ext import raw_ops
 
-GRADIENT_BAR = 1.05
-
-
-def _relu(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.relu_grad(dy, op.inputs[0])
-
-
-def _sign(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
-    return raw_ops.sign_straight_through_grad(
-        dy, op.inputs[0], clip=op.get_attr("clip")
-    )
-
-
-def _floor_mod(op: tf.Operation, dz: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    x, y = op.inputs
-    x_shape, y_shape = tf.shape(x), tf.shape(y)
-    x_axes, y_axes = tf.raw_ops.BroadcastGradientArgs(s0=x_shape, s1=y_shape)
-    dy = raw_ops.floor_mod_grad(dz, x, y)
-    return (
-        tf.reshape(tf.raw_ops.Sum(input=dz, axis=x_axes), x_shape),
-        tf.reshape(tf.raw_ops.Sum(input=dy, axis=y_axes), y_shape),
-    )
-
-
-# Op: its function on the arguments, and its gradient by hand.
-CASES: dict[str, tuple[Callable, Callable, int]] = {
-    "TfExt>Relu": (tfe.relu, _relu, 1),
-    "TfExt>SignStraightThrough": (tfe.sign_straight_through, _sign, 1),
-    "TfExt>FloorMod": (tfe.floor_mod, _floor_mod, 2),
-}
+GRADIENT_BAR = 1.0
+# In seconds.
+IMPORT_BAR = 1.5
+FIRST_GRADIENT_BAR = 1e-3
+BY_HAND = "RegisterGradient by hand"
 
 
 def _by_hand(op: str, gradient: Callable, step: Callable) -> Callable[[], object]:
@@ -60,19 +40,19 @@ def _by_hand(op: str, gradient: Callable, step: Callable) -> Callable[[], object
 def forward_and_gradient() -> list[measure.Result]:
     """Eager forward and gradient of small tensors: all cost is overhead."""
     results = []
-    rng = np.random.default_rng(0)
-    for op, (function, gradient, arity) in CASES.items():
-        arguments = [tf.constant(rng.random(8) + 0.5) for _ in range(arity)]
-        step = measure.step(function, arguments, by=range(arity))
+    for case in by_hand.CASES:
+        arguments = [tf.constant(value) for value in case.inputs]
+        step = measure.step(case.function, arguments, by=case.by)
         times = measure.interleave(
-            {"replay": step, "by hand": _by_hand(op, gradient, step)}, rounds=31
+            {"replay": step, "by hand": _by_hand(case.op, case.gradient, step)},
+            rounds=31,
         )
         results.append(
             measure.Result(
                 "eager forward + gradient",
-                op,
+                case.op,
                 measure.median(times, "replay"),
-                "RegisterGradient by hand",
+                BY_HAND,
                 measure.ratio(times, "replay", "by hand"),
                 GRADIENT_BAR,
             )
@@ -96,19 +76,88 @@ def tracing(count: int = 1000) -> list[measure.Result]:
         chain.get_concrete_function(tf.TensorSpec([8], tf.float32))
 
     times = measure.interleave(
-        {"replay": trace, "by hand": _by_hand("TfExt>Relu", _relu, trace)}, rounds=5
+        {
+            "replay": trace,
+            "by hand": _by_hand(by_hand.RELU.op, by_hand.RELU.gradient, trace),
+        },
+        rounds=5,
     )
     return [
         measure.Result(
             "tracing tf.function",
             f"{count:,} x TfExt>Relu",
             measure.median(times, "replay"),
-            "RegisterGradient by hand",
+            BY_HAND,
             measure.ratio(times, "replay", "by hand"),
             GRADIENT_BAR,
         )
     ]
 
 
+_IMPORTS = """
+import time
+import tensorflow
+import keras
+start = time.perf_counter()
+import tensorflow_ext
+print("seconds", time.perf_counter() - start)
+"""
+
+
+def _lines(*arguments: str) -> list[list[str]]:
+    """Of a Python process of its own that prints; split into words."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    output = subprocess.check_output(
+        [sys.executable, *arguments],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    return [line.split() for line in output.splitlines()]
+
+
+def imports(rounds: int = 5) -> list[measure.Result]:
+    """Importing the package after TensorFlow and Keras, in processes of their own."""
+    seconds = statistics.median(
+        float(_lines("-c", _IMPORTS)[-1][1]) for _ in range(rounds)
+    )
+    return [
+        measure.Result(
+            "import",
+            "tensorflow_ext, after tensorflow",
+            seconds,
+            f"{IMPORT_BAR} s",
+            seconds / IMPORT_BAR,
+            1.0,
+        )
+    ]
+
+
+def first_gradients(rounds: int = 3) -> list[measure.Result]:
+    """What the first gradient of each op costs; the ops that cost most."""
+    script = pathlib.Path(__file__).with_name("first_gradient.py")
+    times: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for op, seconds in _lines(str(script)):
+            times.setdefault(op, []).append(float(seconds))
+    medians = {op: statistics.median(found) for op, found in times.items()}
+    worst = max(medians, key=lambda op: medians[op])
+    rows = {
+        f"{worst}, which costs most": medians[worst],
+        f"the median of {len(medians)} ops": statistics.median(medians.values()),
+    }
+    return [
+        measure.Result(
+            "the first gradient of an op in a type",
+            case,
+            seconds,
+            f"{FIRST_GRADIENT_BAR * 1e3:g} ms",
+            seconds / FIRST_GRADIENT_BAR,
+            1.0,
+        )
+        for case, seconds in rows.items()
+    ]
+
+
 def run() -> list[measure.Result]:
-    return forward_and_gradient() + tracing()
+    return imports() + first_gradients() + forward_and_gradient() + tracing()

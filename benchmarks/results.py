@@ -55,8 +55,8 @@ class Result:
 
     @property
     def reached(self) -> bool:
-        """Whether the ratio is within its bar, if it has one."""
-        return self.bar is None or self.ratio <= self.bar
+        """Whether the ratio, as it is printed, is within its bar, if it has one."""
+        return self.bar is None or round(self.ratio, 2) <= self.bar
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -7,9 +7,10 @@ the forward op, `g0` the upstream gradient of its output 0, `o0` that output,
 """
 
 import dataclasses
+import functools
 from typing import Any
 
-from tensorflow.core.framework import graph_pb2, node_def_pb2
+from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2
 
 from tensorflow_ext import _attributes, _library
 
@@ -28,17 +29,19 @@ class Step:
     inputs: list[str | list[str]]
     outputs: list[str | list[str]]
     input_names: list[str]
-    # The attributes that cannot be inferred from the inputs; all attributes.
+    # The attributes that cannot be inferred from the inputs; all attributes, as Python
+    # has them and as a graph has them.
     attrs: dict[str, Any]
     all_attrs: dict[str, Any]
+    attr_values: dict[str, attr_value_pb2.AttrValue]
     # Steps that have to run first.
     control: list[int]
 
-    @property
+    @functools.cached_property
     def flat_inputs(self) -> list[str]:
         return flatten(self.inputs)
 
-    @property
+    @functools.cached_property
     def flat_outputs(self) -> list[str]:
         return flatten(self.outputs)
 
@@ -54,7 +57,7 @@ class Plan:
     # The argument of the OpDef that each input belongs to.
     input_names: list[str]
 
-    @property
+    @functools.cached_property
     def used(self) -> list[str]:
         """The inputs, upstream gradients and outputs that are used, sorted."""
         names = {name for step in self.steps for name in step.flat_inputs}
@@ -164,6 +167,7 @@ class _Parser:
                 input_names=[argument.name for argument in op_def.input_arg],
                 attrs={k: v for k, v in all_attrs.items() if k not in inferred},
                 all_attrs=all_attrs,
+                attr_values={name: node.attr[name] for name in all_attrs},
                 control=control,
             )
         )

@@ -7,7 +7,7 @@ it meets; after that the gradient costs a dictionary look-up and its ops.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -103,7 +103,7 @@ def _find(
     key = node.SerializeToString(deterministic=True), skip
     replay = by_node.get(key)
     if replay is None:
-        replay = _replay.compile_plan(plan_of(op, op_type))
+        replay = _replay.compile_plan(_plan_of_node(node, skip))
         insert(by_node, key, replay)
     if not isinstance(op, tf.Operation) and is_hashable(op.attrs):
         insert(by_attrs, (op.attrs, skip), replay)
@@ -113,7 +113,10 @@ def _find(
 def plan_of(op: Any, op_type: str) -> _plan.Plan:
     """The plan for the op's attributes and wanted inputs."""
     skip = getattr(op, "skip_input_indices", None)
-    node = _node_def(op, op_type)
+    return _plan_of_node(_node_def(op, op_type), skip)
+
+
+def _plan_of_node(node: node_def_pb2.NodeDef, skip: Sequence[int] | None) -> _plan.Plan:
     wanted = None
     if skip:
         wanted = [i not in skip for i in range(_attributes.num_inputs(node))]

@@ -5,8 +5,7 @@ Ordinary ops, not one opaque call, so that tapes and graphs see them: that is
 what gives second order, forward mode and compilation.
 
 Eagerly a plan is compiled, once, into a straight-line Python function that calls
-what TensorFlow's generated wrappers call. In a graph it is interpreted through
-the builder that those wrappers use.
+what TensorFlow's generated wrappers call. For a graph see _graph_replay.py.
 """
 
 import contextlib
@@ -18,12 +17,11 @@ import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, core, execute
-from tensorflow.python.framework import op_def_library, ops
+from tensorflow.python.framework import ops
 
-from tensorflow_ext import _library, _plan, _shape_checks
+from tensorflow_ext import _graph_replay, _plan, _shape_checks
+from tensorflow_ext._graph_replay import Gradients, Tensors
 
-Tensors = Sequence[tf.Tensor]
-Gradients = tuple[tf.Tensor | None, ...]
 # Inputs and outputs of the forward op and the upstream gradients (None where
 # there is none) to the gradients of the inputs.
 Replay = Callable[[Tensors, Tensors, Sequence[Any]], Gradients]
@@ -32,8 +30,10 @@ Replay = Callable[[Tensors, Tensors, Sequence[Any]], Gradients]
 def compile_plan(plan: _plan.Plan) -> Replay:
     """Makes a plan a function."""
     interpret = functools.partial(_interpret, plan)
+    in_graph = _graph_replay.GraphReplay(plan)
     if any([] in step.inputs for step in plan.steps):
-        return interpret  # the fast path infers all types from the inputs
+        # The fast path infers all types from the inputs.
+        return functools.partial(_choose, interpret, in_graph)
     writer = _Writer(plan)
     scope = {
         "context_": context.context,
@@ -42,21 +42,35 @@ def compile_plan(plan: _plan.Plan) -> Replay:
         "Fallback": core._FallbackException,
         "fail": ops.raise_from_not_ok_status,
         "EagerTensor": ops.EagerTensor,
-        "to_tensor": _to_tensor,
         "interpret": interpret,
+        "executing_eagerly": context.executing_eagerly,
+        "in_graph": in_graph,
+        "to_tensor": _graph_replay.to_tensor,
         "first": (first := [True] * _shape_checks.FIRST),
         "always": _shape_checks.ALWAYS,
         "check": functools.partial(_check, plan, first),
         **writer.constants,
     }
-    exec(_compile_source(writer.source, f"<gradient of {plan.op}>"), scope)
+    exec(_compile_source(writer.source), scope)
     return scope["replay"]
 
 
-# Plans that differ only in their attributes share one source.
+def _choose(
+    eagerly: Replay,
+    in_graph: Replay,
+    inputs: Tensors,
+    outputs: Tensors,
+    upstream: Sequence[Any],
+) -> Gradients:
+    run = eagerly if context.executing_eagerly() else in_graph
+    return run(inputs, outputs, upstream)
+
+
+# Plans that differ only in their ops and attributes share one source: to compile it
+# would be half of what the first gradient of an op costs.
 @functools.lru_cache(maxsize=1024)
-def _compile_source(source: str, name: str) -> Any:
-    return compile(source, name, "exec")
+def _compile_source(source: str) -> Any:
+    return compile(source, "<gradient in tensorflow_ext>", "exec")
 
 
 class _Writer:
@@ -71,34 +85,34 @@ class _Writer:
             for name in step.flat_outputs + step.flat_inputs
         }
         self._last_use.update({name: len(plan.steps) for name in plan.results if name})
-        body = [self._argument(name) for name in plan.used]
+        body = []
         for index, step in enumerate(plan.steps):
             body.append(self._call(index, step))
             body += self._release(index, step)
         results = "".join(f"{result}, " for result in plan.results)
-        body.append(f"results = ({results})")
-        self.source = _TEMPLATE.format(body="\n        ".join(body))
-
-    def _argument(self, name: str) -> str:
-        kind, index = name[0], name[1:]
-        if kind == "g":
-            return (
-                f"{name} = upstream[{index}]\n"
-                f"        if type({name}) is not EagerTensor: "
-                f"{name} = to_tensor({name}, outputs, {index})"
+        self.source = _TEMPLATE.format(
+            arguments="\n    ".join(_argument(name) for name in plan.used),
+            convert="\n        ".join(_conversion(name) for name in plan.used),
+            is_other=" or ".join(
+                f"type({name}) is not EagerTensor"
+                for name in plan.used
+                if name[0] == "g"
             )
-        return f"{name} = {'inputs' if kind == 'i' else 'outputs'}[{index}]"
+            or "not executing_eagerly()",
+            run=_RUN.format(body="\n        ".join(body)) if body else "",
+            results=f"({results})",
+        )
 
     def _call(self, index: int, step: _plan.Step) -> str:
         if step.op == "Const":
             shared = step.flat_outputs[0] not in self._plan.results
             constant = _Constant(step.attrs["value"], shared)
             return f"s{index}_0 = {self._constant(constant)}(ctx)"
-        arguments = [repr(step.op), "None"]
+        arguments = [self._constant(step.op), "None"]
         for value in step.inputs:
             arguments.append(value if isinstance(value, str) else _pattern(value, "[]"))
         for name, value in step.attrs.items():
-            arguments += [repr(name), self._constant(value)]
+            arguments += [self._constant(name), self._constant(value)]
         call = f"run(ctx, {', '.join(arguments)})"
         if not step.outputs:
             return call
@@ -124,21 +138,43 @@ class _Writer:
         return [f"del {', '.join(sorted(dead))}"] if dead else []
 
 
+# Of a tensor to be eager is quicker seen than of the context, and an upstream gradient
+# is not eager where a graph is built.
 _TEMPLATE = """
 def replay(inputs, outputs, upstream):
+    {arguments}
+    if {is_other}:
+        if not executing_eagerly():
+            return in_graph(inputs, outputs, upstream)
+        {convert}
+    {run}
+    results = {results}
+    if first or always:
+        check(inputs, outputs, upstream, results)
+    return results
+"""
+
+_RUN = """
     ctx = context_()
-    if not ctx._thread_local_data.is_eager:
-        return interpret(inputs, outputs, upstream)
     try:
         {body}
     except NotOk as error:
         fail(error, None)
     except Fallback:
         return interpret(inputs, outputs, upstream)
-    if first or always:
-        check(inputs, outputs, upstream, results)
-    return results
 """
+
+
+def _argument(name: str) -> str:
+    source = {"i": "inputs", "o": "outputs", "g": "upstream"}[name[0]]
+    return f"{name} = {source}[{name[1:]}]"
+
+
+def _conversion(name: str) -> str:
+    """Makes a tensor of an upstream gradient that is sparse, or missing."""
+    if name[0] != "g":
+        return ""
+    return f"{name} = to_tensor({name}, outputs, {name[1:]})"
 
 
 def _pattern(names: list[str], brackets: str) -> str:
@@ -185,53 +221,29 @@ def _check(
     _shape_checks.check(plan, inputs, outputs, upstream, results)
 
 
-def _to_tensor(gradient: object, outputs: Tensors, index: int) -> tf.Tensor:
-    """An upstream gradient as a tensor: zeros where there is none."""
-    if gradient is None:
-        return tf.zeros_like(outputs[index])
-    return tf.convert_to_tensor(gradient)
-
-
 def _interpret(
     plan: _plan.Plan, inputs: Tensors, outputs: Tensors, upstream: Sequence[Any]
 ) -> Gradients:
-    """Runs a plan step by step, eagerly or into the current graph."""
+    """Runs a plan eagerly, step by step."""
     tensors: dict[str, tf.Tensor] = {}
     for name in plan.used:
         index = int(name[1:])
         if name[0] == "g":
-            tensors[name] = _to_tensor(upstream[index], outputs, index)
+            tensors[name] = _graph_replay.to_tensor(upstream[index], outputs, index)
         else:
             tensors[name] = (inputs if name[0] == "i" else outputs)[index]
-    operations: list[tf.Operation | None] = []
     for step in plan.steps:
-        arguments = [
-            tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
-            for value in step.inputs
-        ]
-        if context.executing_eagerly():
-            results = _run_eagerly(step, [tensors[name] for name in step.flat_inputs])
-            operations.append(None)
-        else:
-            before = [operations[index] for index in step.control]
-            with tf.control_dependencies(before) if before else _NOTHING:
-                operation, results = _add_to_graph(step, arguments)
-            operations.append(operation)
+        results = _run(step, [tensors[name] for name in step.flat_inputs])
         tensors.update(zip(step.flat_outputs, results, strict=True))
     gradients = tuple(None if name is None else tensors[name] for name in plan.results)
     _shape_checks.check(plan, inputs, outputs, upstream, gradients)
-    if not context.executing_eagerly() and _library.check_gradient_shapes():
-        gradients = _shape_checks.checked_in_graph(plan, inputs, gradients)
     return gradients
 
 
-_NOTHING = contextlib.nullcontext()
-
-
-def _run_eagerly(step: _plan.Step, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+def _run(step: _plan.Step, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
     if step.op == "Const":
         return [tf.constant(tf.make_ndarray(step.attrs["value"]))]
-    attrs = _flat(step.all_attrs)
+    attrs = _graph_replay.flat(step.all_attrs)
     inputs = [tf.convert_to_tensor(tensor) for tensor in inputs]
     results = execute.execute(
         step.op.encode(),
@@ -243,21 +255,3 @@ def _run_eagerly(step: _plan.Step, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
     if execute.must_record_gradient():
         execute.record_gradient(step.op, inputs, attrs, results)
     return results
-
-
-def _add_to_graph(
-    step: _plan.Step, arguments: list[tf.Tensor | list[tf.Tensor]]
-) -> tuple[tf.Operation, list[tf.Tensor]]:
-    keywords = dict(zip(step.input_names, arguments, strict=True))
-    _, _, operation, results = op_def_library._apply_op_helper(
-        step.op, name=step.name, **keywords, **step.attrs
-    )
-    if execute.must_record_gradient():
-        attrs = {name: operation.get_attr(name) for name in step.all_attrs}
-        execute.record_gradient(step.op, operation.inputs, _flat(attrs), results)
-    return operation, results
-
-
-def _flat(attrs: dict[str, Any]) -> tuple[Any, ...]:
-    """Names and values alternating, as the tape keeps them."""
-    return tuple(element for pair in attrs.items() for element in pair)

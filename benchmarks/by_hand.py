@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each op's gradient as one would write it in Python, for tf.RegisterGradient."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import comparisons
+import numpy as np
+import references
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+from tensorflow_ext import raw_ops
+
+Gradient = Callable[..., object]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An op with inputs.
+
+    Attributes:
+      op: Its name.
+      function: Runs it, and nothing else.
+      gradient: Takes a tf.Operation and its upstream gradients.
+      inputs: What `function` takes.
+      by: The inputs that have a gradient.
+    """
+
+    op: str
+    function: Callable[..., object]
+    gradient: Gradient
+    inputs: Sequence[np.ndarray]
+    by: Sequence[int]
+
+
+def _elementwise(gradient: Callable[..., tf.Tensor], *attributes: str) -> Gradient:
+    """That of an op with one input and an op for its gradient."""
+
+    def found(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+        return gradient(dy, op.inputs[0])
+
+    def with_attributes(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+        values = {name: op.get_attr(name) for name in attributes}
+        return gradient(dy, op.inputs[0], **values)
+
+    return with_attributes if attributes else found
+
+
+def _swiglu(op: tf.Operation, dy: tf.Tensor) -> object:
+    return raw_ops.swi_glu_grad(dy, op.inputs[0], op.inputs[1])
+
+
+def _summed(
+    x: tf.Tensor, y: tf.Tensor, dx: tf.Tensor, dy: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Gradients in the shape of what was broadcast."""
+    x_shape, y_shape = tf.shape(x), tf.shape(y)
+    x_axes, y_axes = tf.raw_ops.BroadcastGradientArgs(s0=x_shape, s1=y_shape)
+    return (
+        tf.reshape(tf.raw_ops.Sum(input=dx, axis=x_axes), x_shape),
+        tf.reshape(tf.raw_ops.Sum(input=dy, axis=y_axes), y_shape),
+    )
+
+
+def _snake(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    x, frequency = op.inputs
+    return _summed(x, frequency, *raw_ops.snake_grad(dy, x, frequency))
+
+
+def _rrelu(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:
+    x, seed = op.inputs
+    lower, upper = op.get_attr("lower"), op.get_attr("upper")
+    return raw_ops.rrelu_grad(dy, x, seed, lower=lower, upper=upper), None
+
+
+def _sparsemax(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+    return raw_ops.sparsemax_grad(dy, op.outputs[0])
+
+
+def _floor_mod(op: tf.Operation, dz: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    x, y = op.inputs
+    return _summed(x, y, dz, raw_ops.floor_mod_grad(dz, x, y))
+
+
+def _multiply_left(op: tf.Operation, dz: tf.Tensor) -> tuple[tf.Tensor, None]:
+    x, y = op.inputs
+    shape = tf.shape(x)
+    axes, _ = tf.raw_ops.BroadcastGradientArgs(s0=shape, s1=tf.shape(y))
+    dx = tf.raw_ops.Sum(input=raw_ops.multiply_left(dz, y), axis=axes)
+    return tf.reshape(dx, shape), None
+
+
+def _clip_by_global_norm(op: tf.Operation, *upstream: tf.Tensor) -> object:
+    *values, clip_norm = op.inputs
+    *clipped, norm = upstream
+    dx, dclip = raw_ops.clip_by_global_norm_grad(clipped, norm, values, clip_norm)
+    return *dx, dclip
+
+
+def _embedding_bag(op: tf.Operation, dy: tf.Tensor) -> object:
+    indices, params, weights = op.inputs
+    combiner = op.get_attr("combiner")
+    return (
+        None,
+        raw_ops.embedding_bag_params_grad(
+            dy, indices, params, weights, combiner=combiner
+        ),
+        raw_ops.embedding_bag_weights_grad(dy, indices, params, combiner=combiner),
+    )
+
+
+def _unchanged(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+    return dy
+
+
+def _reverse(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+    return raw_ops.scale(dy, factor=-op.get_attr("scale"))
+
+
+def _reverse_n(op: tf.Operation, *upstream: tf.Tensor) -> object:
+    factor = -op.get_attr("scale")
+    return [
+        raw_ops.scale(dy, factor=factor) if x.dtype.is_floating else None
+        for x, dy in zip(op.inputs, upstream, strict=True)
+    ]
+
+
+def _scale(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+    return raw_ops.scale(dy, factor=op.get_attr("scale"))
+
+
+def _clip(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+    return raw_ops.clip(dy, min=op.get_attr("min"), max=op.get_attr("max"))
+
+
+def _straight_through(op: tf.Operation, dy: tf.Tensor) -> tuple[None, tf.Tensor]:
+    return None, dy
+
+
+def _layer_norm(op: tf.Operation, *upstream: tf.Tensor) -> object:
+    x, scale, _ = op.inputs
+    _, mean, inverse = op.outputs
+    return raw_ops.layer_norm_grad(*upstream, x, scale, mean, inverse)
+
+
+def _rms_norm(op: tf.Operation, *upstream: tf.Tensor) -> object:
+    x, scale = op.inputs
+    return raw_ops.rms_norm_grad(*upstream, x, scale, op.outputs[1])
+
+
+_DISPLACEMENTS = ("kernel_size", "max_displacement", "stride_1", "stride_2", "pad")
+
+
+def _correlation_cost(op: tf.Operation, dy: tf.Tensor) -> object:
+    a, b = op.inputs
+    attributes = {name: op.get_attr(name) for name in _DISPLACEMENTS}
+    return (
+        raw_ops.correlation_cost_a_grad(dy, b, **attributes),
+        raw_ops.correlation_cost_b_grad(dy, a, **attributes),
+    )
+
+
+def _roi_pool(op: tf.Operation, dy: tf.Tensor, _: object) -> tuple[tf.Tensor, None]:
+    data, rois = op.inputs
+    return raw_ops.roi_pool_grad(dy, rois, op.outputs[1], tf.shape(data)), None
+
+
+_BINS = (
+    "pooled_height",
+    "pooled_width",
+    "spatial_scale",
+    "sampling_ratio",
+    "aligned",
+)
+
+
+def _roi_align(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:
+    data, rois = op.inputs
+    attributes = {name: op.get_attr(name) for name in _BINS}
+    return raw_ops.roi_align_grad(dy, rois, tf.shape(data), **attributes), None
+
+
+def _resampler(op: tf.Operation, dy: tf.Tensor) -> object:
+    return raw_ops.resampler_grad(dy, op.inputs[0], op.inputs[1])
+
+
+def _prune(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:
+    if op.get_attr("gradient") == b"straight_through":
+        return dy, None
+    return raw_ops.prune_by_magnitude_grad(dy, *op.inputs), None
+
+
+def _zero_out(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
+    return raw_ops.zero_out(dy)
+
+
+def _zero_out_with_index(op: tf.Operation, dy: tf.Tensor, _: object) -> tf.Tensor:
+    return raw_ops.zero_out(dy)
+
+
+# How tests/python/comparisons.py runs an op; these make a tensor of several.
+_OTHERWISE: dict[str, Callable[..., object]] = {
+    "clip_by_global_norm": lambda x, y, norm: tfe.clip_by_global_norm([x, y], norm),
+    "layer_norm": tfe.layer_norm,
+    "rms_norm": tfe.rms_norm,
+    "reverse_gradient_n": lambda x: tfe.reverse_gradient_n([x, x], scale=0.5),
+    "roi_pool": lambda data, rois: tfe.roi_pool(data, rois, **references.BINS),
+    "zero_out_with_index": tfe.zero_out_with_index,
+}
+
+# By the names there.
+_GRADIENTS: dict[str, Gradient] = {
+    "relu": _elementwise(raw_ops.relu_grad),
+    "gelu": _elementwise(raw_ops.gelu_grad, "approximate"),
+    "swiglu": _swiglu,
+    "mish": _elementwise(raw_ops.mish_grad),
+    "lisht": _elementwise(raw_ops.lisht_grad),
+    "snake": _snake,
+    "tanhshrink": _elementwise(raw_ops.tanhshrink_grad),
+    "hardshrink": _elementwise(raw_ops.hardshrink_grad, "lower", "upper"),
+    "softshrink": _elementwise(raw_ops.softshrink_grad, "lower", "upper"),
+    "rrelu": _rrelu,
+    "sparsemax": _sparsemax,
+    "floor_mod": _floor_mod,
+    "multiply_left": _multiply_left,
+    "clip_by_global_norm": _clip_by_global_norm,
+    "embedding_bag": _embedding_bag,
+    "sign_straight_through": _elementwise(raw_ops.sign_straight_through_grad, "clip"),
+    "round_straight_through": _unchanged,
+    "reverse_gradient": _reverse,
+    "reverse_gradient_n": _reverse_n,
+    "scale_gradient": _scale,
+    "clip_gradient": _clip,
+    "straight_through": _straight_through,
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "correlation_cost": _correlation_cost,
+    "roi_pool": _roi_pool,
+    "roi_align": _roi_align,
+    "resampler": _resampler,
+    "prune_by_magnitude": _prune,
+    "zero_out": _zero_out,
+    "zero_out_with_index": _zero_out_with_index,
+}
+
+
+def _case(name: str, gradient: Gradient) -> Case:
+    (row,) = (row for row in comparisons.COMPARISONS if row.name == name)
+    by = [i for i in range(len(row.inputs)) if i not in row.without_gradient]
+    raw_name = "swi_glu" if name == "swiglu" else name
+    function = _OTHERWISE.get(name, row.function)
+    return Case(raw_ops.OPS[raw_name], function, gradient, row.inputs, by)
+
+
+CASES = [_case(name, gradient) for name, gradient in _GRADIENTS.items()]
+RELU = CASES[0]

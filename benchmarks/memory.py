@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much memory a step takes, as TensorFlow's allocators record it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -37,12 +37,19 @@ def peak(
             dy = None if upstream is None else placeholder(upstream)
             fetches += tf.gradients(result, [arguments[i] for i in by], dy)
         fetches = [tf.convert_to_tensor(fetch).op for fetch in fetches]
+    with tf.compat.v1.Session(graph=graph) as session:
+        return of_step(session, fetches, feeds)
+
+
+def of_step(
+    session: tf.compat.v1.Session, fetches: Sequence[Any], feeds: Mapping[Any, Any]
+) -> int:
+    """Bytes allocated at the peak of a run of `fetches`, what is fed aside."""
     options = tf.compat.v1.RunOptions(
         trace_level=tf.compat.v1.RunOptions.FULL_TRACE  # with every allocation
     )
     metadata = tf.compat.v1.RunMetadata()
-    with tf.compat.v1.Session(graph=graph) as session:
-        session.run(fetches, feeds, options=options, run_metadata=metadata)
+    session.run(fetches, feeds, options=options, run_metadata=metadata)
     records = sorted(
         (record.alloc_micros, record.alloc_bytes)
         for device in metadata.step_stats.dev_stats

@@ -4,14 +4,15 @@
 The graph is built once, in Python; then each side adds the gradients by all
 weights to a graph of its own. Compared are the time that takes, the nodes added,
 the nodes that are left of the whole graph when TensorFlow has optimized it to run,
-and the time of a step.
+the time of a step and the memory at its peak.
 """
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import measure
+import memory
 import numpy as np
 import tensorflow as tf
 from c_client import Client, tensorflow_dir
@@ -103,7 +104,7 @@ NETWORKS: dict[str, Callable[[_Weights, int | None], tf.Tensor]] = {
 
 
 @dataclasses.dataclass
-class _Side:
+class Side:
     """A graph of a network and its gradients.
 
     Attributes:
@@ -111,12 +112,17 @@ class _Side:
       fetches: The tensors of a step: the loss and the gradients.
       seconds: The time it took to add the gradients.
       nodes: The nodes they have.
+      batch: What takes the place of sizes that are not known.
+      restore: The operation that gives the variables their values, if there are any,
+        and what it is fed.
     """
 
     graph: tf.Graph
     fetches: list[str]
     seconds: float
     nodes: int
+    batch: int = BATCH
+    restore: tuple[str, dict[str, str]] | None = None
 
     def optimized_nodes(self) -> int:
         """The nodes of what TensorFlow runs in place of this graph."""
@@ -126,25 +132,30 @@ class _Side:
         optimized = tf_optimizer.OptimizeGraph(v1.ConfigProto(), meta_graph)
         return len(optimized.node)
 
-    def step(self) -> measure.Work:
-        """Computes the loss and all gradients."""
+    def contender(self, bar: float | None = None) -> measure.Contender:
+        """Computes the loss and all gradients, with what that takes of memory."""
         rng = np.random.default_rng(0)
         feeds = {}
         for operation in self.graph.get_operations():
-            if operation.type == "Placeholder":
-                (fed,) = operation.outputs
-                shape = [BATCH if size is None else size for size in fed.shape]
+            if operation.type != "Placeholder":
+                continue
+            (fed,) = operation.outputs
+            if fed.dtype != tf.string:
+                shape = [self.batch if size is None else size for size in fed.shape]
                 values = np.abs(rng.normal(scale=0.1, size=shape))  # a label is 0
                 feeds[fed] = values.astype(fed.dtype.as_numpy_dtype)
         # Of an operation nothing is copied to where the client is.
         operations = [self.graph.get_tensor_by_name(name).op for name in self.fetches]
         session = v1.Session(graph=self.graph)
-        return lambda: session.run(operations, feeds)
+        if self.restore:
+            session.run(*self.restore)
+        peak = memory.of_step(session, operations, feeds)
+        return measure.Contender(lambda: session.run(operations, feeds), bar, peak)
 
 
 def _differentiate(
     client: Client, network: Callable, batch: int | None
-) -> tuple[_Side, _Side]:
+) -> tuple[Side, Side]:
     """Ours, and Python's."""
     with tf.Graph().as_default() as graph:
         weights = _Weights()
@@ -156,7 +167,7 @@ def _differentiate(
         seconds = time.perf_counter() - start
     fetches = [loss.name, *(dx.name for dx in gradients)]
     nodes = len(graph.get_operations()) - before
-    python = _Side(graph, fetches, seconds, nodes)
+    python = Side(graph, fetches, seconds, nodes)
 
     before = c_graph.nodes()
     start = time.perf_counter()
@@ -168,54 +179,69 @@ def _differentiate(
         tf.graph_util.import_graph_def(graph_def, name="")
     fetches = [loss.name, *(name for name in names if name)]
     assert len(fetches) == len(python.fetches), "a weight has no gradient"
-    return _Side(graph, fetches, seconds, nodes), python
+    return Side(graph, fetches, seconds, nodes), python
 
 
 def _compare(
     client: Client, name: str, network: Callable, batch: int | None
 ) -> list[measure.Result]:
     sides = [_differentiate(client, network, batch) for _ in range(7)]
+    return rows(GROUP, f"{name}, batch {batch or 'unknown'}", sides, TIME_BAR)
+
+
+def rows(
+    group: str,
+    case: str,
+    sides: Sequence[tuple[Side, Side]],
+    time_bar: float,
+    rounds: int = 11,
+) -> list[measure.Result]:
+    """The rows of a network: of time the median, of the rest the last.
+
+    Args:
+      group: As in the rows.
+      case: What they begin with.
+      sides: Ours and Python's, each time that they were differentiated.
+      time_bar: That of the time to add the gradients.
+      rounds: Of the time of a step.
+    """
     times = {
         "ours": [ours.seconds for ours, _ in sides],
         "python": [python.seconds for _, python in sides],
     }
     ours, python = sides[-1]
-    optimized, its_optimized = ours.optimized_nodes(), python.optimized_nodes()
-    case = f"{name}, batch {batch or 'unknown'}"
+    counts = {
+        "nodes added": (ours.nodes, python.nodes),
+        "nodes that run": (ours.optimized_nodes(), python.optimized_nodes()),
+    }
     results = [
         measure.Result(
-            GROUP,
+            group,
             f"{case}: time to add gradients",
             measure.median(times, "ours"),
             RIVAL,
             measure.ratio(times, "ours", "python"),
-            TIME_BAR,
-        ),
+            time_bar,
+        )
+    ]
+    results += [
         measure.Result(
-            GROUP,
-            f"{case}: nodes added",
+            group,
+            f"{case}: {what}",
             None,
             RIVAL,
-            ours.nodes / python.nodes,
+            a / b,
             NODES_BAR,
-            note=f"{ours.nodes} : {python.nodes}",
-        ),
-        measure.Result(
-            GROUP,
-            f"{case}: nodes that run",
-            None,
-            RIVAL,
-            optimized / its_optimized,
-            NODES_BAR,
-            note=f"{optimized} : {its_optimized}",
-        ),
+            note=f"{a} : {b}",
+        )
+        for what, (a, b) in counts.items()
     ]
     return results + measure.compare(
-        GROUP,
+        group,
         f"{case}: a step",
-        measure.Contender(ours.step()),
-        {RIVAL: measure.Contender(python.step(), STEP_BAR)},
-        rounds=11,
+        ours.contender(),
+        {RIVAL: python.contender(STEP_BAR)},
+        rounds,
     )
 
 

@@ -30,6 +30,7 @@ SUITES = (
     "eager",
     "chains",
     "networks",
+    "models",
     "fine_tune",
     "kernels",
     "activations",

@@ -157,9 +157,11 @@ def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result
     )
 
 
-def _stock_rrelu(x: tf.Tensor, algorithm: str) -> tf.Tensor:
+def stock_rrelu(
+    x: tf.Tensor, algorithm: str, seed: tf.Tensor | tuple[int, int] = (1, 2)
+) -> tf.Tensor:
     slopes = tf.random.stateless_uniform(
-        tf.shape(x), (1, 2), 1 / 8, 1 / 3, x.dtype, alg=algorithm
+        tf.shape(x), seed, 1 / 8, 1 / 3, x.dtype, alg=algorithm
     )
     return tf.where(x >= 0, x, slopes * x)
 
@@ -178,10 +180,10 @@ def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
             contender(lambda x: tfe.rrelu(x, training=True, seed=(1, 2))),
             {
                 "where(x >= 0, x, slopes * x), tf.function": contender(
-                    functools.partial(_stock_rrelu, algorithm="philox"), bar=1 / 1.5
+                    functools.partial(stock_rrelu, algorithm="philox"), bar=1 / 1.5
                 ),
                 "where(x >= 0, x, slopes * x), jit_compile": contender(
-                    functools.partial(_stock_rrelu, algorithm="threefry"),
+                    functools.partial(stock_rrelu, algorithm="threefry"),
                     bar=1.0,
                     mode="jit_compile",
                 ),

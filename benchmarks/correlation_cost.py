@@ -24,6 +24,10 @@ class Layer:
     stride: int
     compiles: bool
 
+    def make_inputs(self) -> list[tf.Tensor]:
+        rng = np.random.default_rng(0)
+        return [tf.constant(rng.random(self.shape, np.float32)) for _ in range(2)]
+
     def ours(self, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
         reach = self.max_displacement
         return tfe.correlation_cost(
@@ -72,8 +76,7 @@ LAYERS = (
 
 def of_layer(layer: Layer, **options: Any) -> list[measure.Result]:
     """One layer; `options` are those of ops.compare."""
-    rng = np.random.default_rng(0)
-    a, b = (tf.constant(rng.random(layer.shape, dtype=np.float32)) for _ in range(2))
+    a, b = layer.make_inputs()
     values = a.shape.num_elements()
     displacements = (2 * (layer.max_displacement // layer.stride) + 1) ** 2
     outputs = values // layer.shape[-1] * displacements

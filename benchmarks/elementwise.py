@@ -9,17 +9,16 @@ import tensorflow as tf
 from comparisons import COMPARISONS, Comparison
 from kernels import MEGABYTES
 
-SIZE = MEGABYTES * 2**20 // 4
 
-
-def _inputs(comparison: Comparison) -> list[tf.Tensor]:
+def make_inputs(comparison: Comparison, megabytes: int) -> list[tf.Tensor]:
     """The tensors of the highest rank, with as many rows as there is room for; what is
     broadcast with them stays as it is."""
+    size = megabytes * 2**20 // 4
     rank = max(x.ndim for x in comparison.inputs)
     columns = max(int(np.prod(x.shape[1 - rank :])) for x in comparison.inputs)
     return [
         tf.constant(
-            np.resize(x, (SIZE // columns, *x.shape[1:])) if x.ndim == rank else x,
+            np.resize(x, (size // columns, *x.shape[1:])) if x.ndim == rank else x,
             tf.float32,
         )
         for x in comparison.inputs
@@ -34,7 +33,7 @@ def _needs(inputs: list[tf.Tensor], output: tf.Tensor, by: list[int]) -> limits.
 
 
 def _compare(comparison: Comparison) -> list[measure.Result]:
-    inputs = _inputs(comparison)
+    inputs = make_inputs(comparison, MEGABYTES)
     upstream = tf.ones_like(comparison.function(*inputs))
     by = [i for i in range(len(inputs)) if i not in comparison.without_gradient]
 

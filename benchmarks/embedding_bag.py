@@ -20,7 +20,7 @@ RIVAL = "gather, multiply, reduce"
 Inputs = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
 
 
-def _gathered(indices: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+def gathered(indices: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     rows = tf.gather(params, indices)
     return tf.reduce_sum(rows * weights[..., tf.newaxis], axis=1)
 
@@ -40,13 +40,14 @@ def _to_indexed_slices(inputs: Inputs) -> measure.Work:
     def run(*inputs: tf.Tensor) -> object:
         with tf.GradientTape() as tape:
             tape.watch(inputs[1:])
-            result = _gathered(*inputs)
+            result = gathered(*inputs)
         return result, tape.gradient(result, inputs[1:])
 
     return functools.partial(run, *inputs)
 
 
-def _make_inputs(bags: int, bag_size: int, rows: int, width: int) -> Inputs:
+def make_inputs(bags: int, bag_size: int, rows: int, width: int) -> Inputs:
+    """Indices, params and weights."""
     rng = np.random.default_rng(0)
     return (
         tf.constant(rng.integers(0, rows, (bags, bag_size)), tf.int32),
@@ -59,14 +60,14 @@ def of_shape(
     bags: int, bag_size: int, rows: int, width: int, **options: Any
 ) -> list[measure.Result]:
     """Bags of one size from a table; `options` are those of ops.compare."""
-    inputs = _make_inputs(bags, bag_size, rows, width)
+    inputs = make_inputs(bags, bag_size, rows, width)
     read = 4 * bags * bag_size * (width + 2)
     written = 4 * bags * width
     results = []
     for case, by in measure.forward_and_backward(1, 2):
         rivals = {
-            RIVAL: ops.Rival(_gathered, bar=1 / 3),
-            f"{RIVAL}, jit_compile": ops.Rival(_gathered, bar=1.0, mode="jit_compile"),
+            RIVAL: ops.Rival(gathered, bar=1 / 3),
+            f"{RIVAL}, jit_compile": ops.Rival(gathered, bar=1.0, mode="jit_compile"),
         }
         # Backward each row that is named is read again, for its weight, and the
         # gradient of the table is written.
@@ -90,7 +91,7 @@ def of_shape(
 
 def _against_indexed_slices(*shape: int) -> list[measure.Result]:
     """TensorFlow's gradient of the table as it is, not yet summed by row."""
-    inputs = _make_inputs(*shape)
+    inputs = make_inputs(*shape)
     return measure.compare(
         "EmbeddingBag",
         "forward + backward, {} bags of {} from {} x {}".format(*shape),

@@ -100,8 +100,8 @@ def _over_bytes() -> Iterator[measure.Result]:
         for size in BYTES:
             yield from _grown("bytes of a tensor", op, size, of_size(size))
     for op, norm in (
-        ("LayerNorm", normalization.layer_norm),
-        ("RmsNorm", normalization.rms_norm),
+        ("LayerNorm", normalization.measure_layer_norm),
+        ("RmsNorm", normalization.measure_rms_norm),
     ):
         found: list[measure.Result] = []
         for size in BYTES:

@@ -23,19 +23,19 @@ STOCK_BAR, XLA_BAR = 1 / 2, 1 / 1.2
 Function = Callable[..., tf.Tensor]
 
 
-def _layer_norm(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
+def layer_norm(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
     return tfe.layer_norm(x, scale, offset, epsilon=EPSILON).y
 
 
-def _keras_layer_norm(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
+def keras_layer_norm(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
     return keras.ops.layer_normalization(x, scale, offset, axis=-1, epsilon=EPSILON)
 
 
-def _rms_norm(x: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
+def rms_norm(x: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
     return tfe.rms_norm(x, scale, epsilon=EPSILON).y
 
 
-def _keras_rms_norm(x: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
+def keras_rms_norm(x: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
     return keras.ops.rms_normalization(x, scale, axis=-1, epsilon=EPSILON)
 
 
@@ -49,12 +49,12 @@ def _torch_rms_norm(x: pytorch.Tensor, scale: pytorch.Tensor) -> pytorch.Tensor:
     return pytorch.functional.rms_norm(x, scale.shape, scale, EPSILON)
 
 
-def layer_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
+def measure_layer_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
     """LayerNorm of rows; `options` are those of ops.compare."""
     return _of_shape(
         "LayerNorm",
-        _layer_norm,
-        _keras_layer_norm,
+        layer_norm,
+        keras_layer_norm,
         _torch_layer_norm,
         2,
         (rows, columns),
@@ -62,12 +62,12 @@ def layer_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
     )
 
 
-def rms_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
+def measure_rms_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
     """RmsNorm of rows; `options` are those of ops.compare."""
     return _of_shape(
         "RmsNorm",
-        _rms_norm,
-        _keras_rms_norm,
+        rms_norm,
+        keras_rms_norm,
         _torch_rms_norm,
         1,
         (rows, columns),
@@ -121,7 +121,7 @@ def _of_shape(
 def run() -> list[measure.Result]:
     return [
         result
-        for norm in (layer_norm, rms_norm)
+        for norm in (measure_layer_norm, measure_rms_norm)
         for shape in SHAPES
         for result in norm(*shape)
     ]

@@ -14,14 +14,23 @@ import tensorflow_ext as tfe
 SHAPES = ((4, 128, 3), (4, 64, 64), (2, 32, 256))
 
 
-def _gathered(data: tf.Tensor, warp: tf.Tensor) -> tf.Tensor:
+def gathered(
+    data: tf.Tensor, warp: tf.Tensor, image: tf.Tensor | None = None
+) -> tf.Tensor:
     """The best composition of stock ops: four gathers of pixels, clamped into the
-    image, times weights that are 0 outside."""
+    image, times weights that are 0 outside.
+
+    Args:
+      data: The images.
+      warp: The points of each image, or of each entry of `image`.
+      image: Of which image the points are; those of all images in turn if not given.
+    """
     images, height, width, _ = data.shape
+    image = tf.range(images) if image is None else image
     x, y = tf.unstack(warp, axis=-1)
     left, top = tf.floor(x), tf.floor(y)
     column, row = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
-    image = tf.range(images)[:, tf.newaxis] * tf.ones_like(row)
+    image = image[:, tf.newaxis] * tf.ones_like(row)
     total = tf.zeros([], data.dtype)
     for down in (0, 1):
         for right in (0, 1):
@@ -59,15 +68,21 @@ def run() -> list[measure.Result]:
     return [result for shape in SHAPES for result in _run(rng, *shape)]
 
 
-def _run(
+def make_inputs(
     rng: np.random.Generator, images: int, size: int, channels: int
-) -> list[measure.Result]:
+) -> list[tf.Tensor]:
+    """Images, and for each of their pixels a point."""
     data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
     # A grid that is shifted by up to two pixels.
     grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), axis=-1)
     shifts = rng.uniform(-2, 2, (images, size**2, 2))
-    warp = tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)
+    return [data, tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)]
 
+
+def _run(
+    rng: np.random.Generator, images: int, size: int, channels: int
+) -> list[measure.Result]:
+    inputs = make_inputs(rng, images, size, channels)
     points, values = images * size**2, images * size**2 * channels
     results = []
     for case, by in measure.forward_and_backward(0, 1):
@@ -75,11 +90,11 @@ def _run(
             "Resampler",
             f"{case}, {size**2} points on {images} x {size} x {size} x {channels}",
             tfe.resampler,
-            [data, warp],
+            inputs,
             {
-                "gather_nd of 4 corners": ops.Rival(_gathered, bar=1 / 3),
+                "gather_nd of 4 corners": ops.Rival(gathered, bar=1 / 3),
                 "gather_nd of 4 corners, jit_compile": ops.Rival(
-                    _gathered, bar=1.0, mode="jit_compile"
+                    gathered, bar=1.0, mode="jit_compile"
                 ),
             },
             # Data, warp and output, with their gradients; of each channel of a point

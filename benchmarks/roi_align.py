@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RoiAlign forward and backward against crop_and_resize and average pooling."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import measure
 import numpy as np
 import ops
 import pytorch
+import resampler
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -29,6 +31,68 @@ def _make_rois(
     corners = np.sort(rng.uniform(0, size / scale, size=(rois, 2, 2)), axis=1)
     batch = rng.integers(0, images, size=(rois, 1))
     return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
+
+
+def make_inputs(
+    images: int, size: int, channels: int, rois: int, scale: float
+) -> list[tf.Tensor]:
+    """Images and regions."""
+    rng = np.random.default_rng(0)
+    data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
+    return [data, tf.constant(_make_rois(rng, images, size, rois, scale))]
+
+
+def ours(x: tf.Tensor, rois: tf.Tensor, scale: float, sampling_ratio: int) -> tf.Tensor:
+    return tfe.roi_align(
+        x,
+        rois,
+        pooled_height=BINS,
+        pooled_width=BINS,
+        spatial_scale=scale,
+        sampling_ratio=sampling_ratio,
+    )
+
+
+def _sample(rois: tf.Tensor, first: int, scale: float, size: int) -> tf.Tensor:
+    """Two samples a bin, [R, 2 * BINS], of regions whose corners are columns `first`
+    and `first` + 2; those beyond the centres of the outermost pixels moved there."""
+    begin, end = (rois[:, k, tf.newaxis] * scale - 0.5 for k in (first, first + 2))
+    steps = (tf.range(2 * BINS, dtype=rois.dtype) + 0.5) / (2 * BINS)
+    return tf.clip_by_value(begin + (end - begin) * steps, 0, size - 1)
+
+
+def gathered(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
+    """The same maths by stock ops: 2 x 2 samples a bin, of each its four corners."""
+    size, channels = x.shape[2:]
+    row = _sample(rois, 2, scale, size)[:, :, tf.newaxis]
+    column = _sample(rois, 1, scale, size)[:, tf.newaxis]
+    shape = [rois.shape[0], 2 * BINS, 2 * BINS]
+    points = tf.stack(
+        [tf.broadcast_to(column, shape), tf.broadcast_to(row, shape)], axis=-1
+    )
+    samples = resampler.gathered(
+        x,
+        tf.reshape(points, [shape[0], -1, 2]),
+        tf.cast(rois[:, 0], tf.int32),
+    )
+    samples = tf.reshape(samples, [shape[0], BINS, 2, BINS, 2, channels])
+    return tf.reduce_mean(samples, axis=[2, 4])
+
+
+def multiplied(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
+    """The same maths by stock ops: products with the weights of all rows and of all
+    columns in each bin."""
+    size = x.shape[2]
+
+    def weights(first: int) -> tf.Tensor:
+        samples = _sample(rois, first, scale, size)[..., tf.newaxis]
+        pixels = tf.nn.relu(1 - tf.abs(samples - tf.range(size, dtype=x.dtype)))
+        pairs = tf.reshape(pixels, [rois.shape[0], BINS, 2, size])
+        return tf.reduce_mean(pairs, axis=2)
+
+    regions = tf.gather(x, tf.cast(rois[:, 0], tf.int32))
+    rows = tf.einsum("riy,ryxc->rixc", weights(2), regions)
+    return tf.einsum("rjx,rixc->rijc", weights(1), rows)
 
 
 def _needs(
@@ -67,9 +131,7 @@ def of_shape(
     **options: Any,
 ) -> list[measure.Result]:
     """Regions of some images; `options` are those of ops.compare."""
-    rng = np.random.default_rng(0)
-    data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
-    rois = tf.constant(_make_rois(rng, images, size, num_rois, scale))
+    data, rois = make_inputs(images, size, channels, num_rois, scale)
     # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1)
     of_image = tf.cast(rois[:, 0], tf.int32)
@@ -82,16 +144,6 @@ def of_shape(
     for case, by in measure.forward_and_backward(0):
         for ratio in sampling_ratios:
 
-            def ours(x: tf.Tensor, rois: tf.Tensor, ratio: int = ratio) -> tf.Tensor:
-                return tfe.roi_align(
-                    x,
-                    rois,
-                    pooled_height=BINS,
-                    pooled_width=BINS,
-                    spatial_scale=scale,
-                    sampling_ratio=ratio,
-                )
-
             def torch(
                 x: pytorch.Tensor, rois: pytorch.Tensor, ratio: int = ratio
             ) -> pytorch.Tensor:
@@ -103,7 +155,7 @@ def of_shape(
                 "RoiAlign",
                 f"{case}, sampling_ratio {ratio}, {num_rois} rois on "
                 f"{images} x {size} x {size} x {channels}",
-                ours,
+                functools.partial(ours, scale=scale, sampling_ratio=ratio),
                 [data, rois],
                 {
                     "crop_and_resize + mean": ops.Rival(

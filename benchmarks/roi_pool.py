@@ -21,24 +21,55 @@ def _make_rois(rng: np.random.Generator) -> np.ndarray:
     return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
 
 
+def make_inputs() -> list[tf.Tensor]:
+    """Images and regions."""
+    rng = np.random.default_rng(0)
+    shape = (IMAGES, SIZE, SIZE, CHANNELS)
+    data = tf.constant(rng.random(shape, dtype=np.float32))
+    return [data, tf.constant(_make_rois(rng))]
+
+
+def ours(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
+    return tfe.roi_pool(
+        x, rois, pooled_height=BINS, pooled_width=BINS, spatial_scale=SCALE
+    ).pooled
+
+
+def masked(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
+    """The same maxima by stock ops: over each bin's rows, then over its columns. For
+    XLA, which does not write down what it takes the maxima of."""
+    image = tf.cast(rois[:, 0], tf.int32)
+    lowest = tf.constant(-np.inf, x.dtype)
+
+    def is_in_bin(first: int) -> tf.Tensor:
+        """Of regions whose corners are columns `first` and `first` + 2: [R, BINS,
+        SIZE]."""
+        corners = tf.floor(tf.gather(rois, [first, first + 2], axis=1) * SCALE + 0.5)
+        begin, end = tf.unstack(corners[..., tf.newaxis, tf.newaxis], axis=1)
+        length = tf.maximum(end - begin + 1, 1)
+        of_bin = tf.range(BINS, dtype=rois.dtype)[:, tf.newaxis]
+        pixel = tf.range(SIZE, dtype=rois.dtype) - begin
+        return (pixel >= tf.floor(of_bin * length / BINS)) & (
+            pixel < tf.math.ceil((of_bin + 1) * length / BINS)
+        )
+
+    rows = is_in_bin(2)[:, :, :, tf.newaxis, tf.newaxis]
+    columns = is_in_bin(1)[:, tf.newaxis, :, :, tf.newaxis]
+    regions = tf.gather(x, image)[:, tf.newaxis]
+    maxima = tf.reduce_max(tf.where(rows, regions, lowest), axis=2)
+    return tf.reduce_max(tf.where(columns, maxima[:, :, tf.newaxis], lowest), axis=3)
+
+
 def _torch(x: pytorch.Tensor, rois: pytorch.Tensor) -> pytorch.Tensor:
     x = x.movedim(-1, 1)
     return pytorch.ops.roi_pool(x, rois, BINS, SCALE).movedim(1, -1)
 
 
 def run() -> list[measure.Result]:
-    rng = np.random.default_rng(0)
-    shape = (IMAGES, SIZE, SIZE, CHANNELS)
-    data = tf.constant(rng.random(shape, dtype=np.float32))
-    rois = tf.constant(_make_rois(rng))
+    data, rois = make_inputs()
     # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * SCALE / (SIZE - 1)
     of_image = tf.cast(rois[:, 0], tf.int32)
-
-    def ours(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
-        return tfe.roi_pool(
-            x, rois, pooled_height=BINS, pooled_width=BINS, spatial_scale=SCALE
-        ).pooled
 
     def rival(x: tf.Tensor, boxes: tf.Tensor, of_image: tf.Tensor) -> tf.Tensor:
         crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))

@@ -43,6 +43,7 @@ SUITES = (
     "embedding_bag",
     "clip_by_global_norm",
     "sparsemax",
+    "lowerings",
     "growth",
 )
 

@@ -15,7 +15,7 @@ RIVAL = "sort, sum up, gather"
 BAR = 1.0
 
 
-def _sorted(x: tf.Tensor) -> tf.Tensor:
+def by_sorting(x: tf.Tensor) -> tf.Tensor:
     ordered = tf.sort(x, direction="DESCENDING")
     sums = tf.cumsum(ordered, axis=-1) - 1
     counts = tf.range(1, x.shape[-1] + 1, dtype=x.dtype)
@@ -39,7 +39,7 @@ def _run(rows: int, columns: int) -> list[measure.Result]:
             ours = measure.contender(tfe.sparsemax, [x], by, None, upstream, mode)
             rivals = {
                 f"{RIVAL}, {rival}": measure.contender(
-                    _sorted, [x], by, BAR if by else None, upstream, rival
+                    by_sorting, [x], by, BAR if by else None, upstream, rival
                 )
                 for rival in ("tf.function", "jit_compile")
                 if mode in ("tf.function", rival)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every op with a kernel for XLA against the same maths of stock ops, both compiled by
+XLA, forward and with its gradients."""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import activations
+import correlation_cost
+import elementwise
+import embedding_bag
+import measure
+import normalization
+import numpy as np
+import resampler
+import roi_align
+import roi_pool
+import sparsemax
+import tensorflow as tf
+from comparisons import COMPARISONS
+
+import tensorflow_ext as tfe
+
+Function = Callable[..., tf.Tensor]
+
+# Ours over the rival's.
+BAR = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """An op on given inputs, and its stock counterparts.
+
+    Attributes:
+      name: The op, and on what.
+      function: Ours.
+      rivals: By name.
+      inputs: Of each call.
+      by: Which of them have gradients.
+      calls: In one step.
+    """
+
+    name: str
+    function: Function
+    rivals: Mapping[str, Function]
+    inputs: Sequence[tf.Tensor]
+    by: Sequence[int]
+    calls: int = 1
+
+
+# Few enough for the caches: beyond them all that is compiled waits for memory.
+MEGABYTES = 4
+_CALLS = 4
+
+# Whose reference in comparisons.py is no rival: it is less exact.
+_RIVALS: dict[str, Function] = {"floor_mod": tf.math.floormod}
+
+
+def _of_any_shape() -> Iterator[_Case]:
+    for comparison in COMPARISONS:
+        # That of Rrelu in training has slopes which are known when it is compiled.
+        if not comparison.any_shape or comparison.name == "rrelu":
+            continue
+        inputs = elementwise.make_inputs(comparison, MEGABYTES)
+        yield _Case(
+            f"{comparison.name}, {MEGABYTES} MB float",
+            comparison.function,
+            {"TensorFlow's ops": _RIVALS.get(comparison.name, comparison.reference)},
+            inputs,
+            [i for i in range(len(inputs)) if i not in comparison.without_gradient],
+            _CALLS,
+        )
+
+
+def _rrelu() -> Iterator[_Case]:
+    x = tf.random.stateless_normal([MEGABYTES * 2**18], (0, 1))
+    yield _Case(
+        f"rrelu in training, {MEGABYTES} MB float",
+        lambda x, seed: tfe.rrelu(x, training=True, seed=seed),
+        {
+            "TensorFlow's ops": lambda x, seed: activations.stock_rrelu(
+                x, "threefry", seed
+            )
+        },
+        [x, tf.constant([1, 2])],
+        [0],
+        _CALLS,
+    )
+
+
+def _normalizations() -> Iterator[_Case]:
+    rng = np.random.default_rng(0)
+    for rows, columns in normalization.SHAPES:
+        x, *parameters = (
+            tf.constant(rng.normal(size=shape), tf.float32)
+            for shape in ((rows, columns), columns, columns)
+        )
+        for name, ours, keras_function, count in (
+            ("LayerNorm", normalization.layer_norm, normalization.keras_layer_norm, 2),
+            ("RmsNorm", normalization.rms_norm, normalization.keras_rms_norm, 1),
+        ):
+            yield _Case(
+                f"{name}, {rows} x {columns}",
+                ours,
+                {"Keras": keras_function},
+                [x, *parameters[:count]],
+                range(1 + count),
+            )
+
+
+def _sparsemax() -> Iterator[_Case]:
+    rng = np.random.default_rng(0)
+    for rows, columns in sparsemax.SHAPES:
+        yield _Case(
+            f"Sparsemax, {rows} x {columns}",
+            tfe.sparsemax,
+            {sparsemax.RIVAL: sparsemax.by_sorting},
+            [tf.constant(rng.normal(size=(rows, columns)), tf.float32)],
+            [0],
+            calls=8 if rows * columns < 100_000 else 1,
+        )
+
+
+def _regions() -> Iterator[_Case]:
+    yield _Case(
+        f"RoiPool, {roi_pool.ROIS} rois on "
+        f"{roi_pool.IMAGES} x {roi_pool.SIZE} x {roi_pool.SIZE} x {roi_pool.CHANNELS}",
+        roi_pool.ours,
+        {"masks, maxima": roi_pool.masked},
+        roi_pool.make_inputs(),
+        [0],
+    )
+    for shape in roi_align.SHAPES:
+        images, size, channels, rois, scale = shape
+        inputs = roi_align.make_inputs(*shape)
+        yield _Case(
+            f"RoiAlign, {rois} rois on {images} x {size} x {size} x {channels}",
+            functools.partial(roi_align.ours, scale=scale, sampling_ratio=2),
+            {
+                "gather_nd of 4 corners": functools.partial(
+                    roi_align.gathered, scale=scale
+                ),
+                "products with weights": functools.partial(
+                    roi_align.multiplied, scale=scale
+                ),
+            },
+            inputs,
+            [0],
+        )
+
+
+def _resamplers() -> Iterator[_Case]:
+    rng = np.random.default_rng(0)
+    for images, size, channels in resampler.SHAPES:
+        yield _Case(
+            f"Resampler, {size**2} points on {images} x {size} x {size} x {channels}",
+            tfe.resampler,
+            {"gather_nd of 4 corners": resampler.gathered},
+            resampler.make_inputs(rng, images, size, channels),
+            [0, 1],
+        )
+
+
+def _correlations() -> Iterator[_Case]:
+    for layer in correlation_cost.LAYERS:
+        rivals = {"matmul of rows, diagonals": layer.multiplied}
+        if layer.compiles:
+            rivals["slices, products, means"] = layer.shifted
+        yield _Case(
+            f"CorrelationCost, {layer.name} on {' x '.join(map(str, layer.shape))}",
+            layer.ours,
+            rivals,
+            layer.make_inputs(),
+            [0, 1],
+        )
+
+
+def _embedding_bags() -> Iterator[_Case]:
+    for bags, bag_size, rows, width in embedding_bag.SHAPES:
+        indices, *inputs = embedding_bag.make_inputs(bags, bag_size, rows, width)
+        yield _Case(
+            f"EmbeddingBag, {bags} bags of {bag_size} from {rows} x {width}",
+            functools.partial(tfe.embedding_bag, indices),
+            {embedding_bag.RIVAL: functools.partial(embedding_bag.gathered, indices)},
+            inputs,
+            [0, 1],
+        )
+
+
+def _compare(case: _Case, backward: bool) -> list[measure.Result]:
+    upstream = None
+    if backward:
+        shape = case.function(*case.inputs).shape
+        rng = np.random.default_rng(3)
+        upstream = tf.constant(rng.standard_normal(shape, np.float32))
+    more = [case.inputs] * (case.calls - 1)
+    compiled_in = {}
+
+    def contender(name: str, function: Function) -> measure.Contender:
+        made = measure.contender(
+            function,
+            case.inputs,
+            case.by if backward else (),
+            BAR,
+            upstream,
+            "jit_compile",
+            more,
+        )
+        start = time.perf_counter()
+        made.work()
+        compiled_in[name] = f"{time.perf_counter() - start:.1f} s"
+        return made
+
+    side = contender("", case.function)
+    rivals = {name: contender(name, rival) for name, rival in case.rivals.items()}
+    compiled = f"compiled in {compiled_in.pop('')}, rivals {list(compiled_in.values())}"
+    return measure.compare(
+        "lowerings, jit_compile",
+        f"{case.name}, {'forward + backward' if backward else 'forward'}",
+        side,
+        rivals,
+        calls=case.calls,
+        note=lambda seconds: compiled,
+    )
+
+
+def cases() -> Iterator[_Case]:
+    """All that is measured, one after the other: some have large inputs."""
+    yield from _regions()
+    yield from _resamplers()
+    yield from _correlations()
+    yield from _embedding_bags()
+    yield from _normalizations()
+    yield from _sparsemax()
+    yield from _rrelu()
+    yield from _of_any_shape()
+
+
+def run() -> list[measure.Result]:
+    return [
+        result
+        for case in cases()
+        for backward in (False, True)
+        for result in _compare(case, backward)
+    ]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,85 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// ----- RoiPool: bins as in roi_pool.h, then one pixel of every bin a step. ---
+// ----- RoiPool: bins as in roi_pool.h, each covered by squares of pixels whose
+// maxima are made beforehand. A loop takes one square of every bin a step: it
+// has as many steps as the bin of the most squares, not of the most pixels. ---
+
+// Values of the images' type, and where they stand in their image: row * width
+// + column, int32.
+struct Maxima {
+  XlaOp values, positions;
+};
+
+// Whether the one replaces the other.
+struct Replaces {
+  XlaOp value, position;
+};
+
+// Whether `next` replaces `maxima`: what is larger, NaN being the largest, and
+// of equals the one that stands first, in whatever order they come. The values
+// do not depend on the positions, which XLA leaves out where nobody asks for
+// argmax: of zeros of both signs, any may be the maximum.
+Replaces Compare(const Maxima& maxima, const Maxima& next) {
+  const xla::PrimitiveType computed =
+      xla::ComputeType(xla::ElementType(maxima.values));
+  const XlaOp largest = xla::ConvertElementType(maxima.values, computed);
+  const XlaOp value = xla::ConvertElementType(next.values, computed);
+  // ReplacesMaximum.
+  const XlaOp larger = xla::Not(value <= largest) & (largest == largest);
+  const XlaOp as_large =
+      (value == largest) | ((value != value) & (largest != largest));
+  return {larger, larger | (as_large & (next.positions < maxima.positions))};
+}
+
+Maxima Replace(const Maxima& maxima, const Maxima& next,
+               const Replaces& replaces) {
+  return {Select(replaces.value, next.values, maxima.values),
+          Select(replaces.position, next.positions, maxima.positions)};
+}
+
+// The sides of the squares, in pixels: 1, 2, 4, 8, as far as the images go.
+// Each takes as much memory as the images, and as much again where argmax is
+// asked for.
+std::vector<int64_t> SquareSides(const RoiPoolDims& dims) {
+  constexpr int64_t kMost = 8;
+  std::vector<int64_t> sides = {1};
+  while (2 * sides.back() <= kMost &&
+         2 * sides.back() <= std::min(dims.height, dims.width)) {
+    sides.push_back(2 * sides.back());
+  }
+  return sides;
+}
+
+// The squares' maxima by their pixels at the top left, the images' for each
+// side after each other: [sides * N, H, W, C]. Those of a square that is
+// partly outside of its image mean nothing.
+Maxima MaximaOfSquares(XlaOp images, const RoiPoolDims& dims) {
+  const std::vector<int64_t> sizes = {dims.images, dims.height, dims.width,
+                                      dims.channels};
+  const auto iota = [&](int64_t dimension) {
+    return xla::Iota(images.builder(), xla::S32, sizes, dimension);
+  };
+  Maxima maxima = {images, iota(1) * dims.width + iota(2)};
+  std::vector<XlaOp> values, positions;
+  for (const int64_t side : SquareSides(dims)) {
+    for (const int64_t axis : {1, 2}) {
+      if (side == 1) continue;
+      std::vector<xla::Padding> beyond(4);
+      beyond[axis].high = side / 2;
+      const auto neighbours = [&](XlaOp x) {
+        return xla::Pad(xla::SliceInDim(x, side / 2, sizes[axis], axis),
+                        beyond);
+      };
+      const Maxima next = {neighbours(maxima.values),
+                           neighbours(maxima.positions)};
+      maxima = Replace(maxima, next, Compare(maxima, next));
+    }
+    values.push_back(maxima.values);
+    positions.push_back(maxima.positions);
+  }
+  return {xla::ConcatInDim(values, 0), xla::ConcatInDim(positions, 0)};
+}
 
 class RoiPoolLowering : public Lowering {
   absl::Status ReadAttributes(LoweringConstruction* context) override {
@@ -56,29 +135,33 @@ class RoiPoolLowering : public Lowering {
     const XlaOp image = over_bins(RoiImages(rois, dims), {0});
     const XlaOp height = over_bins(y.end, {0, 1}) - top;
     const XlaOp width = over_bins(x.end, {0, 2}) - left;
-    const XlaOp area = Select(image < dims.images, height * width, 0);
-    const XlaOp steps = xla::ReduceMaxAll(area, 0);
+    // The largest squares that the bin has room for; the last ones overlap.
+    const std::vector<int64_t> sides = SquareSides(dims);
+    XlaOp list = xla::ZerosLike(top), side = xla::FullLike(top, 1);
+    for (size_t k = 1; k < sides.size(); ++k) {
+      const XlaOp fits = xla::Min(height, width) >= sides[k];
+      list = Select(fits, static_cast<int64_t>(k), list);
+      side = Select(fits, sides[k], side);
+    }
+    const XlaOp down = (height + side - 1) / side;
+    const XlaOp across = (width + side - 1) / side;
+    const XlaOp count = Select(image < dims.images, down * across, 0);
+    const Maxima squares = MaximaOfSquares(context->Input(0), dims);
 
-    // step, steps, data, image, top, left, width, area, maximum, position.
-    const std::vector<XlaOp> state = {
-        xla::ConstantR0(context->builder(), xla::S32, 0),
-        steps,
-        context->Input(0),
-        image,
-        top,
-        left,
-        xla::Max(width, 1),
-        area,
-        no_maximum,
-        no_position};
+    // step, steps, then what Step reads.
     const auto result = xla::WhileLoop(
         "RoiPool", [](xla::State s) { return s[0] < s[1]; },
-        [&](xla::State s) { return Step(dims, s); }, state);
+        [&](xla::State s) { return Step(dims, s); },
+        {xla::ConstantR0(context->builder(), xla::S32, 0),
+         xla::ReduceMaxAll(count, 0), squares.values, squares.positions,
+         list * dims.images + image, top, left, top + height - side,
+         left + width - side, side, xla::Max(across, 1), count, no_maximum,
+         no_position});
     TF_RETURN_IF_ERROR(result.status());
-    const XlaOp position = (*result)[9];
+    const XlaOp position = (*result)[13];
     const XlaOp channel =
         xla::Iota(context->builder(), xla::S32, sizes, /*dimension=*/3);
-    context->SetOutput(0, (*result)[8]);
+    context->SetOutput(0, (*result)[12]);
     context->SetOutput(
         1, Select(position < 0, position, position * dims.channels + channel));
     return absl::OkStatus();
@@ -123,40 +206,33 @@ class RoiPoolLowering : public Lowering {
   }
 
   static std::vector<XlaOp> Step(const RoiPoolDims& dims, xla::State s) {
-    const XlaOp step = s[0], data = s[2], image = s[3], top = s[4], left = s[5],
-                width = s[6], area = s[7], maximum = s[8], position = s[9];
-    const XlaOp row = top + step / width;
-    const XlaOp column = left + step % width;
-    // The pixel's channels in each bin, [R, PH, PW, C]. GatherNd keeps its
-    // indices inside by itself, for bins that are finished.
-    const XlaOp pixel = xla::GatherNd(
-        data, PixelIndex(image, row, column,
-                         {dims.rois, dims.pooled_height, dims.pooled_width}));
-    // ReplacesMaximum; -1 stands for no maximum yet.
-    const auto over_channels = [&](XlaOp bins) {
-      return xla::BroadcastInDim(
-          bins,
-          {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels},
-          {0, 1, 2});
-    };
-    const xla::PrimitiveType computed =
-        xla::ComputeType(xla::ElementType(data));
-    const XlaOp value = xla::ConvertElementType(pixel, computed);
-    const XlaOp largest = xla::ConvertElementType(maximum, computed);
-    const XlaOp larger = xla::Not(value <= largest) & (largest == largest);
-    const XlaOp replaces =
-        over_channels(step < area) & (larger | (position < 0));
-    const XlaOp here = over_channels(row * dims.width + column);
-    return {step + 1,
-            s[1],
-            data,
-            image,
-            top,
-            left,
-            width,
-            area,
-            Select(replaces, pixel, maximum),
-            Select(replaces, here, position)};
+    const XlaOp step = s[0], image = s[4], top = s[5], left = s[6],
+                last_top = s[7], last_left = s[8], side = s[9], across = s[10],
+                count = s[11];
+    const XlaOp row = xla::Min(top + step / across * side, last_top);
+    const XlaOp column = xla::Min(left + step % across * side, last_left);
+    const std::vector<int64_t> bins = {dims.rois, dims.pooled_height,
+                                       dims.pooled_width};
+    // GatherNd keeps its indices inside by itself, for bins that are finished.
+    const XlaOp index = PixelIndex(image, row, column, bins);
+    const Maxima maxima = {s[12], s[13]};
+    const Maxima next = {xla::GatherNd(s[2], index),
+                         xla::GatherNd(s[3], index)};
+    Replaces replaces = Compare(maxima, next);
+    const XlaOp counts = xla::BroadcastInDim(
+        step < count,
+        {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels},
+        {0, 1, 2});
+    const XlaOp is_first = step == 0;
+    replaces.value = counts & (replaces.value | is_first);
+    replaces.position = counts & (replaces.position | is_first);
+    const Maxima replaced = Replace(maxima, next, replaces);
+
+    std::vector<XlaOp> state(s.begin(), s.end());
+    state[0] = step + 1;
+    state[12] = replaced.values;
+    state[13] = replaced.positions;
+    return state;
   }
 
   RegionAttributes attributes_;

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RoiPool compiled by XLA, where the order in which it sees a bin's pixels differs from
+the kernels': the same maxima, at the same places."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tensorflow_ext as tfe
+
+
+def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.ndarray:
+    if kind == "distinct":
+        return rng.normal(size=shape)
+    values = rng.integers(-2, 3, size=shape).astype(float)
+    if kind == "NaN and infinity":
+        values[rng.random(shape) < 0.2] = -np.inf
+        values[rng.random(shape) < 0.05] = np.nan
+    return values
+
+
+def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
+    """Of all sizes, also beyond the images; the whole, a point, NaN, no image."""
+    rois = np.hstack(
+        [
+            rng.integers(0, images, (40, 1)),
+            rng.uniform(-0.5 * size, 1.4 * size, (40, 4)),
+        ]
+    )
+    rois[:3, 1:] = [-9, -9, 200, 200]
+    rois[3:6, 3:] = rois[3:6, 1:3]
+    rois[6, 1] = np.nan
+    return rois
+
+
+# [N, H, W, C] and the bins: smaller than the squares of 8 pixels that XLA's loop
+# takes at a time, larger, and of sides that differ.
+@pytest.mark.parametrize(
+    ("shape", "bins", "dtype"),
+    [
+        ((2, 20, 30, 3), (3, 4), "float32"),
+        ((2, 20, 30, 3), (3, 4), "float16"),
+        ((2, 20, 30, 3), (3, 4), "bfloat16"),
+        ((1, 40, 40, 2), (1, 1), "float64"),
+        ((2, 7, 5, 2), (7, 7), "float32"),
+        ((1, 1, 9, 4), (2, 2), "float32"),
+        ((2, 3, 64, 3), (1, 3), "float32"),
+    ],
+)
+def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> None:
+    def pool(data: tf.Tensor, rois: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        height, width = bins
+        return tfe.roi_pool(
+            data, rois, pooled_height=height, pooled_width=width, spatial_scale=0.7
+        )
+
+    compiled = tf.function(pool, jit_compile=True)
+    # Where nobody asks for argmax, XLA makes another loop.
+    alone = tf.function(lambda *inputs: pool(*inputs)[0], jit_compile=True)
+    rng = np.random.default_rng(0)
+    rois = tf.constant(_regions(rng, shape[0], max(shape[1:3])), dtype)
+    for kind in ("distinct", "equal", "NaN and infinity"):
+        data = tf.constant(_values(rng, shape, kind), dtype)
+        expected, expected_argmax = pool(data, rois)
+        pooled, argmax = compiled(data, rois)
+        np.testing.assert_array_equal(argmax, expected_argmax)
+        for found in (pooled, alone(data, rois)):
+            np.testing.assert_array_equal(
+                tf.cast(found, tf.float64), tf.cast(expected, tf.float64)
+            )
+
+
+def test_roi_pool_of_no_image() -> None:
+    """An error on the CPU; here an empty region."""
+    rois = tf.constant([[2.0, 0, 0, 3, 3], [-1.0, 0, 0, 3, 3]])
+
+    @tf.function(jit_compile=True)
+    def pool(data: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tfe.roi_pool(
+            data, rois, pooled_height=2, pooled_width=2, spatial_scale=1.0
+        )
+
+    pooled, argmax = pool(tf.ones([2, 8, 8, 3]))
+    np.testing.assert_array_equal(pooled, np.zeros([2, 2, 2, 3]))
+    np.testing.assert_array_equal(argmax, np.full([2, 2, 2, 3], -1))

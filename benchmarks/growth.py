@@ -3,7 +3,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import correlation_cost
 import embedding_bag
@@ -20,7 +21,7 @@ from pictures import COST_OVER
 
 from tensorflow_ext import raw_ops
 
-ROUNDS = 5
+_OPTIONS = {"rounds": 5, "one_call": False}
 BYTES = [4**exponent for exponent in range(5, 16)]  # 1 KB to 1 GB
 COLUMNS = 256  # of the rows that are normalized
 REGIONS = [4**exponent for exponent in range(1, 7)]
@@ -50,6 +51,7 @@ def _elementwise(
     stock: measure.Function,
     torch: pytorch.Function,
     size: int,
+    **options: Any,
 ) -> list[measure.Result]:
     rng = np.random.default_rng(0)
     arguments = [
@@ -66,8 +68,7 @@ def _elementwise(
         },
         limits.Needs(3 * size),
         {name: ops.Torch(torch)},
-        rounds=ROUNDS,
-        one_call=False,
+        **options,
     )
 
 
@@ -95,78 +96,58 @@ _ELEMENTWISE = {
 }
 
 
-def _over_bytes() -> Iterator[measure.Result]:
-    for op, of_size in _ELEMENTWISE.items():
-        for size in BYTES:
-            yield from _grown("bytes of a tensor", op, size, of_size(size))
-    for op, norm in (
-        ("LayerNorm", normalization.measure_layer_norm),
-        ("RmsNorm", normalization.measure_rms_norm),
-    ):
-        found: list[measure.Result] = []
-        for size in BYTES:
-            results = norm(size // 4 // COLUMNS, COLUMNS, rounds=ROUNDS, one_call=False)
-            found += _grown("bytes of a tensor", op, size, results)
-        yield from _by_phase(found)
+def _over(
+    group: str,
+    op: str,
+    sizes: Iterable[int],
+    of_size: Callable[..., list[measure.Result]],
+) -> list[measure.Result]:
+    """The op in all sizes, forward and then backward: a panel each."""
+    rows = [
+        row
+        for size in sizes
+        for row in _grown(group, op, size, of_size(size, **_OPTIONS))
+    ]
+    return sorted(rows, key=lambda row: row.case.split(",")[0])
 
 
-def _over_regions() -> Iterator[measure.Result]:
+def _regions(count: int, **options: Any) -> list[measure.Result]:
     images, size, channels, _, scale = roi_align.SHAPES[0]
-    found: list[measure.Result] = []
-    for regions in REGIONS:
-        results = roi_align.of_shape(
-            images,
-            size,
-            channels,
-            regions,
-            scale,
-            sampling_ratios=(2,),
-            rounds=ROUNDS,
-            one_call=False,
-        )
-        found += _grown("regions", "RoiAlign", regions, results)
-    yield from _by_phase(found)
+    return roi_align.of_shape(
+        images, size, channels, count, scale, sampling_ratios=(2,), **options
+    )
 
 
-def _over_bags() -> Iterator[measure.Result]:
-    found: list[measure.Result] = []
-    for bags in BAGS:
-        results = embedding_bag.of_shape(
-            bags, 50, 20_000, 64, rounds=ROUNDS, one_call=False
-        )
-        found += _grown("bags", "EmbeddingBag", bags, results)
-    yield from _by_phase(found)
+def _rows(norm: Callable[..., list[measure.Result]]) -> Callable[..., Any]:
+    return lambda size, **options: norm(size // 4 // COLUMNS, COLUMNS, **options)
 
 
-def _over_rows() -> Iterator[measure.Result]:
-    found: list[measure.Result] = []
-    for rows in TABLE_ROWS:
-        results = embedding_bag.of_shape(
-            1024, 50, rows, 64, rounds=ROUNDS, one_call=False
-        )
-        found += _grown("rows of the table", "EmbeddingBag", rows, results)
-    yield from _by_phase(found)
+def _bags(count: int, **options: Any) -> list[measure.Result]:
+    return embedding_bag.of_shape(count, 50, 20_000, 64, **options)
 
 
-def _over_displacements() -> Iterator[measure.Result]:
-    found: list[measure.Result] = []
-    for reach in DISPLACEMENTS:
-        layer = correlation_cost.Layer("", (1, 48, 64, 64), reach, 1, compiles=False)
-        results = correlation_cost.of_layer(layer, rounds=ROUNDS, one_call=False)
-        found += _grown("displacement", "CorrelationCost", reach, results)
-    yield from _by_phase(found)
+def _tables(rows: int, **options: Any) -> list[measure.Result]:
+    return embedding_bag.of_shape(1024, 50, rows, 64, **options)
 
 
-def _by_phase(results: list[measure.Result]) -> list[measure.Result]:
-    """Forward of all sizes, then backward: a panel each."""
-    return sorted(results, key=lambda result: result.case.split(",")[0])
+def _displacements(reach: int, **options: Any) -> list[measure.Result]:
+    layer = correlation_cost.Layer("", (1, 48, 64, 64), reach, 1, compiles=False)
+    return correlation_cost.of_layer(layer, **options)
 
 
 def run() -> list[measure.Result]:
+    over_bytes = _ELEMENTWISE | {
+        "LayerNorm": _rows(normalization.measure_layer_norm),
+        "RmsNorm": _rows(normalization.measure_rms_norm),
+    }
     return [
-        *_over_bytes(),
-        *_over_regions(),
-        *_over_bags(),
-        *_over_rows(),
-        *_over_displacements(),
+        *(
+            row
+            for op, of_size in over_bytes.items()
+            for row in _over("bytes of a tensor", op, BYTES, of_size)
+        ),
+        *_over("regions", "RoiAlign", REGIONS, _regions),
+        *_over("bags", "EmbeddingBag", BAGS, _bags),
+        *_over("rows of the table", "EmbeddingBag", TABLE_ROWS, _tables),
+        *_over("displacement", "CorrelationCost", DISPLACEMENTS, _displacements),
     ]

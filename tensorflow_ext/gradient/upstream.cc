@@ -31,11 +31,11 @@ bool IsMissing(const Output& gradient, const Output& output) {
          edge->src() == output.node() && edge->src_output() == output.index();
 }
 
-// Whether a node of this name was certainly made by the call that
-// differentiates in `scope`. The scope of TF_AddGradients is made for one call,
-// under a name that no other node has, and does not share its graph with
-// another scope. A scope of a C++ client may have made nodes that the client
-// holds.
+}  // namespace
+
+// The scope of TF_AddGradients is made for one call, under a name that no other
+// node has, and does not share its graph with another scope. A scope of a C++
+// client may have made nodes that the client holds.
 bool IsMadeByThisCall(const Scope& scope, const std::string& name) {
   constexpr int kThisOneAndTheScope = 2;
   const auto graph = scope.graph_as_shared_ptr();
@@ -43,8 +43,6 @@ bool IsMadeByThisCall(const Scope& scope, const std::string& name) {
   return graph.use_count() == kThisOneAndTheScope && !prefix.empty() &&
          absl::StartsWith(name, absl::StrCat(prefix, "/"));
 }
-
-}  // namespace
 
 DataTypeVector UpstreamTypes(const Operation& op,
                              const std::vector<Output>& upstream) {

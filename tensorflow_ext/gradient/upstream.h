@@ -8,6 +8,7 @@
 #ifndef TENSORFLOW_EXT_GRADIENT_UPSTREAM_H_
 #define TENSORFLOW_EXT_GRADIENT_UPSTREAM_H_
 
+#include <string>
 #include <vector>
 
 #include "tensorflow/cc/framework/ops.h"
@@ -35,6 +36,10 @@ std::vector<tensorflow::Output> WithoutZerosOfResources(
 std::vector<tensorflow::Output> WithoutZeros(
     const tensorflow::Scope& scope, const tensorflow::Operation& op,
     std::vector<tensorflow::Output> upstream);
+
+// Whether a node of this name was certainly made by the call that
+// differentiates in `scope`, so that nobody else holds it.
+bool IsMadeByThisCall(const tensorflow::Scope& scope, const std::string& name);
 
 }  // namespace tensorflow_ext
 

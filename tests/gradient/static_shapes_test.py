@@ -171,3 +171,32 @@ def test_large_constants_are_left_to_run() -> None:
     types, _ = added(graph, ["ExtractImagePatches:0"], ["x:0"], ["dy:0"])
     assert types["Range"] == 1
     assert len(graph.graph_def()) < 20_000
+
+
+def test_an_identity_passes_its_gradient_on() -> None:
+    def build() -> None:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        v1.placeholder(tf.float32, [2], name="u")
+        y = tf.identity(tf.identity(x), name="y")
+        tf.exp(y, name="z")
+
+    graph = graph_of(build)
+    before = graph.nodes()
+    (gradient,) = graph.gradients(["z:0"], ["x:0"], ["u:0"])
+    assert graph.nodes() == before + 1  # dy exp(x), with the exp that there is
+    assert gradient is not None
+    # What a client feeds it cannot fetch.
+    assert graph.gradients(["y:0"], ["x:0"], ["u:0"]) != ["u:0"]
+
+
+def test_a_read_of_a_variable_passes_its_gradient_on() -> None:
+    def build() -> None:
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], name="v")
+        v1.placeholder(tf.float32, [2], name="u")
+        value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+        tf.exp(value, name="z")
+
+    graph = graph_of(build)
+    before = graph.nodes()
+    graph.gradients(["z:0"], ["v:0"], ["u:0"])
+    assert graph.nodes() == before + 1

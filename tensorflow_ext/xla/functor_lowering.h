@@ -175,6 +175,20 @@ XlaNumber<C> Exp2OfMinus(const XlaNumber<C>& x) {
   return ExpOfMinus(x * XlaNumber<C>(0.69314718055994530942));
 }
 
+// Without the choice by x's sign, since from -kExpLimit on e^-x is finite;
+// below it both are as there.
+template <typename C>
+Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
+  if (x.is_constant()) {
+    const auto [value, slope] = Sigmoid(x.constant());
+    return {XlaNumber<C>(value), XlaNumber<C>(slope)};
+  }
+  const XlaNumber<C> decay(
+      xla::Exp(-xla::Max(x.op(), -static_cast<double>(kExpLimit<C>))));
+  const XlaNumber<C> value = XlaNumber<C>(1) / (XlaNumber<C>(1) + decay);
+  return {value, decay * value * value};
+}
+
 // Left out: XLA may rearrange what finds it.
 template <typename C>
 XlaNumber<C> SquareRoundoff(const XlaNumber<C>& /*x*/,

@@ -22,6 +22,7 @@ import pytest
 from code_blocks import ROOT, Block
 
 import tensorflow_ext as tfe
+from tensorflow_ext import _compatibility
 
 # By page and beginning ("*": every block of the page but commands): why nothing runs it
 # here.
@@ -235,10 +236,20 @@ def test_commands(block: Block, tmp_path: pathlib.Path) -> None:
 
 
 def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
-    """python -m tensorflow_ext; drawing, where there is no Graphviz, is left out."""
+    """python -m tensorflow_ext; drawing, where there is no Graphviz, is left out, and
+    what is about TensorFlow Java must say that it has no release for this TensorFlow.
+    """
+    if "--java" in arguments and _compatibility.java_release() is None:
+        with pytest.raises(AssertionError, match="TensorFlow Java has versions for"):
+            _run_as_program(arguments, folder)
+        return
     if shutil.which("dot") is None and "--draw" in arguments:
         at = arguments.index("--draw")
         arguments = arguments[:at] + arguments[at + 2 :]
+    _run_as_program(arguments, folder)
+
+
+def _run_as_program(arguments: list[str], folder: pathlib.Path) -> None:
     processes.run(
         """
         import os, sys

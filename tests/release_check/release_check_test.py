@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 
@@ -177,9 +178,10 @@ def test_interrupted_and_resumed(tmp_path: pathlib.Path, number: int) -> None:
 
 
 def test_page(tmp_path: pathlib.Path) -> None:
+    folder = f"{tempfile.gettempdir()}/for.one.run"
     chosen = [
         _step("good", "echo 1 no; echo 5 passed; echo 6   passed", shown=r"\d+ +pas"),
-        _step("bad", "echo 'a | b'; false", shown=".*"),
+        _step("bad", f"echo '{folder}/a | b'; false", shown=".*"),
         _step("absent", "true", needs=(needs.program("no-such-program"),)),
     ]
     state, _ = _run(tmp_path, chosen)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import re
+import tempfile
 from collections.abc import Sequence
 
 from release_check.runner import FAILED, NOT_RUN, PASSED, WAITING, State
@@ -25,6 +26,9 @@ where that is not the one at the top, the step has not been run since.
 """
 _COMMANDS = "## The commands"
 
+# A folder that there was for one run.
+_TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"/[^/\s]+/")
+
 
 def _time(seconds: float) -> str:
     if not seconds:
@@ -33,6 +37,8 @@ def _time(seconds: float) -> str:
 
 
 def _cell(text: str) -> str:
+    """The text for a table on the page, which knows no folders of a machine."""
+    text = _TEMPORARY.sub("", text).replace(str(pathlib.Path.home()), "~")
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 

@@ -38,7 +38,7 @@ def providers(op: str, library: str | None = None) -> list[Provider]:
     author = library or ("tensorflow_ext" if _BITS.FUNCTION_OWN in found else None)
     return [
         _python(op, found, author or "TensorFlow"),
-        _client(found, author or "TensorFlow"),
+        _client(op, found, author or "TensorFlow"),
         _runtime(found, author or "TensorFlow"),
     ]
 
@@ -67,10 +67,16 @@ def _python(op: str, found: _library.Registries, author: str) -> Provider:
     return Provider(client, "TensorFlow", remark or "its own, written in Python")
 
 
-def _client(found: _library.Registries, author: str) -> Provider:
+# Of tensorflow_ext/stock_gradients/passed_on.cc.
+_PASSED_ON = {"Identity", "ReadVariableOp"}
+
+
+def _client(op: str, found: _library.Registries, author: str) -> Provider:
     client = "C and C++"
     if _BITS.CLIENT_BRIDGED in found:
-        if not found & _BITS.FUNCTION_GRADIENT or (
+        if op in _PASSED_ON and _BITS.CLIENT_STANDS_IN in found:
+            how, who = "passes the upstream gradient on", "tensorflow_ext"
+        elif not found & _BITS.FUNCTION_GRADIENT or (
             _BITS.FUNCTION_RUNTIME_ALONE in found
         ):
             how = "differentiates the functions that the node calls"

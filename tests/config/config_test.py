@@ -191,7 +191,14 @@ def _texts(element: ElementTree.Element) -> dict[str, str]:
     return {child.tag.removeprefix(_MAVEN): child.text or "" for child in element}
 
 
+@pytest.fixture
+def a_tensorflow_of_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow Java has no release for some."""
+    monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.21")
+
+
 @needs("mvn")
+@pytest.mark.usefixtures("a_tensorflow_of_java")
 def test_maven_reads_the_project(config: Config, folder: pathlib.Path) -> None:
     config("--java", "--write=java")
     run("mvn --offline --quiet validate", folder / "java", HOME=str(folder))
@@ -265,6 +272,7 @@ def test_no_folder_to_write_into(config: Config, folder: pathlib.Path) -> None:
     assert f"there is no folder {folder}/no; make it first" in error
 
 
+@pytest.mark.usefixtures("a_tensorflow_of_java")
 def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
     path = folder / ".cargo" / "config.toml"
     path.parent.mkdir()

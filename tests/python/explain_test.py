@@ -115,7 +115,16 @@ def test_mended_provider() -> None:
 @pytest.mark.parametrize(
     ("op", "client", "runtime"),
     [
-        ("Identity", "TensorFlow (its own, written in C++)", "TensorFlow"),
+        ("Neg", "TensorFlow (its own, written in C++)", "TensorFlow"),
+        *(
+            (
+                op,
+                "tensorflow_ext (passes the upstream gradient on, in place of "
+                "TensorFlow's own)",
+                runtime,
+            )
+            for op, runtime in (("Identity", "TensorFlow"), ("ReadVariableOp", None))
+        ),
         (
             "MaxPool",
             "tensorflow_ext (this definition, expanded into nodes, in place of "

@@ -74,9 +74,10 @@ def _torch_step(
     return run
 
 
-def _compare(
+def of_size(
     size: str, label: str, backward: bool, mode: measure.Mode
 ) -> list[measure.Result]:
+    """Gradients of a network, its size of SHAPES, clipped or not."""
     random = tf.random.Generator.from_seed(0)
     values = [random.normal(shape) for shape in SHAPES[size][:TENSORS]]
     calls = min(CALLS[mode], 8) if backward else CALLS[mode]
@@ -129,5 +130,5 @@ def run() -> list[measure.Result]:
         for mode in CALLS
         # XLA takes a minute to compile 200 gradients.
         if not (backward and mode == "jit_compile")
-        for result in _compare(size, label, backward, mode)
+        for result in of_size(size, label, backward, mode)
     ]

@@ -30,7 +30,7 @@ TABLE_ROWS = [1024 * 4**exponent for exponent in range(6)]  # 256 KB to 256 MB
 DISPLACEMENTS = (1, 2, 4, 8, 16)
 
 
-def _grown(
+def grown(
     group: str, op: str, size: float, results: Iterable[measure.Result]
 ) -> Iterator[measure.Result]:
     """The rows with the names by which the pictures know them."""
@@ -79,7 +79,7 @@ def _gelu_gradient(dy: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     return tape.gradient(y, x, dy)
 
 
-_ELEMENTWISE = {
+ELEMENTWISE = {
     "Relu": functools.partial(
         _elementwise,
         "threshold_backward",
@@ -106,7 +106,7 @@ def _over(
     rows = [
         row
         for size in sizes
-        for row in _grown(group, op, size, of_size(size, **_OPTIONS))
+        for row in grown(group, op, size, of_size(size, **_OPTIONS))
     ]
     return sorted(rows, key=lambda row: row.case.split(",")[0])
 
@@ -136,7 +136,7 @@ def _displacements(reach: int, **options: Any) -> list[measure.Result]:
 
 
 def run() -> list[measure.Result]:
-    over_bytes = _ELEMENTWISE | {
+    over_bytes = ELEMENTWISE | {
         "LayerNorm": _rows(normalization.measure_layer_norm),
         "RmsNorm": _rows(normalization.measure_rms_norm),
     }

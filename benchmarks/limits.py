@@ -44,14 +44,14 @@ class Needs:
 
 
 def copy(bytes_moved: int) -> Callable[[], object]:
-    """Copies floats on all cores, between buffers that exist.
+    """Copies floats on all cores of this process, between buffers that exist.
 
     Args:
       bytes_moved: Read and written together.
     """
     source = np.random.default_rng(0).random(bytes_moved // 8, dtype=np.float32)
     target = np.empty_like(source)
-    cores = os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0))
     pool = concurrent.futures.ThreadPoolExecutor(cores)
     pieces = list(
         zip(np.array_split(target, cores), np.array_split(source, cores), strict=True)

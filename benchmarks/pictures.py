@@ -14,6 +14,8 @@ from results import Result, by_group
 # Groups of rows that have a size are named by this and what the size is.
 COST_OVER = "cost over "
 
+_PANELS_A_ROW = 4
+
 
 def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
     """A bar a result: the ratio, on a logarithmic axis, with its bar marked."""
@@ -86,10 +88,18 @@ def draw_growth(results: Sequence[Result], file: pathlib.Path) -> list[str]:
 def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None:
     """A panel for each op, which the case names before its first comma."""
     ops = {op: list(of) for op, of in itertools.groupby(rows, _op)}
+    columns = min(_PANELS_A_ROW, len(ops))
+    lines = -(-len(ops) // columns)
     figure, panels = plt.subplots(
-        1, len(ops), figsize=(5 * len(ops), 4), layout="constrained", squeeze=False
+        lines,
+        columns,
+        figsize=(5 * columns, 4 * lines),
+        layout="constrained",
+        squeeze=False,
     )
-    for axes, (op, of_op) in zip(panels[0], ops.items(), strict=True):
+    for axes in panels.flat[len(ops) :]:
+        axes.remove()
+    for axes, (op, of_op) in zip(panels.flat, ops.items(), strict=False):
         seconds = {row.size: row.seconds for row in of_op}
         axes.plot(*_points(seconds), "k.-", label="ours")
         limit = {row.size: row.seconds * row.of_limit for row in of_op if row.of_limit}
@@ -107,7 +117,8 @@ def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None
         axes.set_xlabel(group.removeprefix(COST_OVER))
         axes.grid(which="both", color="0.92")
         axes.legend(fontsize=7)
-    panels[0][0].set_ylabel("seconds a call")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("seconds a call")
     figure.suptitle(group)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=90)

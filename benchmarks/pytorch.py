@@ -58,7 +58,7 @@ def _keep_freed_memory() -> None:
 torch = _load("torch")
 if torch is not None:
     _keep_freed_memory()
-    torch.set_num_threads(os.cpu_count() or 1)
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
     functional = torch.nn.functional
     aten = torch.ops.aten
     ops = _load("torchvision.ops")

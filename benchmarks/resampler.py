@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resampler forward and backward against gathers of the four corners."""
 
+from typing import Any
+
 import limits
 import measure
 import numpy as np
@@ -64,8 +66,7 @@ def _torch(data: pytorch.Tensor, warp: pytorch.Tensor) -> pytorch.Tensor:
 
 
 def run() -> list[measure.Result]:
-    rng = np.random.default_rng(0)
-    return [result for shape in SHAPES for result in _run(rng, *shape)]
+    return [result for shape in SHAPES for result in of_shape(*shape)]
 
 
 def make_inputs(
@@ -79,10 +80,11 @@ def make_inputs(
     return [data, tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)]
 
 
-def _run(
-    rng: np.random.Generator, images: int, size: int, channels: int
+def of_shape(
+    images: int, size: int, channels: int, **options: Any
 ) -> list[measure.Result]:
-    inputs = make_inputs(rng, images, size, channels)
+    """Images of one shape; `options` are those of ops.compare."""
+    inputs = make_inputs(np.random.default_rng(0), images, size, channels)
     points, values = images * size**2, images * size**2 * channels
     results = []
     for case, by in measure.forward_and_backward(0, 1):
@@ -108,5 +110,6 @@ def _run(
                 for layout in ("NCHW", "NHWC")
             },
             by,
+            **options,
         )
     return results

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RoiPool forward and backward against crop_and_resize and a maximum."""
 
+from typing import Any
+
 import limits
 import measure
 import numpy as np
@@ -65,7 +67,8 @@ def _torch(x: pytorch.Tensor, rois: pytorch.Tensor) -> pytorch.Tensor:
     return pytorch.ops.roi_pool(x, rois, BINS, SCALE).movedim(1, -1)
 
 
-def run() -> list[measure.Result]:
+def run(**options: Any) -> list[measure.Result]:
+    """`options` are those of ops.compare."""
     data, rois = make_inputs()
     # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * SCALE / (SIZE - 1)
@@ -102,5 +105,6 @@ def run() -> list[measure.Result]:
                 "roi_pool": ops.Torch(_torch, "NCHW", tolerance=0.05)
             },
             by,
+            **options,
         )
     ]

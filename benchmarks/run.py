@@ -45,6 +45,8 @@ SUITES = (
     "sparsemax",
     "lowerings",
     "growth",
+    "threads",
+    "many_threads",
 )
 
 
@@ -90,7 +92,8 @@ def main() -> int:
     for suite in track(arguments.suites or SUITES, "measuring", console=console):
         rows = importlib.import_module(suite).run()
         record[suite] = results.measured_today(rows)
-    results.save(record, ROOT / "out" / "benchmarks.json")
+        # Not at the end alone: who stops it has what was measured.
+        results.save(record, ROOT / "out" / "benchmarks.json")
     rows = [row for suite in record.values() for row in suite.results]
     report.print_table(console, rows)
     pictures.draw_ratios(rows, arguments.picture)

@@ -25,7 +25,8 @@ def by_sorting(x: tf.Tensor) -> tf.Tensor:
     return tf.nn.relu(x - threshold)
 
 
-def _run(rows: int, columns: int) -> list[measure.Result]:
+def of_shape(rows: int, columns: int) -> list[measure.Result]:
+    """Rows of one length."""
     rng = np.random.default_rng(0)
     x, upstream = (
         tf.constant(rng.normal(size=(rows, columns)).astype(np.float32))
@@ -55,4 +56,4 @@ def _run(rows: int, columns: int) -> list[measure.Result]:
 
 
 def run() -> list[measure.Result]:
-    return [result for shape in SHAPES for result in _run(*shape)]
+    return [result for shape in SHAPES for result in of_shape(*shape)]

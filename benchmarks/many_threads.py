@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our kernels' shards on a machine with 64 threads, found on one that has fewer.
+
+shards.cc has TensorFlow split the work as for 64 threads and runs the shards one
+after the other: their times say how far the longest is from an equal part, and the
+memory after each says whether two write to one cache line. What 64 threads do to each
+other through the memory they share, it cannot say.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+
+import lowerings
+import measure
+import tensorflow as tf
+from results import Result
+from shards import THREADS, Recorder, Region
+
+# TensorFlow is imported after a recorder was made.
+_PROGRAM = """
+import sys
+import shards
+recorder = shards.Recorder()
+import many_threads
+many_threads.write(recorder, *sys.argv[1:])
+"""
+
+
+def _row(case: str, regions: list[Region], beside: float) -> Result:
+    alone = sum(region.seconds for region in regions)
+    together = sum(region.on_threads for region in regions)
+    shards = [region.shards for region in regions]
+    mean = alone / sum(shards)
+    lines = sum(region.lines for region in regions)
+    shared = sum(region.shared_lines for region in regions)
+    return Result(
+        f"{THREADS} threads, simulated",
+        case,
+        together,
+        "1 thread",
+        together / alone,
+        note=f"{' + '.join(map(str, shards))} shards, {1e6 * mean:.1f} µs on average; "
+        f"{shared} of {lines} cache lines written by several; "
+        f"at most {1e6 * beside:.0f} µs beside them",
+    )
+
+
+def rows(recorder: Recorder, only: Collection[str] = ()) -> Iterator[Result]:
+    """A row for each op, forward and with its gradients, or for some by their names."""
+    for case in lowerings.cases():
+        if only and case.name.partition(",")[0] not in only:
+            continue
+        upstream = tf.ones_like(case.function(*case.inputs))
+        for phase, by in measure.forward_and_backward(*case.by):
+            step = measure.step(case.function, case.inputs, by, upstream)
+            regions, beside = recorder.regions(step)
+            if regions:
+                yield _row(f"{case.name}, {phase}", regions, beside)
+
+
+def write(recorder: Recorder, file: str, *only: str) -> None:
+    """Writes the rows to a file, as JSON."""
+    found = [dataclasses.asdict(row) for row in rows(recorder, only)]
+    pathlib.Path(file).write_text(json.dumps(found), encoding="utf-8")
+
+
+def run(*only: str) -> list[Result]:
+    """Runs them in a process of their own: here TensorFlow is imported."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "rows.json")
+        subprocess.run(
+            [sys.executable, "-c", _PROGRAM, str(file), *only],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+        )
+        return [Result(**row) for row in json.loads(file.read_text("utf-8"))]

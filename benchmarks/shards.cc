@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What TensorFlow's threads would be given on a machine with many cores, found
+// on one with few. Loaded before TensorFlow, this library stands for three things
+// of TensorFlow's:
+//
+// - ThreadPool::NumThreads says that there are kThreads;
+// - ThreadPool::ParallelFor splits the work as Eigen's cost model does for so
+//   many threads, but runs the shards one after the other and takes their
+//   times;
+// - the allocator knows all that is in use, and fills what it hands out, so
+// that
+//   after each shard the cache lines are known that it wrote.
+//
+// benchmarks/shards.py loads it and reads what it finds.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#define EIGEN_USE_THREADS
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/allocator_registry.h"
+#include "tensorflow/core/platform/threadpool.h"
+#include "unsupported/Eigen/CXX11/Tensor"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Shard = std::function<void(int64_t, int64_t)>;
+
+constexpr int kThreads = 64;
+constexpr size_t kLine = 64;  // bytes of a cache line
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A part of the work that threads share, as shards.py reads it.
+struct Region {
+  double seconds;        // of all its shards
+  double longest;        // of one of them
+  int64_t shards;        //
+  int64_t lines;         // cache lines that were written
+  int64_t shared_lines;  // those of them that several shards wrote
+};
+
+enum class Mode { kOff, kTimes, kLines };
+
+struct Recording {
+  std::mutex mutex;
+  Mode mode = Mode::kOff;
+  std::vector<Region> regions;
+  std::map<char*, size_t> blocks;  // in use, and their sizes
+};
+
+// Never destroyed: tensors may be freed after it would be.
+Recording& TheRecording() {
+  static auto* const recording = new Recording;
+  return *recording;
+}
+
+// Of what is handed out: no result has it by chance.
+constexpr int kFresh = 0x5B;
+
+class KnownBlocks : public tensorflow::Allocator {
+ public:
+  std::string Name() override { return "known_blocks"; }
+
+  void* AllocateRaw(size_t alignment, size_t size) override {
+    const size_t aligned = alignment < kLine ? kLine : alignment;
+    auto* const block = static_cast<char*>(
+        std::aligned_alloc(aligned, (size + aligned) / aligned * aligned));
+    if (block == nullptr) return nullptr;
+    Recording& recording = TheRecording();
+    const std::lock_guard<std::mutex> lock(recording.mutex);
+    recording.blocks[block] = size;
+    if (recording.mode == Mode::kLines) std::memset(block, kFresh, size);
+    return block;
+  }
+
+  void DeallocateRaw(void* block) override {
+    Recording& recording = TheRecording();
+    {
+      const std::lock_guard<std::mutex> lock(recording.mutex);
+      recording.blocks.erase(static_cast<char*>(block));
+    }
+    std::free(block);
+  }
+};
+
+class KnownBlocksFactory : public tensorflow::AllocatorFactory {
+ public:
+  tensorflow::Allocator* CreateAllocator() override { return new KnownBlocks; }
+  // For TensorFlow's arenas, which a CPU has only when it is told so.
+  tensorflow::SubAllocator* CreateSubAllocator(int /*numa_node*/) override {
+    return nullptr;
+  }
+};
+
+// TensorFlow's own have at most 200.
+constexpr int kPriority = 1000;
+const tsl::AllocatorFactoryRegistration registration(__FILE__, __LINE__,
+                                                     "KnownBlocks", kPriority,
+                                                     new KnownBlocksFactory);
+
+// The memory in use, and who wrote which of its lines.
+class WrittenLines {
+ public:
+  WrittenLines() {
+    Recording& recording = TheRecording();
+    const std::lock_guard<std::mutex> lock(recording.mutex);
+    for (const auto& [block, size] : recording.blocks) {
+      blocks_.push_back(
+          {block, size, std::string(block, size),
+           std::vector<int>((size + kLine - 1) / kLine, kNobody)});
+    }
+  }
+
+  // What differs from when this was last called, a shard wrote.
+  void Find(int shard) {
+    for (Block& block : blocks_) {
+      if (std::memcmp(block.data, block.before.data(), block.size) == 0)
+        continue;
+      for (size_t line = 0; line < block.writers.size(); ++line) {
+        const size_t begin = line * kLine;
+        const size_t size = std::min(kLine, block.size - begin);
+        char* const before = block.before.data() + begin;
+        if (std::memcmp(block.data + begin, before, size) == 0) continue;
+        std::memcpy(before, block.data + begin, size);
+        int& writer = block.writers[line];
+        writer = writer == kNobody || writer == shard ? shard : kSeveral;
+      }
+    }
+  }
+
+  void Count(Region& region) const {
+    for (const Block& block : blocks_) {
+      for (const int writer : block.writers) {
+        region.lines += writer != kNobody;
+        region.shared_lines += writer == kSeveral;
+      }
+    }
+  }
+
+ private:
+  static constexpr int kNobody = -1, kSeveral = -2;
+
+  struct Block {
+    const char* data;
+    size_t size;
+    std::string before;
+    std::vector<int> writers;
+  };
+  std::vector<Block> blocks_;
+};
+
+// Runs at once what it is given, on the thread that gives it.
+class OneAfterTheOther : public Eigen::ThreadPoolInterface {
+ public:
+  void Schedule(std::function<void()> task) override { task(); }
+  int NumThreads() const override { return kThreads; }
+  int CurrentThreadId() const override { return -1; }
+};
+
+// The shards that TensorFlow's pool of so many threads makes.
+std::vector<std::pair<int64_t, int64_t>> Split(int64_t total, int64_t cost) {
+  OneAfterTheOther pool;
+  const Eigen::ThreadPoolDevice device(&pool, kThreads);
+  std::vector<std::pair<int64_t, int64_t>> shards;
+  device.parallelFor(total,
+                     Eigen::TensorOpCost(0, 0, static_cast<double>(cost)),
+                     [&shards](Eigen::Index begin, Eigen::Index end) {
+                       shards.emplace_back(begin, end);
+                     });
+  return shards;
+}
+
+Region Run(int64_t total, int64_t cost, const Shard& shard, Mode mode) {
+  Region region{};
+  std::unique_ptr<WrittenLines> lines;
+  if (mode == Mode::kLines) lines = std::make_unique<WrittenLines>();
+  for (const auto& [begin, end] : Split(total, cost)) {
+    const Clock::time_point start = Clock::now();
+    shard(begin, end);
+    const double seconds = SecondsSince(start);
+    region.seconds += seconds;
+    region.longest = std::max(region.longest, seconds);
+    if (lines) lines->Find(static_cast<int>(region.shards));
+    ++region.shards;
+  }
+  if (lines) lines->Count(region);
+  return region;
+}
+
+void Share(int64_t total, int64_t cost, const Shard& shard) {
+  Recording& recording = TheRecording();
+  Mode mode;
+  {
+    const std::lock_guard<std::mutex> lock(recording.mutex);
+    mode = recording.mode;
+  }
+  if (total <= 0) return;
+  if (mode == Mode::kOff) {
+    shard(0, total);
+    return;
+  }
+  const Region region = Run(total, cost, shard, mode);
+  const std::lock_guard<std::mutex> lock(recording.mutex);
+  recording.regions.push_back(region);
+}
+
+}  // namespace
+
+// Begins a recording of the times (1) or the lines (2), or ends it (0).
+extern "C" void tfe_record_shards(int mode) {
+  Recording& recording = TheRecording();
+  const std::lock_guard<std::mutex> lock(recording.mutex);
+  recording.mode = static_cast<Mode>(mode);
+  if (recording.mode != Mode::kOff) recording.regions.clear();
+}
+
+// Copies the regions of the last recording, as many as there is room for;
+// returns how many there were.
+extern "C" int tfe_recorded_shards(Region* regions, int room) {
+  Recording& recording = TheRecording();
+  const std::lock_guard<std::mutex> lock(recording.mutex);
+  const int count = static_cast<int>(recording.regions.size());
+  std::copy_n(recording.regions.begin(), std::min(count, room), regions);
+  return count;
+}
+
+// In place of TensorFlow's, whose declarations they follow.
+namespace tsl::thread {
+
+int ThreadPool::NumThreads() const { return kThreads; }
+
+void ThreadPool::ParallelFor(int64_t total, const SchedulingParams& params,
+                             const Shard& shard) {
+  if (params.strategy() == SchedulingStrategy::kAdaptive) {
+    Share(total, params.cost_per_unit().value_or(1), shard);
+  } else if (total > 0) {
+    shard(0, total);
+  }
+}
+
+void ThreadPool::ParallelFor(int64_t total, int64_t cost, const Shard& shard) {
+  Share(total, cost, shard);
+}
+
+}  // namespace tsl::thread

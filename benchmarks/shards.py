@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shards of kernels on a machine with 64 threads, recorded by shards.cc.
+
+This module does not import TensorFlow, which must find shards.cc loaded.
+"""
+
+import ctypes
+import importlib.util
+import os
+import pathlib
+import sys
+import time
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LIBRARY = ROOT / "bazel-bin" / "benchmarks" / "libshards.so"
+THREADS = 64  # as in shards.cc
+
+_FRAMEWORK = "libtensorflow_framework.so.2"
+_OFF, _TIMES, _LINES = range(3)  # modes of tfe_record_shards
+_MOST_REGIONS = 256
+_RUNS = 5
+
+
+class Region(ctypes.Structure):
+    """A part of the work that threads share, as shards.cc has it: seconds of all its
+    shards and of the longest, shards, cache lines that they wrote, and those of them
+    that several wrote."""
+
+    _fields_ = [
+        ("seconds", ctypes.c_double),
+        ("longest", ctypes.c_double),
+        ("shards", ctypes.c_int64),
+        ("lines", ctypes.c_int64),
+        ("shared_lines", ctypes.c_int64),
+    ]
+
+    @property
+    def on_threads(self) -> float:
+        """Seconds at least, on so many threads."""
+        return max(self.longest, self.seconds / THREADS)
+
+
+class Recorder:
+    """Records the shards of what is run. To be made before TensorFlow is imported."""
+
+    def __init__(self) -> None:
+        if "tensorflow" in sys.modules:
+            raise RuntimeError("Recorder: TensorFlow is imported already")
+        # OpenSSL first: TensorFlow's library has functions of the same names, and now
+        # all that is loaded after it sees those.
+        for module in ("hashlib", "ssl"):
+            importlib.import_module(module)
+        tensorflow = importlib.util.find_spec("tensorflow")
+        assert tensorflow
+        assert tensorflow.origin
+        # By its name the library that needs it finds it.
+        ctypes.CDLL(str(pathlib.Path(tensorflow.origin).parent / _FRAMEWORK))
+        library = os.environ.get("SHARDS", str(LIBRARY))
+        self._library = ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
+
+    def _record(
+        self, work: Callable[[], object], mode: int
+    ) -> tuple[float, list[Region]]:
+        self._library.tfe_record_shards(mode)
+        start = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - start
+        self._library.tfe_record_shards(_OFF)
+        regions = (Region * _MOST_REGIONS)()
+        count = self._library.tfe_recorded_shards(regions, _MOST_REGIONS)
+        assert count <= _MOST_REGIONS
+        return seconds, list(regions[:count])
+
+    def regions(self, work: Callable[[], object]) -> tuple[list[Region], float]:
+        """The regions of a step, in the quickest of some runs, and the seconds that
+        it took beside them, TensorFlow's own included."""
+        work()
+        seconds, regions = min(
+            (self._record(work, _TIMES) for _ in range(_RUNS)), key=lambda run: run[0]
+        )
+        _, written = self._record(work, _LINES)
+        for region, other in zip(regions, written, strict=True):
+            region.lines, region.shared_lines = other.lines, other.shared_lines
+        return regions, seconds - sum(region.seconds for region in regions)

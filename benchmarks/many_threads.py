@@ -70,13 +70,18 @@ def write(recorder: Recorder, file: str, *only: str) -> None:
     pathlib.Path(file).write_text(json.dumps(found), encoding="utf-8")
 
 
+def environment() -> dict[str, str]:
+    """Of a process that imports what this one can."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 def run(*only: str) -> list[Result]:
     """Runs them in a process of their own: here TensorFlow is imported."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "rows.json")
         subprocess.run(
             [sys.executable, "-c", _PROGRAM, str(file), *only],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env=environment(),
             check=True,
         )
         return [Result(**row) for row in json.loads(file.read_text("utf-8"))]

@@ -67,14 +67,14 @@ def _python(op: str, found: _library.Registries, author: str) -> Provider:
     return Provider(client, "TensorFlow", remark or "its own, written in Python")
 
 
-# Of tensorflow_ext/stock_gradients/passed_on.cc.
-_PASSED_ON = {"Identity", "ReadVariableOp"}
+# In C and C++ without a definition: tensorflow_ext/stock_gradients/passed_on.cc.
+PASSED_ON = {"Identity", "ReadVariableOp"}
 
 
 def _client(op: str, found: _library.Registries, author: str) -> Provider:
     client = "C and C++"
     if _BITS.CLIENT_BRIDGED in found:
-        if op in _PASSED_ON and _BITS.CLIENT_STANDS_IN in found:
+        if op in PASSED_ON and _BITS.CLIENT_STANDS_IN in found:
             how, who = "passes the upstream gradient on", "tensorflow_ext"
         elif not found & _BITS.FUNCTION_GRADIENT or (
             _BITS.FUNCTION_RUNTIME_ALONE in found

@@ -9,23 +9,6 @@
 
 namespace tensorflow_ext {
 
-// x * x - square, where `square` is x * x rounded. The host, which has no fused
-// multiplication and addition in its baseline, splits x in halves whose
-// products are exact: T. J. Dekker, "A Floating-Point Technique for Extending
-// the Available Precision", Numerische Mathematik 18, 1971.
-template <typename T>
-TENSORFLOW_EXT_HOST_DEVICE T SquareRoundoff(T x, T square) {
-#if defined(__CUDA_ARCH__)
-  return fma(x, x, -square);
-#else
-  constexpr T kSplit = kIsFloat<T> ? T(4097) : T(134217729);  // 2^12, 2^27 + 1
-  const T shifted = x * kSplit;
-  const T high = shifted - (shifted - x);
-  const T low = x - high;
-  return ((high * high - square) + T(2) * (high * low)) + low * low;
-#endif
-}
-
 // The standard normal distribution for |x| <= 40, beyond which double cannot
 // tell it from its limits. Both tails have their relative accuracy: six units
 // for |x| < 4, ten beyond.
@@ -42,10 +25,7 @@ struct NormalDistribution {
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE NormalDistribution<T> Normal(T x) {
   const T y = Abs(x);
-  const T square = y * y;
-  // The roundoff of so large an exponent is many units of its power.
-  const T decay =
-      ExpOfMinus(square * T(0.5)) * (T(1) - SquareRoundoff(y, square) * T(0.5));
+  const T decay = ExpOfMinusHalfSquare(y);
   T p, q;
   if constexpr (kIsFloat<T>) {
     p = Polynomial(y, 0.5, 0.407939374, 0.160210863, 0.0327207409,
@@ -75,8 +55,7 @@ namespace internal {
 // those of it but for powers of sqrt(2).
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T ErfcOfPositive(T x) {
-  const T square = x * x;
-  const T decay = ExpOfMinus(square) * (T(1) - SquareRoundoff(x, square));
+  const T decay = ExpOfMinusSquare(x);
   T p, q;
   if constexpr (kIsFloat<T>) {
     p = Polynomial(x, 1, 1.22941601, 0.722113311, 0.224664867, 0.0318274088);

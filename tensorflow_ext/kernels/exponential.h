@@ -46,11 +46,13 @@ struct SplitPower {
   T r, bend, roundoff, rounded;
 };
 template <typename T>
-TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitExpOfMinus(T x) {
-  const T rounded = T(kRounding<T>) - x * T(1.44269504088896340736);
-  const T n = rounded - T(kRounding<T>);
-  const T first = x + n * T(kLn2High<T>);
-  const T second = n * T(kLn2Low<T>);
+TENSORFLOW_EXT_HOST_DEVICE T RoundedExponent(T x) {
+  return T(kRounding<T>) - x * T(1.44269504088896340736);
+}
+// Of r = first + second.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitReduced(T first, T second,
+                                                      T rounded) {
   const T r = first + second;
   T series;  // (e^-r - 1 + r) / r^2
   if constexpr (kIsFloat<T>) {
@@ -65,6 +67,20 @@ TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitExpOfMinus(T x) {
   }
   return {r, series * (r * r), (first - r) + second, rounded};
 }
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitExpOfMinus(T x) {
+  const T rounded = RoundedExponent(x);
+  const T n = rounded - T(kRounding<T>);
+  return SplitReduced(x + n * T(kLn2High<T>), n * T(kLn2Low<T>), rounded);
+}
+
+// 2^n (1 - (r - bend)), or 0 where e^-x is.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Joined(const SplitPower<T>& split, T x) {
+  const T power = PowerOfTwo<T>(split.rounded);
+  return Where(x > T(kExpLimit<T>), T(0),
+               (T(1) - (split.r - split.bend)) * power);
+}
 
 }  // namespace internal
 
@@ -74,11 +90,45 @@ TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinus(T x) {
 #if defined(__CUDA_ARCH__)
   return exp(-x);
 #else
-  const internal::SplitPower<T> split = internal::SplitExpOfMinus(x);
-  const T power = internal::PowerOfTwo<T>(split.rounded);
-  return Where(x > T(kExpLimit<T>), T(0),
-               (T(1) - (split.r - split.bend)) * power);
+  return internal::Joined(internal::SplitExpOfMinus(x), x);
 #endif
+}
+
+namespace internal {
+
+// e^(-scale x^2) for x from 0 to 40. Of an exponent so large the roundoff alone
+// is many units of its power. The host, which has no fused multiplication and
+// addition in its baseline, takes the square of x's leading half, which is
+// exact, and the rest of the square to the rest of the exponent.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusScaledSquare(T x, T scale) {
+#if defined(__CUDA_ARCH__)
+  const T square = x * x;
+  return exp(-square * scale) * (T(1) - fma(x, x, -square) * scale);
+#else
+  constexpr BitsOf<T> kTrailing = (BitsOf<T>{1} << (kIsFloat<T> ? 12 : 27)) - 1;
+  const T leading = BitCast<T>(BitCast<BitsOf<T>>(x) & ~kTrailing);
+  const T high = leading * (leading * scale);
+  const T low = (x - leading) * ((x + leading) * scale);
+  const T exponent = high + low;
+  const T rounded = RoundedExponent(exponent);
+  const T n = rounded - T(kRounding<T>);
+  return Joined(
+      SplitReduced(high + n * T(kLn2High<T>), n * T(kLn2Low<T>) + low, rounded),
+      exponent);
+#endif
+}
+
+}  // namespace internal
+
+// e^(-x^2) and e^(-x^2 / 2) for x from 0 to 40, as accurate as ExpOfMinus.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusSquare(T x) {
+  return internal::ExpOfMinusScaledSquare(x, T(1));
+}
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusHalfSquare(T x) {
+  return internal::ExpOfMinusScaledSquare(x, T(0.5));
 }
 
 namespace internal {

@@ -189,11 +189,15 @@ Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
   return {value, decay * value * value};
 }
 
-// Left out: XLA may rearrange what finds it.
+// By the rounded square: XLA may rearrange what finds its roundoff.
 template <typename C>
-XlaNumber<C> SquareRoundoff(const XlaNumber<C>& /*x*/,
-                            const XlaNumber<C>& /*square*/) {
-  return XlaNumber<C>(0);
+XlaNumber<C> ExpOfMinusSquare(const XlaNumber<C>& x) {
+  return ExpOfMinus(x * x);
+}
+
+template <typename C>
+XlaNumber<C> ExpOfMinusHalfSquare(const XlaNumber<C>& x) {
+  return ExpOfMinus(x * x * XlaNumber<C>(0.5));
 }
 
 template <typename C>

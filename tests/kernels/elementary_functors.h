@@ -16,30 +16,31 @@
   FUNCTION(Cos, Cos(x))                          \
   FUNCTION(Sin, Sin(x))                          \
   FUNCTION(SinCos, SinCos(x).sine + SinCos(x).cosine)
-#define TENSORFLOW_EXT_UNARY_FUNCTIONS(FUNCTION)       \
-  FUNCTION(Abs, Abs(x))                                \
-  FUNCTION(Atan, Atan(x))                              \
-  FUNCTION(Clamp, Clamp(x, T(3)))                      \
-  FUNCTION(Erf, Erf(x))                                \
-  FUNCTION(Erfc, Erfc(x))                              \
-  FUNCTION(Exp, Exp(x))                                \
-  FUNCTION(Exp2OfMinus, Exp2OfMinus(Abs(x)))           \
-  FUNCTION(ExpOfMinus, ExpOfMinus(Abs(x)))             \
-  FUNCTION(Expm1, Expm1(x))                            \
-  FUNCTION(Floor, Floor(x))                            \
-  FUNCTION(Gated, Gated(x, x* T(0.5), 10))             \
-  FUNCTION(Log, Log(x))                                \
-  FUNCTION(Log1p, Log1p(x))                            \
-  FUNCTION(Log2, Log2(x))                              \
-  FUNCTION(Normal, Normal(x).cumulative)               \
-  FUNCTION(Polynomial, Polynomial(x, 1, 0.5, 0.25, 2)) \
-  FUNCTION(RoundToEven, RoundToEven(x))                \
-  FUNCTION(Rsqrt, Rsqrt(x))                            \
-  FUNCTION(Sigmoid, Sigmoid(x).value)                  \
-  FUNCTION(SinCosNear, SinCosNear(x).sine)             \
-  FUNCTION(Sloped, Sloped(x, x* T(0.5), 10))           \
-  FUNCTION(Sqrt, Sqrt(x))                              \
-  FUNCTION(SquareRoundoff, SquareRoundoff(x, x* x))    \
+#define TENSORFLOW_EXT_UNARY_FUNCTIONS(FUNCTION)                             \
+  FUNCTION(Abs, Abs(x))                                                      \
+  FUNCTION(Atan, Atan(x))                                                    \
+  FUNCTION(Clamp, Clamp(x, T(3)))                                            \
+  FUNCTION(Erf, Erf(x))                                                      \
+  FUNCTION(Erfc, Erfc(x))                                                    \
+  FUNCTION(Exp, Exp(x))                                                      \
+  FUNCTION(Exp2OfMinus, Exp2OfMinus(Abs(x)))                                 \
+  FUNCTION(ExpOfMinus, ExpOfMinus(Abs(x)))                                   \
+  FUNCTION(ExpOfMinusHalfSquare, ExpOfMinusHalfSquare(Abs(Clamp(x, T(40))))) \
+  FUNCTION(ExpOfMinusSquare, ExpOfMinusSquare(Abs(Clamp(x, T(28)))))         \
+  FUNCTION(Expm1, Expm1(x))                                                  \
+  FUNCTION(Floor, Floor(x))                                                  \
+  FUNCTION(Gated, Gated(x, x* T(0.5), 10))                                   \
+  FUNCTION(Log, Log(x))                                                      \
+  FUNCTION(Log1p, Log1p(x))                                                  \
+  FUNCTION(Log2, Log2(x))                                                    \
+  FUNCTION(Normal, Normal(x).cumulative)                                     \
+  FUNCTION(Polynomial, Polynomial(x, 1, 0.5, 0.25, 2))                       \
+  FUNCTION(RoundToEven, RoundToEven(x))                                      \
+  FUNCTION(Rsqrt, Rsqrt(x))                                                  \
+  FUNCTION(Sigmoid, Sigmoid(x).value)                                        \
+  FUNCTION(SinCosNear, SinCosNear(x).sine)                                   \
+  FUNCTION(Sloped, Sloped(x, x* T(0.5), 10))                                 \
+  FUNCTION(Sqrt, Sqrt(x))                                                    \
   FUNCTION(Tanh, Tanh(x).value)
 #define TENSORFLOW_EXT_BINARY_FUNCTIONS(FUNCTION) \
   FUNCTION(CopySign, CopySign(x, y))              \

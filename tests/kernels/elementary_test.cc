@@ -58,6 +58,10 @@ Real DensityOf(Real x) {
 
 Real DecayOf(Real x) { return std::exp(-x); }
 
+Real SquareDecayOf(Real x) { return std::exp(-x * x); }
+
+Real HalfSquareDecayOf(Real x) { return std::exp(-x * x / 2); }
+
 Real PowerOf(Real x) { return std::exp2(-x); }
 
 Real SineOf(Real x) { return std::sin(x); }
@@ -82,6 +86,8 @@ Real FarCosineOf(Real x) { return std::cos(x); }
     static Real Expected(Real x) { return Name##Of(x); }    \
   };
 DEFINE_FUNCTION(Decay, ExpOfMinus(x), 0, 720, 1.5)
+DEFINE_FUNCTION(SquareDecay, ExpOfMinusSquare(x), 0, 28, 2)
+DEFINE_FUNCTION(HalfSquareDecay, ExpOfMinusHalfSquare(x), 0, 40, 2)
 DEFINE_FUNCTION(Power, Exp2OfMinus(x), 0, 1040, 1.5)
 DEFINE_FUNCTION(Tanh, Tanh(x).value, -50, 50, 1.5)
 DEFINE_FUNCTION(Shrunk, Tanh(x).shrunk, -50, 50, 3.5)
@@ -325,6 +331,8 @@ void CheckSinCosNear() {
 int main() {
   using namespace tensorflow_ext;  // NOLINT
   CheckFunction<DecayFunction>();
+  CheckFunction<SquareDecayFunction>();
+  CheckFunction<HalfSquareDecayFunction>();
   CheckFunction<PowerFunction>();
   CheckFunction<TanhFunction>();
   CheckFunction<ShrunkFunction>();

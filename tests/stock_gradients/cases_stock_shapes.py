@@ -182,15 +182,21 @@ GATHERS = [
 ]
 
 
-def read() -> Case:
+def read(name: str, value: np.ndarray) -> Case:
     return Case(
         "ReadVariableOp",
-        "double",
-        lambda handle: raw.ReadVariableOp(resource=handle, dtype=tf.float64) ** 2,
-        [normal(3)],
+        name,
+        lambda handle: raw.ReadVariableOp(resource=handle, dtype=value.dtype) ** 2,
+        [value],
         variables=[0],
         second_order=None,
     )
 
 
-CASES = with_static_shapes([*MOVES, *GATHERS, read()])
+READS = [
+    read("double", normal(3)),
+    read("float", normal(3, dtype=np.float32)),
+    read("complex", complex_normal(3)),
+]
+
+CASES = with_static_shapes([*MOVES, *GATHERS, *READS])

@@ -28,9 +28,9 @@ class Rows {
     return xla::BroadcastInDim(context_->ComputeInput(i),
                                {dims_.rows, dims_.size}, {1});
   }
-  // Input `i` of shape [...], once for every column.
-  XlaOp EveryColumn(int i) const {
-    return EveryColumn(xla::Reshape(context_->ComputeInput(i), {dims_.rows}));
+  // Input `i` of shape [...] as a vector [rows].
+  XlaOp OfRows(int i) const {
+    return xla::Reshape(context_->ComputeInput(i), {dims_.rows});
   }
   // A vector [rows], once for every column.
   XlaOp EveryColumn(XlaOp rows) const {
@@ -105,25 +105,24 @@ class NormalizationGradLowering final : public Lowering {
         ReadNormalizationGrad<Norm>([&](int i) { return shapes[i]; }, &dims));
     const Rows rows(context, dims);
     const XlaOp gradients = rows.Matrix(Arguments::kGradients);
-    const XlaOp inverse = rows.EveryColumn(Arguments::kInverse);
+    const XlaOp inverse = rows.OfRows(Arguments::kInverse);
     XlaOp normal = rows.Matrix(Arguments::kX);
     if constexpr (Norm::kCentered) {
-      normal = normal - rows.EveryColumn(Arguments::kMean);
+      normal = normal - rows.EveryColumn(rows.OfRows(Arguments::kMean));
     }
-    normal = normal * inverse;
+    normal = normal * rows.EveryColumn(inverse);
     const XlaOp scaled = gradients * rows.EveryRow(Arguments::kScale);
-    XlaOp difference =
-        scaled - normal * rows.EveryColumn(rows.RowMean(scaled * normal));
+    // What is the same for a row is found before it meets the row's elements.
+    const XlaOp along_normal = rows.RowMean(scaled * normal) * inverse +
+                               rows.OfRows(Arguments::kInverseGradients) *
+                                   (inverse * inverse) / dims.divisor();
+    XlaOp x_backprops = scaled * rows.EveryColumn(inverse) -
+                        normal * rows.EveryColumn(along_normal);
     if constexpr (Norm::kCentered) {
-      difference = difference - rows.EveryColumn(rows.RowMean(scaled));
-    }
-    const XlaOp through_inverse =
-        rows.EveryColumn(Arguments::kInverseGradients) * (inverse * inverse) *
-        (normal / dims.divisor());
-    XlaOp x_backprops = inverse * difference - through_inverse;
-    if constexpr (Norm::kCentered) {
-      x_backprops = x_backprops + rows.EveryColumn(Arguments::kMeanGradients) /
-                                      dims.divisor();
+      const XlaOp along_ones =
+          rows.RowMean(scaled) * inverse -
+          rows.OfRows(Arguments::kMeanGradients) / dims.divisor();
+      x_backprops = x_backprops - rows.EveryColumn(along_ones);
       rows.SetOutput(2, rows.ColumnSum(gradients), shapes[Arguments::kScale]);
     }
     rows.SetOutput(0, x_backprops, shapes[Arguments::kX]);

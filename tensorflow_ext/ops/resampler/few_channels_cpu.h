@@ -156,8 +156,8 @@ struct WarpGradientsOfBlock {
     C sums[2 * kBlockPoints];
     for (int i = 0; i < count; ++i) {
       const bool inside = block->x[i] != kOutside;
-      const C x = LaneTree<0, 1>(terms[0] + i * kSize, channels);
-      const C y = LaneTree<0, 1>(terms[1] + i * kSize, channels);
+      const C x = SumOfLanes<0, 1>(terms[0] + i * kSize, channels);
+      const C y = SumOfLanes<0, 1>(terms[1] + i * kSize, channels);
       sums[2 * i] = Where(inside, x, C(0));
       sums[2 * i + 1] = Where(inside, y, C(0));
     }
@@ -194,10 +194,10 @@ struct WarpGradientsOfBlock {
   // The sum of the lanes kFirst, kFirst + kStep ..., in the order of LaneSums
   // (kernels/lane_sums_cpu.h).
   template <int kFirst, int kStep>
-  TENSORFLOW_EXT_INLINE static C LaneTree(const C* lanes, int64_t channels) {
+  TENSORFLOW_EXT_INLINE static C SumOfLanes(const C* lanes, int64_t channels) {
     if constexpr (kFirst + kStep < kSize) {
-      return LaneTree<kFirst, 2 * kStep>(lanes, channels) +
-             LaneTree<kFirst + kStep, 2 * kStep>(lanes, channels);
+      return SumOfLanes<kFirst, 2 * kStep>(lanes, channels) +
+             SumOfLanes<kFirst + kStep, 2 * kStep>(lanes, channels);
     } else if constexpr (kFirst <= kSize / 2) {
       return lanes[kFirst];  // Else there were fewer lanes.
     } else {

@@ -3,6 +3,7 @@
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -23,6 +24,9 @@ from tensorflow_ext import raw_ops
 
 _OPTIONS = {"rounds": 5, "one_call": False}
 BYTES = [4**exponent for exponent in range(5, 16)]  # 1 KB to 1 GB
+# What all contenders hold together, in tensors of that size. What this machine has no
+# memory for is left out.
+_TENSORS = 24
 COLUMNS = 256  # of the rows that are normalized
 REGIONS = [4**exponent for exponent in range(1, 7)]
 BAGS = [4**exponent for exponent in range(2, 8)]
@@ -135,6 +139,11 @@ def _displacements(reach: int, **options: Any) -> list[measure.Result]:
     return correlation_cost.of_layer(layer, **options)
 
 
+def _that_fit(sizes: Iterable[int]) -> list[int]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return [size for size in sizes if _TENSORS * size <= memory]
+
+
 def run() -> list[measure.Result]:
     over_bytes = ELEMENTWISE | {
         "LayerNorm": _rows(normalization.measure_layer_norm),
@@ -144,7 +153,7 @@ def run() -> list[measure.Result]:
         *(
             row
             for op, of_size in over_bytes.items()
-            for row in _over("bytes of a tensor", op, BYTES, of_size)
+            for row in _over("bytes of a tensor", op, _that_fit(BYTES), of_size)
         ),
         *_over("regions", "RoiAlign", REGIONS, _regions),
         *_over("bags", "EmbeddingBag", BAGS, _bags),

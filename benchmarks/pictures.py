@@ -15,6 +15,8 @@ from results import Result, by_group
 COST_OVER = "cost over "
 
 _PANELS_A_ROW = 4
+# So many sizes each have their tick.
+_FEW = 5
 
 
 def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
@@ -114,6 +116,9 @@ def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None
                 label=rival,
             )
         axes.set(xscale="log", yscale="log", title=op)
+        if len(seconds) < _FEW:
+            axes.set_xticks(sorted(seconds), [f"{size:g}" for size in sorted(seconds)])
+            axes.minorticks_off()
         axes.set_xlabel(group.removeprefix(COST_OVER))
         axes.grid(which="both", color="0.92")
         axes.legend(fontsize=7)

@@ -3,11 +3,14 @@
 
 Ratios are our time over the rival's: below 1 we are faster. They are medians of
 interleaved rounds in this process, on this machine, now. out/benchmarks.json keeps
-them. Exit status: 0; 1 with --against where a row got slower.
+them. Exit status: 0; 1 where a suite could not be measured, and with --against where a
+row got slower.
 """
 
 import argparse
+import concurrent.futures.process
 import importlib
+import multiprocessing
 import pathlib
 import sys
 
@@ -84,14 +87,17 @@ def main() -> int:
     except (OSError, ValueError) as error:
         parser.error(str(error))
 
-    # Of many functions that are traced once it warns as of one traced often.
-    tf.get_logger().setLevel("ERROR")
     # Where nobody says how wide the screen is, as wide as the table.
     console = Console(width=None if sys.stdout.isatty() else 170)
     record: results.Record = {}
+    ended = []
     for suite in track(arguments.suites or SUITES, "measuring", console=console):
-        rows = importlib.import_module(suite).run()
-        record[suite] = results.measured_today(rows)
+        try:
+            record[suite] = results.measured_today(_in_own_process(suite))
+        except concurrent.futures.process.BrokenProcessPool:
+            ended.append(suite)
+            console.print(f"{suite}: its process was ended, for want of memory?")
+            continue
         # Not at the end alone: who stops it has what was measured.
         results.save(record, ROOT / "out" / "benchmarks.json")
     rows = [row for suite in record.values() for row in suite.results]
@@ -111,10 +117,23 @@ def main() -> int:
     if pytorch.torch is None:
         console.print(pytorch.HOW_TO_INSTALL)
     if before is None:
-        return 0
+        return int(bool(ended))
     moves = list(results.moves(before, record))
     report.print_moves(console, moves, arguments.against)
-    return int(any(move.is_slower for move in moves))
+    return int(bool(ended) or any(move.is_slower for move in moves))
+
+
+def _in_own_process(suite: str) -> list[results.Result]:
+    """The rows of a suite, of whose memory the next one has all."""
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
+        return process.submit(_measure, suite).result()
+
+
+def _measure(suite: str) -> list[results.Result]:
+    # Of many functions that are traced once it warns as of one traced often.
+    tf.get_logger().setLevel("ERROR")
+    return importlib.import_module(suite).run()
 
 
 def _kept(markdown: pathlib.Path | None) -> results.Record:

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What TensorFlow's threads would be given on a machine with many cores, found
-// on one with few. Loaded before TensorFlow, this library stands for three things
-// of TensorFlow's:
+// on one with few. Loaded before TensorFlow, this library stands for three
+// things of TensorFlow's:
 //
 // - ThreadPool::NumThreads says that there are kThreads;
 // - ThreadPool::ParallelFor splits the work as Eigen's cost model does for so
 //   many threads, but runs the shards one after the other and takes their
 //   times;
 // - the allocator knows all that is in use, and fills what it hands out, so
-// that
-//   after each shard the cache lines are known that it wrote.
+//   that after each shard the cache lines are known that it wrote.
 //
 // benchmarks/shards.py loads it and reads what it finds.
 

@@ -104,7 +104,7 @@ template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusScaledSquare(T x, T scale) {
 #if defined(__CUDA_ARCH__)
   const T square = x * x;
-  return exp(-square * scale) * (T(1) - fma(x, x, -square) * scale);
+  return exp(-(square * scale)) * (T(1) - fma(x, x, -square) * scale);
 #else
   constexpr BitsOf<T> kTrailing = (BitsOf<T>{1} << (kIsFloat<T> ? 12 : 27)) - 1;
   const T leading = BitCast<T>(BitCast<BitsOf<T>>(x) & ~kTrailing);

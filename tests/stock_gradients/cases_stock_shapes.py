@@ -189,7 +189,6 @@ def read(name: str, value: np.ndarray) -> Case:
         lambda handle: raw.ReadVariableOp(resource=handle, dtype=value.dtype) ** 2,
         [value],
         variables=[0],
-        second_order=None,
     )
 
 

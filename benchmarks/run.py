@@ -100,6 +100,8 @@ def main() -> int:
             continue
         # Not at the end alone: who stops it has what was measured.
         results.save(record, ROOT / "out" / "benchmarks.json")
+    if not record:
+        return 1
     rows = [row for suite in record.values() for row in suite.results]
     report.print_table(console, rows)
     pictures.draw_ratios(rows, arguments.picture)

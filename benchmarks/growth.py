@@ -18,7 +18,7 @@ import ops
 import pytorch
 import roi_align
 import tensorflow as tf
-from pictures import COST_OVER
+from pictures import COST_OVER, op_of
 
 from tensorflow_ext import raw_ops
 
@@ -112,7 +112,7 @@ def _over(
         for size in sizes
         for row in grown(group, op, size, of_size(size, **_OPTIONS))
     ]
-    return sorted(rows, key=lambda row: row.case.split(",")[0])
+    return sorted(rows, key=op_of)
 
 
 def _regions(count: int, **options: Any) -> list[measure.Result]:

@@ -7,17 +7,16 @@ memory after each says whether two write to one cache line. What 64 threads do t
 other through the memory they share, it cannot say.
 """
 
-import dataclasses
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import lowerings
 import measure
+import results
 import tensorflow as tf
 from results import Result
 from shards import THREADS, Recorder, Region
@@ -28,8 +27,10 @@ import sys
 import shards
 recorder = shards.Recorder()
 import many_threads
-many_threads.write(recorder, *sys.argv[1:])
+many_threads.write(recorder, sys.argv[1])
 """
+
+_SUITE = "many_threads"
 
 
 def _row(case: str, regions: list[Region], beside: float) -> Result:
@@ -51,11 +52,9 @@ def _row(case: str, regions: list[Region], beside: float) -> Result:
     )
 
 
-def rows(recorder: Recorder, only: Collection[str] = ()) -> Iterator[Result]:
-    """A row for each op, forward and with its gradients, or for some by their names."""
+def _rows(recorder: Recorder) -> Iterator[Result]:
+    """A row for each op, forward and with its gradients."""
     for case in lowerings.cases():
-        if only and case.name.partition(",")[0] not in only:
-            continue
         upstream = tf.ones_like(case.function(*case.inputs))
         for phase, by in measure.forward_and_backward(*case.by):
             step = measure.step(case.function, case.inputs, by, upstream)
@@ -64,10 +63,10 @@ def rows(recorder: Recorder, only: Collection[str] = ()) -> Iterator[Result]:
                 yield _row(f"{case.name}, {phase}", regions, beside)
 
 
-def write(recorder: Recorder, file: str, *only: str) -> None:
-    """Writes the rows to a file, as JSON."""
-    found = [dataclasses.asdict(row) for row in rows(recorder, only)]
-    pathlib.Path(file).write_text(json.dumps(found), encoding="utf-8")
+def write(recorder: Recorder, file: str) -> None:
+    """Writes the rows to a file, for `results.load`."""
+    suite = results.measured_today(list(_rows(recorder)))
+    results.save({_SUITE: suite}, pathlib.Path(file))
 
 
 def environment() -> dict[str, str]:
@@ -75,13 +74,11 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-def run(*only: str) -> list[Result]:
+def run() -> list[Result]:
     """Runs them in a process of their own: here TensorFlow is imported."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "rows.json")
         subprocess.run(
-            [sys.executable, "-c", _PROGRAM, str(file), *only],
-            env=environment(),
-            check=True,
+            [sys.executable, "-c", _PROGRAM, str(file)], env=environment(), check=True
         )
-        return [Result(**row) for row in json.loads(file.read_text("utf-8"))]
+        return results.load(file)[_SUITE].results

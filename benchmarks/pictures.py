@@ -89,7 +89,7 @@ def draw_growth(results: Sequence[Result], file: pathlib.Path) -> list[str]:
 
 def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None:
     """A panel for each op, which the case names before its first comma."""
-    ops = {op: list(of) for op, of in itertools.groupby(rows, _op)}
+    ops = {op: list(of) for op, of in itertools.groupby(rows, op_of)}
     columns = min(_PANELS_A_ROW, len(ops))
     lines = -(-len(ops) // columns)
     figure, panels = plt.subplots(
@@ -117,7 +117,8 @@ def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None
             )
         axes.set(xscale="log", yscale="log", title=op)
         if len(seconds) < _FEW:
-            axes.set_xticks(sorted(seconds), [f"{size:g}" for size in sorted(seconds)])
+            sizes = sorted(seconds)
+            axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
             axes.minorticks_off()
         axes.set_xlabel(group.removeprefix(COST_OVER))
         axes.grid(which="both", color="0.92")
@@ -130,7 +131,8 @@ def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None
     plt.close(figure)
 
 
-def _op(row: Result) -> str:
+def op_of(row: Result) -> str:
+    """The panel of a row: its op and phase."""
     return row.case.split(",")[0]
 
 

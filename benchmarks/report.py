@@ -88,12 +88,8 @@ Not understood yet:
 
 - **PyTorch on two cores.** On one (suite *threads*) the ratios are lower: LayerNorm
   forward 1.16 and 1.62, EmbeddingBag 0.94 and 1.31, Resampler backward 0.89 and 1.06.
-  A step of 16 calls of LayerNorm, 512 x 768, takes 241 µs a call on one core; on two
-  201, with 314 µs of both and two waits a call; 254 where TensorFlow runs no two ops
-  side by side.
-- **LayerNorm forward and ReluGrad beside PyTorch on one core**, 1.16 and 1.58: the
-  loops alone, on tensors that are in the caches, take a third of what they take in a
-  step of calls of which each has other tensors.
+- **LayerNorm forward and ReluGrad beside PyTorch on one core**, 1.16 and 1.58:
+  on tensors that are in the caches the loops alone take less.
 - **Resampler forward under XLA.** Runs of the same program differ by a fifth."""
 
 

@@ -2,17 +2,16 @@
 """Measures everything side by side; prints one table and draws pictures.
 
 Ratios are our time over the rival's: below 1 we are faster. They are medians of
-interleaved rounds in this process, on this machine, now. out/benchmarks.json keeps
+interleaved rounds in one process, on this machine, now. out/benchmarks.json keeps
 them. Exit status: 0; 1 where a suite could not be measured, and with --against where a
 row got slower.
 """
 
 import argparse
-import concurrent.futures.process
 import importlib
-import multiprocessing
 import pathlib
 import sys
+from concurrent.futures.process import BrokenProcessPool
 
 import tensorflow as tf
 from rich.console import Console
@@ -24,6 +23,7 @@ sys.path[:0] = [
     for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
 ]
 
+import measure  # noqa: E402
 import pictures  # noqa: E402
 import pytorch  # noqa: E402
 import report  # noqa: E402
@@ -93,11 +93,12 @@ def main() -> int:
     ended = []
     for suite in track(arguments.suites or SUITES, "measuring", console=console):
         try:
-            record[suite] = results.measured_today(_in_own_process(suite))
-        except concurrent.futures.process.BrokenProcessPool:
+            rows = measure.in_own_process(_measure, suite)
+        except BrokenProcessPool:
             ended.append(suite)
             console.print(f"{suite}: its process was ended, for want of memory?")
             continue
+        record[suite] = results.measured_today(rows)
         # Not at the end alone: who stops it has what was measured.
         results.save(record, ROOT / "out" / "benchmarks.json")
     if not record:
@@ -123,13 +124,6 @@ def main() -> int:
     moves = list(results.moves(before, record))
     report.print_moves(console, moves, arguments.against)
     return int(bool(ended) or any(move.is_slower for move in moves))
-
-
-def _in_own_process(suite: str) -> list[results.Result]:
-    """The rows of a suite, of whose memory the next one has all."""
-    spawn = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
-        return process.submit(_measure, suite).result()
 
 
 def _measure(suite: str) -> list[results.Result]:

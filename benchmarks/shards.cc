@@ -14,6 +14,7 @@
 // benchmarks/shards.py loads it and reads what it finds.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -46,9 +47,9 @@ double SecondsSince(Clock::time_point start) {
 
 // A part of the work that threads share, as shards.py reads it.
 struct Region {
-  double seconds;        // of all its shards
-  double longest;        // of one of them
-  int64_t shards;        //
+  double seconds;  // of all its shards
+  double longest;  // of one of them
+  int64_t shards;
   int64_t lines;         // cache lines that were written
   int64_t shared_lines;  // those of them that several shards wrote
 };
@@ -56,8 +57,8 @@ struct Region {
 enum class Mode { kOff, kTimes, kLines };
 
 struct Recording {
-  std::mutex mutex;
-  Mode mode = Mode::kOff;
+  std::atomic<Mode> mode{Mode::kOff};
+  std::mutex mutex;  // of what follows
   std::vector<Region> regions;
   std::map<char*, size_t> blocks;  // in use, and their sizes
 };
@@ -203,11 +204,7 @@ Region Run(int64_t total, int64_t cost, const Shard& shard, Mode mode) {
 
 void Share(int64_t total, int64_t cost, const Shard& shard) {
   Recording& recording = TheRecording();
-  Mode mode;
-  {
-    const std::lock_guard<std::mutex> lock(recording.mutex);
-    mode = recording.mode;
-  }
+  const Mode mode = recording.mode;
   if (total <= 0) return;
   if (mode == Mode::kOff) {
     shard(0, total);

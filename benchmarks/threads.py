@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops on one thread and on more, beside their rivals on as many."""
 
-import concurrent.futures
 import contextlib
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping
 
@@ -17,6 +15,7 @@ import resampler
 import roi_align
 import roi_pool
 import sparsemax
+from pictures import op_of
 
 _OPTIONS = {"rounds": 9, "one_call": False}
 _MEGABYTES = 4
@@ -75,13 +74,8 @@ def _cores(count: int) -> Iterator[None]:
 def run() -> list[measure.Result]:
     cores = len(os.sched_getaffinity(0))
     counts = [2**exponent for exponent in range(cores.bit_length())]
-    spawn = multiprocessing.get_context("spawn")
     rows = []
     for count in counts:
-        with (
-            _cores(count),
-            concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process,
-        ):
-            rows += process.submit(_measure, count).result()
-    # Each op's curve in one panel.
-    return sorted(rows, key=lambda row: row.case.split(",")[0])
+        with _cores(count):
+            rows += measure.in_own_process(_measure, count)
+    return sorted(rows, key=op_of)

@@ -62,6 +62,32 @@ class NarrowRow {
   C buffer_[std::is_same_v<T, C> ? 1 : kChunk];
 };
 
+// Asks for the lines of a row that is written after another has been summed up:
+// a store waits for its line to come from memory, and these are there by then.
+template <typename T>
+class LinesAhead {
+ public:
+  // Whether a row of `size` values stays in the caches nearby until then.
+  TENSORFLOW_EXT_INLINE static bool Fit(int64_t size) {
+    return size <= (1 << 16) / static_cast<int64_t>(sizeof(T));
+  }
+
+  TENSORFLOW_EXT_INLINE LinesAhead(const T* row, bool asks)
+      : row_(row), asks_(asks) {}
+
+  TENSORFLOW_EXT_INLINE LinesAhead From(int64_t begin) const {
+    return LinesAhead(row_ + begin, asks_);
+  }
+  // For the line of value i.
+  TENSORFLOW_EXT_INLINE void Ask(int64_t i) const {
+    if (asks_) __builtin_prefetch(row_ + i, /*rw=*/1);
+  }
+
+ private:
+  const T* row_;
+  bool asks_;
+};
+
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_

@@ -37,13 +37,15 @@ struct ValueTerm {
   }
 };
 
-template <typename C>
+template <typename C, typename T>
 struct SquareTerm {
   const C* x;
   C mean;
+  LinesAhead<T> y;
 
   template <typename V>
   TENSORFLOW_EXT_INLINE void At(int64_t i, V* terms) const {
+    y.Ask(i);
     V value;
     Load(x + i, &value);
     value -= mean;
@@ -152,11 +154,19 @@ struct ForwardLoop {
         static_cast<C*>(tensors.mean)[first + row] = mean[row];
       }
     }
+    // Short rows that are summed up for the first time keep the memory busy as
+    // it is.
+    const bool asks =
+        (Norm::kCentered || kRows == 1) && LinesAhead<T>::Fit(dims.size);
+    T* outputs = static_cast<T*>(tensors.y) + first * dims.size;
     for (int row = 0; row < kRows; ++row) {
+      const LinesAhead<T> y(outputs + row * dims.size, asks);
       LaneSums<Isa, C, 1> squares;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        squares.Add(SquareTerm<C>{x[row].Chunk(i, size), mean[row]}, size);
+        squares.Add(
+            SquareTerm<C, T>{x[row].Chunk(i, size), mean[row], y.From(i)},
+            size);
       }
       const C variance = squares.Total(0) / divisor;
       inverse[row] = 1 / Sqrt(variance + static_cast<C>(epsilon));
@@ -165,7 +175,7 @@ struct ForwardLoop {
 
     NarrowRow<Isa, T, kRowChunk> out;
     for (int row = 0; row < kRows; ++row) {
-      T* y = static_cast<T*>(tensors.y) + (first + row) * dims.size;
+      T* y = outputs + row * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
         Normalize<Norm>(x[row].Chunk(i, size), mean[row], inverse[row],

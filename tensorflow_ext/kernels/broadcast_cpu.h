@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/broadcast_runs_cpu.h"
 #include "tensorflow_ext/kernels/near_number.h"
 #include "tensorflow_ext/kernels/simd.h"
 
@@ -156,62 +157,19 @@ TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, bool x_moves,
   }
 }
 
-// Where the output's element `index` lies, kept up from run to run: decoding
-// it anew takes a division a dimension.
-template <int kArity>
-struct RunPosition {
-  int64_t index[kMaxBroadcastRank];
-  int64_t offsets[kArity];
-
-  TENSORFLOW_EXT_INLINE RunPosition(const Broadcast<kArity>& broadcast,
-                                    int64_t begin) {
-    BroadcastOffsets(broadcast, begin, offsets);
-    for (int d = broadcast.rank - 1; d >= 0; --d) {
-      index[d] = begin % broadcast.sizes[d];
-      begin /= broadcast.sizes[d];
-    }
-  }
-
-  // Goes on by `run` elements, at most to the end of the innermost dimension.
-  TENSORFLOW_EXT_INLINE void Advance(const Broadcast<kArity>& broadcast,
-                                     int64_t run) {
-    for (int d = broadcast.rank - 1; d >= 0; --d) {
-      index[d] += run;
-      for (int k = 0; k < kArity; ++k) {
-        offsets[k] += run * broadcast.strides[k][d];
-      }
-      if (d == 0 || index[d] < broadcast.sizes[d]) return;
-      for (int k = 0; k < kArity; ++k) {
-        offsets[k] -= broadcast.sizes[d] * broadcast.strides[k][d];
-      }
-      index[d] = 0;
-      run = 1;
-    }
-  }
-};
-
 template <typename Isa, typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void LoopOverRuns(
     const Broadcast<Functor::kArity>& broadcast, const void* const* inputs,
     void* const* outputs, int64_t begin, int64_t end) {
   constexpr int kArity = Functor::kArity;
-  const int inner = broadcast.rank - 1;
-  const bool x_moves = broadcast.strides[kArity - 2][inner] != 0;
-  const bool y_moves = broadcast.strides[kArity - 1][inner] != 0;
-  RunPosition<kArity> position(broadcast, begin);
-  while (begin < end) {
-    const int64_t run =
-        std::min(end - begin, broadcast.sizes[inner] - position.index[inner]);
-    const T* operands[kArity];
-    for (int k = 0; k < kArity; ++k) {
-      operands[k] = static_cast<const T*>(inputs[k]) + position.offsets[k];
-    }
+  BroadcastRuns<T, kArity> runs(broadcast, inputs, begin, end);
+  const bool x_moves = runs.Moves(kArity - 2), y_moves = runs.Moves(kArity - 1);
+  while (const int64_t run = runs.Next()) {
     T* results[kOutputs<Functor>];
     for (int k = 0; k < kOutputs<Functor>; ++k) {
       results[k] = static_cast<T*>(outputs[k]) + begin;
     }
-    RunConverted<Isa, Functor>(operands, x_moves, y_moves, results, run);
-    position.Advance(broadcast, run);
+    RunConverted<Isa, Functor>(runs.operands(), x_moves, y_moves, results, run);
     begin += run;
   }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tensorflow_ext/kernels/broadcast.h"
+#include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
 
@@ -104,31 +105,43 @@ void TestPair(const Shape& x, const Shape& y) {
   }
 }
 
-// The loop on the CPU, divided anywhere, against one product an element.
-void TestLoop(const Shape& x, const Shape& y) {
+// The loop on the CPU, divided anywhere, against one product an element; into
+// an output of its own and into x, where that does not repeat.
+template <typename T>
+void TestLoop(NumericType type, const Shape& x, const Shape& y) {
   Shape output;
   if (!BroadcastShapes(x, y, &output)) return;
   const int64_t size = Size(output);
-  std::vector<float> xs(Size(x)), ys(Size(y)), zs(size);
-  for (size_t i = 0; i < xs.size(); ++i) xs[i] = 1 + i;
-  for (size_t i = 0; i < ys.size(); ++i) ys[i] = 1000 + i;
+  std::vector<T> xs(Size(x)), ys(Size(y)), zs;
+  for (size_t i = 0; i < xs.size(); ++i) xs[i] = FromCompute<T>(1 + i % 97);
+  for (size_t i = 0; i < ys.size(); ++i) ys[i] = FromCompute<T>(100 + i % 89);
   Broadcast<2> broadcast;
   MakeBroadcast({List(x), List(y)}, List(output), &broadcast);
-  const void* inputs[] = {xs.data(), ys.data()};
-  void* const outputs[] = {zs.data()};
-  for (int64_t part : {int64_t{1}, int64_t{7}, size}) {
-    zs.assign(size, 0);
-    for (int64_t begin = 0; begin < size; begin += part) {
-      CpuBroadcast<MultiplyLeft>::Run(NumericType::kFloat, broadcast, inputs,
-                                      outputs, begin,
-                                      std::min(size, begin + part));
-    }
-    for (int64_t i = 0; i < size; ++i) {
-      Check(zs[i] == xs[Offset(x, output, i)] * ys[Offset(y, output, i)],
-            "product of " + Text(x) + " with " + Text(y) + " at " +
-                std::to_string(i));
+  for (bool in_place : {false, true}) {
+    if (in_place && x != output) break;
+    for (int64_t part : {int64_t{1}, int64_t{7}, int64_t{250}, size}) {
+      zs = in_place ? xs : std::vector<T>(size);
+      const void* inputs[] = {in_place ? zs.data() : xs.data(), ys.data()};
+      void* const outputs[] = {zs.data()};
+      for (int64_t begin = 0; begin < size; begin += part) {
+        CpuBroadcast<MultiplyLeft>::Run(type, broadcast, inputs, outputs, begin,
+                                        std::min(size, begin + part));
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        const T product = FromCompute<T>(ToCompute(xs[Offset(x, output, i)]) *
+                                         ToCompute(ys[Offset(y, output, i)]));
+        Check(ToCompute(zs[i]) == ToCompute(product),
+              "product of " + Text(x) + " with " + Text(y) + " at " +
+                  std::to_string(i) + ", in parts of " + std::to_string(part));
+      }
     }
   }
+}
+
+void TestLoops(const Shape& x, const Shape& y) {
+  TestLoop<float>(NumericType::kFloat, x, y);
+  TestLoop<double>(NumericType::kDouble, x, y);
+  TestLoop<Half>(NumericType::kHalf, x, y);
 }
 
 void TestCollapse() {
@@ -202,9 +215,14 @@ int main() {
   for (const Shape& x : small) {
     for (const Shape& y : small) TestPair(x, y);
   }
-  const std::vector<Shape> larger = Shapes(2, {1, 5, 17});
+  // Rows that are gathered and rows that are not (broadcast_runs_cpu.h).
+  const std::vector<Shape> larger = Shapes(2, {1, 5, 17, 63, 64, 130});
   for (const Shape& x : larger) {
-    for (const Shape& y : larger) TestLoop(x, y);
+    for (const Shape& y : larger) TestLoops(x, y);
+  }
+  const std::vector<Shape> deep = Shapes(3, {1, 3, 12});
+  for (const Shape& x : deep) {
+    for (const Shape& y : deep) TestLoops(x, y);
   }
   TestCollapse();
   TestQuotient();

@@ -3,7 +3,6 @@
 
 import concurrent.futures
 import dataclasses
-import functools
 import multiprocessing
 import statistics
 import time

@@ -132,10 +132,11 @@ struct CpuElementwise {
   // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end);
   // `inputs` has Functor::kArity arrays of the floating-point type `type`,
   // `outputs` has kOutputs<Functor>. An output may be one of the inputs, and
-  // may not overlap one otherwise.
+  // may not overlap one otherwise. With `streams`, which is faster where the
+  // outputs exceed the caches (streaming_cpu.h), they are written past them.
   static void Run(const Functor& functor, NumericType type,
                   const void* const* inputs, void* const* outputs,
-                  int64_t begin, int64_t end);
+                  int64_t begin, int64_t end, bool streams = false);
   // For a functor with one output.
   static void Run(const Functor& functor, NumericType type,
                   const void* const* inputs, void* output, int64_t begin,

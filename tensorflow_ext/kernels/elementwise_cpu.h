@@ -14,6 +14,7 @@
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/near_number.h"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/kernels/streaming_cpu.h"
 
 namespace tensorflow_ext {
 namespace internal {
@@ -107,24 +108,31 @@ TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
 
 template <typename Functor, typename T>
 struct ElementwiseLoop {
+  // streams: whether the outputs go past the caches.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(Functor functor,
                                         const void* const* inputs,
-                                        void* const* outputs, int64_t begin,
-                                        int64_t end) {
+                                        void* const* outputs, bool streams,
+                                        int64_t begin, int64_t end) {
     using C = ComputeType<T>;
-    constexpr int kArity = Functor::kArity;
+    constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
     constexpr bool kConverts = !std::is_same_v<T, C>;
     // Block by block through buffers; 64 is the fastest size measured. What
     // needs neither buffers nor prefetching is one block.
     constexpr int64_t kBlock = 64;
     const int64_t block =
-        kConverts || kComputesLong<Functor> ? kBlock : end - begin;
+        kConverts || kComputesLong<Functor> || streams ? kBlock : end - begin;
     C wide[kArity][kConverts ? kBlock : 1];
+    alignas(kLineBytes) T stored[kResults][kBlock];
     const C* x[kArity];
-    C* y[kOutputs<Functor>];
-    for (int64_t i = begin; i < end; i += block) {
-      const int64_t size = std::min(block, end - i);
+    C* y[kResults];
+    // Streamed blocks begin with a line of the first output.
+    int64_t size = streams ? BytesToLine(static_cast<T*>(outputs[0]) + begin) /
+                                 static_cast<int64_t>(sizeof(T))
+                           : 0;
+    if (size == 0) size = block;
+    for (int64_t i = begin; i < end; i += size, size = block) {
+      size = std::min(size, end - i);
       if constexpr (kComputesLong<Functor>) {
         Prefetch<Functor, T>(inputs, outputs, i, size);
       }
@@ -137,21 +145,26 @@ struct ElementwiseLoop {
           x[k] = input;
         }
       }
-      static_assert(kOutputs<Functor> <= kArity);
-      for (int k = 0; k < kOutputs<Functor>; ++k) {
+      static_assert(kResults <= kArity);
+      T* results[kResults];
+      for (int k = 0; k < kResults; ++k) {
+        results[k] = streams ? stored[k] : static_cast<T*>(outputs[k]) + i;
         if constexpr (kConverts) {
           y[k] = wide[k];
         } else {
-          y[k] = static_cast<T*>(outputs[k]) + i;
+          y[k] = results[k];
         }
       }
       Map(functor, x, y, size);
-      if constexpr (kConverts) {
-        for (int k = 0; k < kOutputs<Functor>; ++k) {
-          Isa::Narrow(wide[k], static_cast<T*>(outputs[k]) + i, size);
+      for (int k = 0; k < kResults; ++k) {
+        if constexpr (kConverts) Isa::Narrow(wide[k], results[k], size);
+        if (streams) {
+          CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + i,
+                        size * sizeof(T));
         }
       }
     }
+    if (streams) FinishStreaming();
   }
 };
 
@@ -161,13 +174,15 @@ template <typename Functor>
 void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
                                   const void* const* inputs,
                                   void* const* outputs, int64_t begin,
-                                  int64_t end) {
+                                  int64_t end, bool streams) {
   WithFormula(functor, [&](const auto& formula) {
     using Formula = std::decay_t<decltype(formula)>;
     DispatchFloating(type, [&](auto tag) {
       using T = TypeOf<decltype(tag)>;
-      RunBest<internal::ElementwiseLoop<Formula, T>>(formula, inputs, outputs,
-                                                     begin, end);
+      // What computes for long does not wait for its stores.
+      RunBest<internal::ElementwiseLoop<Formula, T>>(
+          formula, inputs, outputs, streams && !kComputesLong<Formula>, begin,
+          end);
     });
   });
 }

@@ -12,12 +12,14 @@
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
 
+#include <algorithm>
 #include <type_traits>
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/same_shape.h"
+#include "tensorflow_ext/kernels/streaming_cpu.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 
 #if TENSORFLOW_EXT_CUDA
@@ -93,10 +95,17 @@ class ElementwiseCpuOp final : public ElementwiseOp<Functor> {
  private:
   void Launch(tensorflow::OpKernelContext* context, const void* const* inputs,
               void* const* outputs, int64_t size) override {
+    const int64_t bytes =
+        size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
+    // Of an output that is an input, the lines are in the caches.
+    const bool is_apart = std::find(inputs, inputs + Functor::kArity,
+                                    outputs[0]) == inputs + Functor::kArity;
+    const bool streams = is_apart && ExceedsCaches(bytes);
     Parallel(context, size, ElementCycles(this->functor()),
              [&](int64_t begin, int64_t end) {
                CpuElementwise<Functor>::Run(this->functor(), this->type(),
-                                            inputs, outputs, begin, end);
+                                            inputs, outputs, begin, end,
+                                            streams);
              });
   }
 };

@@ -242,12 +242,14 @@ void CheckBits() {
   const void* const inputs[] = {values.data()};
   void* const outputs[] = {got.data()};
   const int64_t begin = 0, end = values.size();
-  Loop::template Run<Baseline>(Function{}, inputs, outputs, begin, end);
+  const bool streams = false;
+  Loop::template Run<Baseline>(Function{}, inputs, outputs, streams, begin,
+                               end);
   CheckSame(Function::kName, "baseline", want, got);
   if (BestInstructionSet() != InstructionSet::kBaseline) {
     const void* const* in = inputs;
     void* const* out = outputs;
-    internal::RunAvx2<Loop>(Function{}, in, out, begin, end);
+    internal::RunAvx2<Loop>(Function{}, in, out, streams, begin, end);
     CheckSame(Function::kName, "AVX2", want, got);
   }
 

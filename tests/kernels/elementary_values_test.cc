@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -274,8 +275,8 @@ struct OneByOne {
 };
 
 template <typename T>
-void CheckSame(const char* name, const char* what, const std::vector<T>& want,
-               const std::vector<T>& got) {
+void CheckSame(const char* name, const std::string& what,
+               const std::vector<T>& want, const std::vector<T>& got) {
   for (size_t i = 0; i < want.size(); ++i) {
     if (want[i] != want[i] && got[i] != got[i]) continue;
     if (internal::BitCast<BitsOf<T>>(want[i]) ==
@@ -283,7 +284,7 @@ void CheckSame(const char* name, const char* what, const std::vector<T>& want,
       continue;
     }
     ++failures;
-    std::printf("%s, %s: %.17g and %.17g\n", name, what,
+    std::printf("%s, %s: %.17g and %.17g\n", name, what.c_str(),
                 static_cast<double>(want[i]), static_cast<double>(got[i]));
     return;
   }
@@ -299,24 +300,29 @@ void CheckBits(const char* name) {
   std::vector<T> got(x.size());
   const void* const inputs[] = {x.data(), y.data()};
   void* const outputs[] = {got.data()};
-  for (int64_t begin = 0, size = 1; begin < static_cast<int64_t>(x.size());
-       begin += size, size = size % 70 + 1) {
-    const int64_t end = std::min<int64_t>(begin + size, x.size());
-    CpuElementwise<Functor>::Run({}, kType<T>, inputs, outputs, begin, end);
-  }
-  CheckSame(name, "other lengths", want, got);
-#if defined(__x86_64__)
+  const void* const* in = inputs;
+  void* const* out = outputs;
   using Loop = internal::ElementwiseLoop<Functor, T>;
-  const int64_t begin = 0, end = x.size();
-  Loop::template Run<Baseline>(Functor{}, inputs, outputs, begin, end);
-  CheckSame(name, "baseline", want, got);
-  if (BestInstructionSet() == InstructionSet::kAvx512) {
-    const void* const* in = inputs;
-    void* const* out = outputs;
-    internal::RunAvx2<Loop>(Functor{}, in, out, begin, end);
-    CheckSame(name, "AVX2", want, got);
-  }
+  const int64_t all = x.size();
+  for (bool streams : {false, true}) {
+    const std::string how = streams ? ", past the caches" : "";
+    got.assign(x.size(), 0);
+    for (int64_t begin = 0, size = 1; begin < all;
+         begin += size, size = size % 700 + (streams ? 61 : 1)) {
+      const int64_t end = std::min(begin + size, all);
+      RunBest<Loop>(Functor{}, in, out, streams, begin, end);
+    }
+    CheckSame(name, "other lengths" + how, want, got);
+#if defined(__x86_64__)
+    const int64_t begin = 0;
+    Loop::template Run<Baseline>(Functor{}, in, out, streams, begin, all);
+    CheckSame(name, "baseline" + how, want, got);
+    if (BestInstructionSet() == InstructionSet::kAvx512) {
+      internal::RunAvx2<Loop>(Functor{}, in, out, streams, begin, all);
+      CheckSame(name, "AVX2" + how, want, got);
+    }
 #endif
+  }
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct FaultySinFunctor {
     using Loop = tensorflow_ext::internal::ElementwiseLoop<                 \
         tensorflow_ext::Name##Functor, T>;                                  \
     Loop::Run<tensorflow_ext::Isa>(tensorflow_ext::Name##Functor{}, inputs, \
-                                   outputs, 0, size);                       \
+                                   outputs, false, 0, size);                \
   }
 #define LOOPS_OF(Name, T)                        \
   LOOP(Name, T, , Baseline, baseline)            \

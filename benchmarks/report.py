@@ -75,21 +75,20 @@ Known:
 - **GeluGrad and Gelu, exact.** Bound by arithmetic, 28 multiplications and a division
   for 16 values: results that agree to the last bit between instruction sets allow no
   fused multiply-add. Under XLA the rival, by erf, has no relative accuracy in the tail.
-- **ClipByGlobalNorm.** Clipped, at 9.4 MB: both sides read each value twice and write
-  it once, 28 MB. At a copy's bandwidth between two such buffers that takes 0.65 of the
-  rival's time: the bar is the limit itself. Our loops alone reach it on threads that
-  keep to their part of the values, which TensorFlow's do not. Under XLA ours sums the
+- **ClipByGlobalNorm.** Clipped, both sides read each value twice and write it once:
+  where the values exceed the caches, that is the limit of both. Under XLA ours sums the
   squares in double.
-- **CorrelationCost under XLA.** A loop over displacements: what is compiled does not
-  grow with their number. The rivals are unrolled, or products of matrices of which most
-  is not needed.
+- **CorrelationCost's gradients under XLA.** A loop over displacements: what is compiled
+  does not grow with their number, and a NaN stays with the pixels that it meets. The
+  rivals are unrolled, or products of matrices of which most is not needed.
+- **FloorMod and MultiplyLeft of [N, 3] and [3] beside XLA.** TensorFlow's Sum over N
+  takes longer than the op and its gradient; what XLA compiles sums while it computes.
+- **Small steps beside PyTorch.** A node of a graph costs some microseconds, and waking
+  one of TensorFlow's threads, which sleep where OpenMP's spin, another twenty: it shows
+  where a call takes a tenth of a millisecond.
 
 Not understood yet:
 
-- **PyTorch on two cores.** On one (suite *threads*) the ratios are lower: LayerNorm
-  forward 1.16 and 1.62, EmbeddingBag 0.94 and 1.31, Resampler backward 0.89 and 1.06.
-- **LayerNorm forward and ReluGrad beside PyTorch on one core**, 1.16 and 1.58:
-  on tensors that are in the caches the loops alone take less.
 - **Resampler forward under XLA.** Runs of the same program differ by a fifth."""
 
 

@@ -176,8 +176,9 @@ XlaOp ConcatInDim(absl::Span<const XlaOp> parts, int64_t dimension) {
   return Own(::xla::ConcatInDim(parts[0].builder(), Real(parts), dimension));
 }
 
-XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension) {
-  return Own(::xla::SliceInDim(Real(x), begin, end, /*stride=*/1, dimension));
+XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension,
+                 int64_t stride) {
+  return Own(::xla::SliceInDim(Real(x), begin, end, stride, dimension));
 }
 
 XlaOp Pad(XlaOp x, absl::Span<const Padding> dimensions) {
@@ -248,6 +249,23 @@ XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides) {
         Real(x), ::xla::Zero(x.builder(), type),
         ::xla::CreateScalarAddComputation(type, x.builder()), window, strides,
         ::xla::Padding::kValid);
+  });
+}
+
+XlaOp BatchDotTransposed(XlaOp x, XlaOp y) {
+  return WithShape(x, [&](const ::xla::Shape& shape) {
+    const int64_t matrix = shape.dimensions().size() - 2;
+    ::xla::DotDimensionNumbers dimensions;
+    for (int64_t d = 0; d < matrix; ++d) {
+      dimensions.add_lhs_batch_dimensions(d);
+      dimensions.add_rhs_batch_dimensions(d);
+    }
+    dimensions.add_lhs_contracting_dimensions(matrix + 1);
+    dimensions.add_rhs_contracting_dimensions(matrix + 1);
+    ::xla::PrecisionConfig precision;
+    precision.add_operand_precision(::xla::PrecisionConfig::HIGHEST);
+    precision.add_operand_precision(::xla::PrecisionConfig::HIGHEST);
+    return ::xla::DotGeneral(Real(x), Real(y), dimensions, &precision);
   });
 }
 

@@ -183,8 +183,9 @@ XlaOp Reshape(XlaOp x, Sizes sizes);
 // repeats along the others.
 XlaOp BroadcastInDim(XlaOp x, Sizes sizes, Sizes dimensions);
 XlaOp ConcatInDim(absl::Span<const XlaOp> parts, int64_t dimension);
-// Elements [begin, end) along `dimension`.
-XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension);
+// Elements begin, begin + stride, ... up to `end` along `dimension`.
+XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension,
+                 int64_t stride = 1);
 // Zeros around x, and between each two neighbours: for each dimension.
 struct Padding {
   int64_t low = 0, high = 0, interior = 0;
@@ -209,6 +210,11 @@ XlaOp ReduceMax(XlaOp x, Sizes dimensions);
 XlaOp ReduceMaxAll(XlaOp x, Constant least);
 // The sums over windows that lie inside x.
 XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
+
+// The products of matrices x [..., M, K] and y [..., N, K], which it
+// transposes:
+// [..., M, N]. In x's type throughout, on every device.
+XlaOp BatchDotTransposed(XlaOp x, XlaOp y);
 
 // x[index] for each index in indices [..., K]: indices of the first K
 // dimensions of x; the others follow in the result. What points outside of x is

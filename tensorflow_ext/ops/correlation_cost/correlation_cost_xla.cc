@@ -16,34 +16,48 @@ using tensorflow::TensorShape;
 using xla::XlaBuilder;
 using xla::XlaOp;
 
-constexpr int64_t kRows = 1, kColumns = 2, kChannels = 3;  // axes
+constexpr int64_t kRows = 1, kColumns = 2;  // axes
+
+int64_t RoundedUpQuotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The windows span a part of a, and at each displacement as large a part of b.
 // So a displacement is one slice of b, and a loop takes them in turn: the
-// program does not grow with their number.
+// program does not grow with their number. For the op itself, the loop takes
+// all displacements along rows at once, block by block of a's columns: by a
+// product of matrices, which has each pair of their columns and from which the
+// diagonals are taken.
 class Spans {
  public:
   Spans(const CorrelationCostDims& dims, xla::PrimitiveType computed)
       : dims_(dims),
         computed_(computed),
         height_((dims.output_height - 1) * dims.stride_1 + dims.kernel_size),
-        width_((dims.output_width - 1) * dims.stride_1 + dims.kernel_size) {}
+        width_((dims.output_width - 1) * dims.stride_1 + dims.kernel_size),
+        blocks_(RoundedUpQuotient(
+            width_, std::clamp<int64_t>(2 * dims.reach(), 16, 64))),
+        block_(RoundedUpQuotient(width_, blocks_)) {}
 
-  // Padding is memory here: what the windows and displacements span must not be
-  // out of proportion.
+  // Padding is memory here, and so are the products of pixels between those
+  // that the windows are at: neither must be out of proportion.
   absl::Status CheckSize(const std::string& op) const {
     constexpr double kMost = 1e11;
-    const double size = static_cast<double>(dims_.images) *
-                        static_cast<double>(height_ + 2 * dims_.reach()) *
-                        static_cast<double>(width_ + 2 * dims_.reach()) *
-                        static_cast<double>(dims_.channels);
-    if (size <= kMost && dims_.output_channels() <= INT32_MAX) {
+    const double images = static_cast<double>(dims_.images);
+    const double padded = images *
+                          static_cast<double>(height_ + 2 * dims_.reach()) *
+                          static_cast<double>(width_ + 2 * dims_.reach()) *
+                          static_cast<double>(dims_.channels);
+    const double products = images * static_cast<double>(height_) *
+                            static_cast<double>(blocks_ * block_) *
+                            static_cast<double>(dims_.output_channels());
+    if (padded <= kMost && products <= kMost &&
+        dims_.output_channels() <= INT32_MAX) {
       return absl::OkStatus();
     }
     return absl::InvalidArgumentError(absl::StrCat(
         op, ": XLA would pad the images to ", height_ + 2 * dims_.reach(),
-        " * ", width_ + 2 * dims_.reach(), " pixels, ", size,
-        " elements in all, expected at most ", kMost));
+        " * ", width_ + 2 * dims_.reach(), " pixels, ", padded,
+        " elements in all, and multiply ", products,
+        " pairs of pixels, expected at most ", kMost, " of each"));
   }
 
   // The part of a that the windows span, and that of b with all displacements;
@@ -63,16 +77,15 @@ class Spans {
   XlaOp InsideA(XlaBuilder* builder) const { return OfA(Ones(builder)); }
   XlaOp InsideB(XlaBuilder* builder) const { return OfB(Ones(builder)); }
 
-  // Calls `body(displacement, state)` for each displacement; returns the last
-  // element of the state, which is what `body` returns.
-  absl::StatusOr<XlaOp> Loop(
-      std::vector<XlaOp> state,
-      const std::function<XlaOp(XlaOp, xla::State)>& body) const {
+  // Calls `body(i, state)` for i in [0, count); returns the last element of the
+  // state, which is what `body` returns.
+  static absl::StatusOr<XlaOp> Loop(
+      int64_t count, std::vector<XlaOp> state,
+      const std::function<XlaOp(XlaOp, xla::State)>& body) {
     state.insert(state.begin(),
                  xla::ConstantR0(state[0].builder(), xla::S32, 0));
     const auto result = xla::WhileLoop(
-        "CorrelationCost",
-        [&](xla::State s) { return s[0] < dims_.output_channels(); },
+        "CorrelationCost", [&](xla::State s) { return s[0] < count; },
         [&](xla::State s) {
           std::vector<XlaOp> next(s.begin(), s.end());
           next.back() = body(s[0], s.subspan(1));
@@ -93,12 +106,36 @@ class Spans {
     return xla::DynamicUpdateSlice(part, slice, Offsets(d));
   }
 
-  // The sums over windows, scaled: [N, rows, columns] of the span to [N, OH,
-  // OW].
+  // The products of a's part with b's at all displacements, summed over the
+  // channels: [N, rows, columns, D * D].
+  absl::StatusOr<XlaOp> Products(XlaOp a, XlaOp b) const {
+    XlaBuilder* builder = a.builder();
+    TF_ASSIGN_OR_RETURN(
+        const XlaOp products,
+        // a, b, inside a, inside b, products.
+        Loop(dims_.displacements * blocks_,
+             {Blocks(a), Blocks(b), Blocks(InsideA(builder)),
+              Blocks(InsideB(builder)),
+              xla::Zeros(builder, computed_,
+                         {dims_.images, height_, blocks_ * block_,
+                          dims_.output_channels()})},
+             [&](XlaOp step, xla::State s) {
+               const XlaOp row = step / blocks_;
+               const XlaOp column = step % blocks_ * block_;
+               return xla::DynamicUpdateSlice(
+                   s[4], RowOfDisplacements(s, row * dims_.stride_2, column),
+                   {xla::ScalarLike(step, 0), xla::ScalarLike(step, 0), column,
+                    row * dims_.displacements});
+             }));
+    return xla::SliceInDim(products, 0, width_, kColumns);
+  }
+
+  // The sums over windows, scaled: [N, rows, columns, D * D] of the span to [N,
+  // OH, OW, D * D].
   XlaOp SumWindows(XlaOp products) const {
     const int64_t kernel = dims_.kernel_size, stride = dims_.stride_1;
-    return xla::ReduceWindowSum(products, {1, kernel, kernel},
-                                {1, stride, stride}) *
+    return xla::ReduceWindowSum(products, {1, kernel, kernel, 1},
+                                {1, stride, stride, 1}) *
            dims_.scale();
   }
 
@@ -132,6 +169,47 @@ class Spans {
   }
 
  private:
+  // With columns behind it, of 0, that make it whole blocks.
+  XlaOp Blocks(XlaOp part) const {
+    std::vector<xla::Padding> padding(4);
+    padding[kColumns].high = blocks_ * block_ - width_;
+    return xla::Pad(part, padding);
+  }
+
+  // [N, rows, columns of a block, D]: the products of the block of a from
+  // `column` on with b at the displacements that have b's `row`.
+  XlaOp RowOfDisplacements(xla::State s, XlaOp row, XlaOp column) const {
+    const int64_t images = dims_.images, channels = dims_.channels;
+    const int64_t reached = block_ + 2 * dims_.reach();  // columns of b
+    const XlaOp zero = xla::ScalarLike(row, 0);
+    const auto of_a = [&](XlaOp part, int64_t n, int64_t depth) {
+      return xla::DynamicSlice(part, {zero, zero, column, zero},
+                               {n, height_, block_, depth});
+    };
+    const auto of_b = [&](XlaOp part, int64_t n, int64_t depth) {
+      return xla::DynamicSlice(part, {zero, row, column, zero},
+                               {n, height_, reached, depth});
+    };
+    const XlaOp pairs = xla::BatchDotTransposed(of_a(s[0], images, channels),
+                                                of_b(s[1], images, channels));
+    // What lies outside an image counts as 0, whatever it meets.
+    const std::vector<int64_t> shape = {images, height_, block_, reached};
+    const XlaOp inside_a =
+        xla::BroadcastInDim(xla::Reshape(of_a(s[2], 1, 1), {height_, block_}),
+                            shape, {kRows, kColumns});
+    const XlaOp inside_b =
+        xla::BroadcastInDim(xla::Reshape(of_b(s[3], 1, 1), {height_, reached}),
+                            shape, {kRows, kColumns + 1});
+    const XlaOp counted = xla::Select(inside_a * inside_b > 0, pairs, 0);
+    // Displacement j of column x is pair (x, x + j): with one more element in
+    // each row, column j.
+    const XlaOp rows =
+        xla::Reshape(counted, {images, height_, block_ * reached});
+    const XlaOp skewed = xla::Reshape(xla::Pad(rows, {{}, {}, {0, block_, 0}}),
+                                      {images, height_, block_, reached + 1});
+    return xla::SliceInDim(skewed, 0, 2 * dims_.reach() + 1, 3, dims_.stride_2);
+  }
+
   XlaOp Part(XlaOp images, int64_t reach) const {
     const int64_t first = dims_.first_pixel() - reach;
     const XlaOp rows =
@@ -172,6 +250,10 @@ class Spans {
   const CorrelationCostDims dims_;
   const xla::PrimitiveType computed_;
   const int64_t height_, width_;
+  // How many blocks of a's columns there are, and how large: of a block's
+  // products with the columns of b that it reaches, the displacements name a
+  // third or more where they are dense.
+  const int64_t blocks_, block_;
 };
 
 class CorrelationCostLowering : public Lowering {
@@ -189,33 +271,16 @@ class CorrelationCostLowering : public Lowering {
     TF_RETURN_IF_ERROR(attributes_.OutputShape(dims, &shape));
     XlaBuilder* builder = context->builder();
     const xla::PrimitiveType computed = context->ComputeType(0);
-    const XlaOp zeros = xla::Zeros(builder, computed, shape.dim_sizes());
     if (a_shape.num_elements() == 0 || shape.num_elements() == 0) {
-      context->SetOutput(0, zeros);
+      context->SetOutput(0, xla::Zeros(builder, computed, shape.dim_sizes()));
       return absl::OkStatus();
     }
     const Spans spans(dims, computed);
     TF_RETURN_IF_ERROR(spans.CheckSize(context->op()));
-    // a, b, inside a, inside b, output.
-    const auto output = spans.Loop(
-        {spans.OfA(context->ComputeInput(0)),
-         spans.OfB(context->ComputeInput(1)), spans.InsideA(builder),
-         spans.InsideB(builder), zeros},
-        [&](XlaOp d, xla::State s) {
-          const XlaOp products =
-              spans.Pairs(s[0] * spans.At(s[1], d, dims.images, dims.channels),
-                          s[2], s[3], d);
-          const XlaOp sums =
-              spans.SumWindows(xla::ReduceSum(products, {kChannels}));
-          const XlaOp zero = xla::ScalarLike(d, 0);
-          return xla::DynamicUpdateSlice(
-              s[4],
-              xla::Reshape(sums, {dims.images, dims.output_height,
-                                  dims.output_width, 1}),
-              {zero, zero, zero, d});
-        });
-    TF_RETURN_IF_ERROR(output.status());
-    context->SetOutput(0, *output);
+    TF_ASSIGN_OR_RETURN(const XlaOp products,
+                        spans.Products(spans.OfA(context->ComputeInput(0)),
+                                       spans.OfB(context->ComputeInput(1))));
+    context->SetOutput(0, spans.SumWindows(products));
     return absl::OkStatus();
   }
 
@@ -247,7 +312,8 @@ class CorrelationCostGradLowering : public Lowering {
     TF_RETURN_IF_ERROR(spans.CheckSize(context->op()));
     const XlaOp other = context->ComputeInput(1);
     // Coefficients, the other image, inside a, inside b, sums.
-    const auto sums = spans.Loop(
+    const auto sums = Spans::Loop(
+        dims.output_channels(),
         {spans.SpreadWindows(context->ComputeInput(0)),
          to_a ? spans.OfB(other) : spans.OfA(other), spans.InsideA(builder),
          spans.InsideB(builder),

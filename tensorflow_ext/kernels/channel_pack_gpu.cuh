@@ -6,6 +6,8 @@
 #ifndef TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
 
+#include <cuda_runtime.h>
+
 #include <cstdint>
 #include <type_traits>
 
@@ -33,6 +35,17 @@ __device__ __forceinline__ ChannelPack<T, kSize> MakePack(
 #pragma unroll
   for (int k = 0; k < kSize; ++k) pack.values[k] = FromCompute<T>(sums[k]);
   return pack;
+}
+
+// Adds weight * pack to neighbouring sums, to which other threads add, too.
+template <typename T, int kSize>
+__device__ __forceinline__ void ScatterPack(ComputeType<T> weight,
+                                            const ChannelPack<T, kSize>& pack,
+                                            ComputeType<T>* sums) {
+#pragma unroll
+  for (int k = 0; k < kSize; ++k) {
+    atomicAdd(sums + k, weight * ToCompute(pack.values[k]));
+  }
 }
 
 // Calls launch(integral_constant<int, size of a pack>): as many channels as

@@ -62,11 +62,12 @@ __device__ __forceinline__ ComputeType<T> AddDot(
 }
 
 // Calls launch(integral_constant<int, threads of a group>) for dot products of
-// `packs` packs.
-template <typename Launch>
+// `packs` packs, of groups of kLeast threads or more.
+template <int kLeast = 2, typename Launch>
 auto WithLaneGroup(int64_t packs, Launch&& launch) {
   if (packs > 16) return launch(std::integral_constant<int, 32>{});
-  return launch(std::integral_constant<int, 8>{});
+  if (packs > 4) return launch(std::integral_constant<int, 8>{});
+  return launch(std::integral_constant<int, kLeast>{});
 }
 
 }  // namespace tensorflow_ext

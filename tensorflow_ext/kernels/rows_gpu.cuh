@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of a matrix on the GPU: short ones have a warp each, longer ones a
-// block. A thread keeps its part of the row in registers where the row is short
-// enough, and reads it again, from the cache, where it is not.
+// The rows of a matrix on the GPU: the shortest share a warp, short ones have
+// one each, longer ones a block. A thread keeps its part of the row in
+// registers where the row is short enough, and reads it again, from the cache,
+// where it is not.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
@@ -27,6 +28,8 @@ struct RowShape {
   static constexpr int64_t kLargest =
       kHeld > 0 ? int64_t{kThreads} * kPack* kHeld : INT64_MAX;
   static constexpr int kRowsOfABlock = kBlockThreads / kThreads;
+  // Whether a thread holds so much that it may take more registers.
+  static constexpr bool kHoldsMuch = kThreads == kBlockThreads && kHeld == 8;
 };
 
 template <typename T, int kSize>
@@ -86,7 +89,7 @@ class DeviceRow {
 template <typename Shape, typename C, typename Combine>
 __device__ __forceinline__ C RowReduce(C value, Combine&& combine) {
 #pragma unroll
-  for (int step = kWarpThreads / 2; step > 0; step /= 2) {
+  for (int step = min(Shape::kThreads, kWarpThreads) / 2; step > 0; step /= 2) {
     value = combine(value, __shfl_xor_sync(0xffffffff, value, step));
   }
   if constexpr (Shape::kThreads > kWarpThreads) {
@@ -117,15 +120,28 @@ __device__ __forceinline__ C RowMaximum(C value) {
   return RowReduce<Shape>(value, [](C a, C b) { return a < b ? b : a; });
 }
 
-// The rows of this thread: the first one, and how many lie between two.
+// The rows go from block to block, and all threads of a block through the loop
+// together, so that they may exchange values in it:
+//
+//   for (int64_t first = FirstRow<Shape>(); first < rows;
+//        first += RowStride<Shape>())
+//
+// A thread's row is first + RowOfBlock<Shape>(), if IsRow<Shape>(row, rows).
 template <typename Shape>
 __device__ __forceinline__ int64_t FirstRow() {
-  return int64_t{blockIdx.x} * Shape::kRowsOfABlock +
-         static_cast<int>(threadIdx.x) / Shape::kThreads;
+  return int64_t{blockIdx.x} * Shape::kRowsOfABlock;
 }
 template <typename Shape>
 __device__ __forceinline__ int64_t RowStride() {
   return int64_t{gridDim.x} * Shape::kRowsOfABlock;
+}
+template <typename Shape>
+__device__ __forceinline__ int RowOfBlock() {
+  return static_cast<int>(threadIdx.x) / Shape::kThreads;
+}
+template <typename Shape>
+__device__ __forceinline__ bool IsRow(int64_t row, int64_t rows) {
+  return Shape::kRowsOfABlock == 1 || row < rows;
 }
 template <typename Shape>
 __device__ __forceinline__ bool IsFirstOfRow() {
@@ -137,6 +153,7 @@ __device__ __forceinline__ bool IsFirstOfRow() {
 template <typename T, typename Fn>
 int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   constexpr int kPack = 16 / sizeof(T);
+  using SharingRow = RowShape<8, kPack, 2>;
   using TinyRow = RowShape<kWarpThreads, kPack, 1>;
   using ShortRow = RowShape<kWarpThreads, kPack, 4>;
   using LongRow = RowShape<kBlockThreads, kPack, 4>;
@@ -148,6 +165,7 @@ int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
     if (size <= UnalignedShortRow::kLargest) return fn(UnalignedShortRow{});
     return fn(UnalignedRow{});
   }
+  if (size <= SharingRow::kLargest) return fn(SharingRow{});
   if (size <= TinyRow::kLargest) return fn(TinyRow{});
   if (size <= ShortRow::kLargest) return fn(ShortRow{});
   if (size <= LongRow::kLargest) return fn(LongRow{});

@@ -23,6 +23,10 @@ def _cuda_object_impl(ctx):
     ).compilation_context
     args = ctx.actions.args()
     args.add_all(["-x", "cu", "-c", ctx.file.src, "-o", ctx.outputs.out])
+
+    # nvcc names intermediate files by its process, and sandboxes that share /tmp
+    # number their processes alike.
+    args.add("--objdir-as-tempdir")
     args.add("-ccbin", find_cpp_toolchain(ctx).compiler_executable)
     args.add_all(_NVCC_FLAGS)
     args.add_all(ctx.attr.copts)

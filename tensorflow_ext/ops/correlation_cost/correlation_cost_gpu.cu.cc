@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocks)
   using C = ComputeType<T>;
   using Pack = ChannelPack<T, kPack>;
   using Group = LaneGroup<kLanes>;
+  static_assert(kLanes >= kDisplacements, "each output has a thread");
   const int64_t tiles =
       (dims.displacements + kDisplacements - 1) / kDisplacements;
   const int64_t count = dims.images * dims.output_height * dims.output_width *
@@ -166,18 +167,20 @@ int LaunchCorrelationCost(NumericType type, const CorrelationCostDims& dims,
     }
     return WithChannelPack<T>(dims.channels, a, b, [&](auto pack) -> int {
       constexpr int kPack = decltype(pack)::value;
-      return WithLaneGroup(dims.channels / kPack, [&](auto lanes) -> int {
-        constexpr int kLanes = decltype(lanes)::value;
-        // At least as many as there are: the last one of a row may be partial.
-        const int64_t items = size / dims.displacements *
-                              (dims.displacements / kDisplacements + 1);
-        CorrelationCostKernel<T, kPack, kLanes>
-            <<<GridBlocks(items * kLanes), kBlockThreads, 0, cuda_stream>>>(
-                dims, static_cast<ComputeType<T>>(dims.scale()),
-                static_cast<const T*>(a), static_cast<const T*>(b),
-                static_cast<T*>(output));
-        return cudaGetLastError();
-      });
+      return WithLaneGroup<kDisplacements>(
+          dims.channels / kPack, [&](auto lanes) -> int {
+            constexpr int kLanes = decltype(lanes)::value;
+            // At least as many as there are: the last one of a row may be
+            // partial.
+            const int64_t items = size / dims.displacements *
+                                  (dims.displacements / kDisplacements + 1);
+            CorrelationCostKernel<T, kPack, kLanes>
+                <<<GridBlocks(items * kLanes), kBlockThreads, 0, cuda_stream>>>(
+                    dims, static_cast<ComputeType<T>>(dims.scale()),
+                    static_cast<const T*>(a), static_cast<const T*>(b),
+                    static_cast<T*>(output));
+            return cudaGetLastError();
+          });
     });
   });
 }

@@ -72,33 +72,24 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// What element `column` of a position's gradient adds to its row.
-template <typename T>
-__device__ __forceinline__ ComputeType<T> Term(const EmbeddingBagDims& dims,
-                                               const T* gradients,
-                                               const T* weights,
-                                               int64_t position,
-                                               int64_t column) {
-  const int64_t bag = Quotient(position, dims.bag_size);
-  return ToCompute(weights[position]) * dims.scale<ComputeType<T>>() *
-         ToCompute(gradients[bag * dims.width + column]);
-}
-
-// One thread for each element of a position's gradient.
-template <typename T, typename Index>
+// One thread for each pack of a position's gradient.
+template <typename T, typename Index, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
-    EmbeddingBagScatterKernel(EmbeddingBagDims dims, const T* gradients,
+    EmbeddingBagScatterKernel(EmbeddingBagDims dims,
+                              const ChannelPack<T, kPack>* gradients,
                               const Index* indices, const T* weights,
                               ComputeType<T>* sums) {
-  const int64_t count = dims.positions() * dims.width;
+  const int64_t packs = dims.width / kPack;
+  const int64_t count = dims.positions() * packs;
   for (int64_t item = GridIndex(); item < count; item += GridStride()) {
-    const int64_t position = Quotient(item, dims.width);
-    const int64_t column = item - position * dims.width;
+    const int64_t position = Quotient(item, packs);
+    const int64_t p = item - position * packs;
     const Index row = indices[position];
-    if (IsRow(row, dims.rows)) {
-      atomicAdd(sums + row * dims.width + column,
-                Term(dims, gradients, weights, position, column));
-    }
+    if (!IsRow(row, dims.rows)) continue;
+    const int64_t bag = Quotient(position, dims.bag_size);
+    ScatterPack(ToCompute(weights[position]) * dims.scale<ComputeType<T>>(),
+                gradients[bag * packs + p],
+                sums + row * dims.width + p * kPack);
   }
 }
 
@@ -122,7 +113,10 @@ __global__ void __launch_bounds__(kBlockThreads)
           ComputeType<T>* sum = sums + indices[position] * dims.width;
           for (int64_t column = threadIdx.x; column < dims.width;
                column += kBlockThreads) {
-            sum[column] += Term(dims, gradients, weights, position, column);
+            const int64_t bag = Quotient(position, dims.bag_size);
+            sum[column] += ToCompute(weights[position]) *
+                           dims.scale<ComputeType<T>>() *
+                           ToCompute(gradients[bag * dims.width + column]);
           }
         });
   }
@@ -190,28 +184,35 @@ int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
   return DispatchIndexed(type, index_type, [&](auto tag, auto index) -> int {
     using T = TypeOf<decltype(tag)>;
     using Index = TypeOf<decltype(index)>;
-    return LaunchSums<
-        T>(sums, backprops, size, cuda_stream, [&](auto* sum) -> cudaError_t {
-      if (dims.positions() == 0) return cudaSuccess;
-      const T* gradient = static_cast<const T*>(gradients);
-      const Index* row = static_cast<const Index*>(indices);
-      const T* weight = static_cast<const T*>(weights);
-      if (deterministic) {
-        // Few enough that looking through the indices does not dominate,
-        // enough to keep every multiprocessor busy.
-        constexpr int64_t kMostBlocks = 2048;
-        const int64_t rows = (dims.rows + kMostBlocks - 1) / kMostBlocks;
-        const int64_t blocks = (dims.rows + rows - 1) / rows;
-        EmbeddingBagOrderedKernel<<<static_cast<unsigned int>(blocks),
-                                    kBlockThreads, 0, cuda_stream>>>(
-            dims, rows, gradient, row, weight, sum);
-      } else {
-        EmbeddingBagScatterKernel<<<GridBlocks(dims.positions() * dims.width),
-                                    kBlockThreads, 0, cuda_stream>>>(
-            dims, gradient, row, weight, sum);
-      }
-      return cudaGetLastError();
-    });
+    return LaunchSums<T>(
+        sums, backprops, size, cuda_stream, [&](auto* sum) -> cudaError_t {
+          if (dims.positions() == 0) return cudaSuccess;
+          const T* gradient = static_cast<const T*>(gradients);
+          const Index* row = static_cast<const Index*>(indices);
+          const T* weight = static_cast<const T*>(weights);
+          if (deterministic) {
+            // Few enough that looking through the indices does not dominate,
+            // enough to keep every multiprocessor busy.
+            constexpr int64_t kMostBlocks = 2048;
+            const int64_t rows = (dims.rows + kMostBlocks - 1) / kMostBlocks;
+            const int64_t blocks = (dims.rows + rows - 1) / rows;
+            EmbeddingBagOrderedKernel<<<static_cast<unsigned int>(blocks),
+                                        kBlockThreads, 0, cuda_stream>>>(
+                dims, rows, gradient, row, weight, sum);
+            return cudaGetLastError();
+          }
+          return WithChannelPack<T>(
+              dims.width, gradients, gradients, [&](auto pack) -> cudaError_t {
+                constexpr int kPack = decltype(pack)::value;
+                EmbeddingBagScatterKernel<T, Index, kPack>
+                    <<<GridBlocks(dims.positions() * dims.width / kPack),
+                       kBlockThreads, 0, cuda_stream>>>(
+                        dims,
+                        static_cast<const ChannelPack<T, kPack>*>(gradients),
+                        row, weight, sum);
+                return cudaGetLastError();
+              });
+        });
   });
 }
 

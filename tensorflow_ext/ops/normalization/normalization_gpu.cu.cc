@@ -10,20 +10,22 @@
 namespace tensorflow_ext {
 namespace internal {
 
+// With a number of blocks a multiprocessor the compiler takes the registers
+// that those have, neither more nor, spilling some, less.
 template <typename Norm, typename T, typename Shape>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 3 : 4)
     NormalizeRowsKernel(RowDims dims, float epsilon,
                         NormalizationTensors tensors) {
   using C = ComputeType<T>;
   using Pack = RowPack<T, Shape::kPack>;
-  const int64_t packs = dims.size / Shape::kPack;
   const C divisor = static_cast<C>(dims.divisor());
   const Pack* scale = static_cast<const Pack*>(tensors.scale);
   const Pack* offset = static_cast<const Pack*>(tensors.offset);
-  // A warp is in one row, and all warps of a block with a row to itself are:
-  // nobody leaves the loop before the others.
-  for (int64_t row = FirstRow<Shape>(); row < dims.rows;
-       row += RowStride<Shape>()) {
+  for (int64_t first = FirstRow<Shape>(); first < dims.rows;
+       first += RowStride<Shape>()) {
+    const int64_t row = first + RowOfBlock<Shape>();
+    const bool is_row = IsRow<Shape>(row, dims.rows);
+    const int64_t packs = is_row ? dims.size / Shape::kPack : 0;
     DeviceRow<Shape, T> x(tensors.x, row, dims.size);
     C sum = 0;
     ForEachPack<Shape>(packs, [&](int k, int64_t p) {
@@ -50,7 +52,7 @@ __global__ void __launch_bounds__(kBlockThreads)
       variance = RowSum<Shape>(variance) / divisor;
     }
     const C inverse = 1 / std::sqrt(variance + static_cast<C>(epsilon));
-    if (IsFirstOfRow<Shape>()) {
+    if (is_row && IsFirstOfRow<Shape>()) {
       if constexpr (Norm::kCentered) static_cast<C*>(tensors.mean)[row] = mean;
       static_cast<C*>(tensors.inverse)[row] = inverse;
     }
@@ -76,22 +78,25 @@ __global__ void __launch_bounds__(kBlockThreads)
 // x_backprops, which may be gradients: an element is read by the thread that
 // writes it.
 template <typename Norm, typename T, typename Shape>
-__global__ void __launch_bounds__(kBlockThreads)
+__global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 2 : 3)
     DifferentiateRowsKernel(RowDims dims, NormalizationGradTensors tensors) {
   using C = ComputeType<T>;
   using Pack = RowPack<T, Shape::kPack>;
-  const int64_t packs = dims.size / Shape::kPack;
   const C divisor = static_cast<C>(dims.divisor());
   const Pack* scale = static_cast<const Pack*>(tensors.scale);
-  for (int64_t row = FirstRow<Shape>(); row < dims.rows;
-       row += RowStride<Shape>()) {
+  for (int64_t first = FirstRow<Shape>(); first < dims.rows;
+       first += RowStride<Shape>()) {
+    const int64_t row = first + RowOfBlock<Shape>();
+    const bool is_row = IsRow<Shape>(row, dims.rows);
+    const int64_t packs = is_row ? dims.size / Shape::kPack : 0;
+    const auto of_row = [&](const void* values) {
+      return is_row ? static_cast<const C*>(values)[row] : C(0);
+    };
     DeviceRow<Shape, T> x(tensors.x, row, dims.size);
     DeviceRow<Shape, T> dy(tensors.gradients, row, dims.size);
-    const C inverse = static_cast<const C*>(tensors.inverse)[row];
+    const C inverse = of_row(tensors.inverse);
     C mean = 0;
-    if constexpr (Norm::kCentered) {
-      mean = static_cast<const C*>(tensors.mean)[row];
-    }
+    if constexpr (Norm::kCentered) mean = of_row(tensors.mean);
     C sum_g = 0, sum_gn = 0;
     ForEachPack<Shape>(packs, [&](int k, int64_t p) {
       const Pack value = x.Read(k, p), gradient = dy.Read(k, p);
@@ -107,10 +112,10 @@ __global__ void __launch_bounds__(kBlockThreads)
     // dx = r g + a + b n, which gathers the means of the formula in a and b.
     C a = 0;
     if constexpr (Norm::kCentered) {
-      a = static_cast<const C*>(tensors.mean_gradients)[row] / divisor -
+      a = of_row(tensors.mean_gradients) / divisor -
           inverse * (RowSum<Shape>(sum_g) / divisor);
     }
-    const C dr = static_cast<const C*>(tensors.inverse_gradients)[row];
+    const C dr = of_row(tensors.inverse_gradients);
     const C b =
         -inverse * (RowSum<Shape>(sum_gn) / divisor + dr * inverse / divisor);
 
@@ -131,8 +136,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// Sums of columns: a block takes 32 neighbouring ones of a part of the rows, a
-// warp every eighth row.
+// Sums of columns: a block takes 32 neighbouring ones, or packs of them, of a
+// part of the rows, a warp every eighth row.
 constexpr int kColumns = kWarpThreads;
 constexpr int kRowLanes = kBlockThreads / kColumns;
 
@@ -152,39 +157,58 @@ __device__ __forceinline__ C LaneSum(C value) {
   return value;
 }
 
-template <typename Norm, typename T>
+// Each thread takes kPack neighbouring columns, of which size is a multiple.
+template <typename Norm, typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     SumColumnsKernel(RowDims dims, NormalizationGradTensors tensors,
                      int64_t rows_of_a_part) {
   using C = ComputeType<T>;
+  using Pack = RowPack<T, kPack>;
   constexpr int kSums = GpuRowNormalization<Norm>::kSums;
   const int64_t first = int64_t{blockIdx.y} * rows_of_a_part;
   const int64_t end = min(dims.rows, first + rows_of_a_part);
   C* sums = static_cast<C*>(tensors.partial_sums) +
             int64_t{blockIdx.y} * kSums * dims.size;
-  for (int64_t left = int64_t{blockIdx.x} * kColumns; left < dims.size;
+  const int64_t packs = dims.size / kPack;
+  for (int64_t left = int64_t{blockIdx.x} * kColumns; left < packs;
        left += int64_t{gridDim.x} * kColumns) {
-    const int64_t column = left + threadIdx.x;
-    C scale_sum = 0, offset_sum = 0;
-    if (column < dims.size) {
+    const int64_t p = left + threadIdx.x;
+    C scale_sums[kPack] = {}, offset_sums[kPack] = {};
+    if (p < packs) {
 #pragma unroll 4
       for (int64_t row = first + threadIdx.y; row < end; row += kRowLanes) {
-        const int64_t i = row * dims.size + column;
-        const C g = ToCompute(static_cast<const T*>(tensors.gradients)[i]);
-        C normal = ToCompute(static_cast<const T*>(tensors.x)[i]);
+        const int64_t i = row * packs + p;
+        const Pack gradients = static_cast<const Pack*>(tensors.gradients)[i];
+        const Pack x = static_cast<const Pack*>(tensors.x)[i];
+        const C inverse = static_cast<const C*>(tensors.inverse)[row];
+        C mean = 0;
         if constexpr (Norm::kCentered) {
-          normal -= static_cast<const C*>(tensors.mean)[row];
-          offset_sum += g;
+          mean = static_cast<const C*>(tensors.mean)[row];
         }
-        normal *= static_cast<const C*>(tensors.inverse)[row];
-        scale_sum += g * normal;
+#pragma unroll
+        for (int j = 0; j < kPack; ++j) {
+          const C g = ToCompute(gradients.values[j]);
+          C normal = ToCompute(x.values[j]);
+          if constexpr (Norm::kCentered) {
+            normal -= mean;
+            offset_sums[j] += g;
+          }
+          normal *= inverse;
+          scale_sums[j] += g * normal;
+        }
       }
     }
-    scale_sum = LaneSum(scale_sum);
-    if constexpr (Norm::kCentered) offset_sum = LaneSum(offset_sum);
-    if (threadIdx.y == 0 && column < dims.size) {
-      sums[column] = scale_sum;
-      if constexpr (Norm::kCentered) sums[dims.size + column] = offset_sum;
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) {
+      const C scale_sum = LaneSum(scale_sums[j]);
+      C offset_sum = 0;
+      if constexpr (Norm::kCentered) offset_sum = LaneSum(offset_sums[j]);
+      if (threadIdx.y == 0 && p < packs) {
+        sums[p * kPack + j] = scale_sum;
+        if constexpr (Norm::kCentered) {
+          sums[dims.size + p * kPack + j] = offset_sum;
+        }
+      }
     }
   }
 }
@@ -212,9 +236,30 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// Blocks for `size` > 0 columns.
+// Blocks for `size` > 0 columns, or packs of them.
 inline unsigned int ColumnBlocks(int64_t size) {
   return GridBlocks((size + kColumns - 1) / kColumns * kBlockThreads);
+}
+
+// A thread takes as many columns as have 4 bytes, or one.
+template <typename Norm, typename T>
+cudaError_t LaunchSumColumns(const RowDims& dims, bool aligned,
+                             const NormalizationGradTensors& tensors,
+                             cudaStream_t stream) {
+  using Shape = GpuRowNormalization<Norm>;
+  const dim3 block(kColumns, kRowLanes);
+  const unsigned int parts = static_cast<unsigned int>(Shape::Parts(dims));
+  constexpr int kPack = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+  if (aligned && dims.size % kPack == 0) {
+    SumColumnsKernel<Norm, T, kPack>
+        <<<dim3(ColumnBlocks(dims.size / kPack), parts), block, 0, stream>>>(
+            dims, tensors, Shape::PartSize(dims));
+  } else {
+    SumColumnsKernel<Norm, T, 1>
+        <<<dim3(ColumnBlocks(dims.size), parts), block, 0, stream>>>(
+            dims, tensors, Shape::PartSize(dims));
+  }
+  return cudaGetLastError();
 }
 
 }  // namespace internal
@@ -256,10 +301,8 @@ int GpuRowNormalization<Norm>::Backward(NumericType type, const RowDims& dims,
     const unsigned int parts = static_cast<unsigned int>(Parts(dims));
     // The columns first: x_backprops may overwrite gradients.
     if (dims.rows > 0) {
-      internal::SumColumnsKernel<Norm, T>
-          <<<dim3(columns, parts), block, 0, cuda_stream>>>(dims, tensors,
-                                                            PartSize(dims));
-      cudaError_t error = cudaGetLastError();
+      cudaError_t error = internal::LaunchSumColumns<Norm, T>(
+          dims, aligned, tensors, cuda_stream);
       if (error != cudaSuccess) return error;
       error = static_cast<cudaError_t>(internal::DispatchRowShape<T>(
           dims.size, aligned, [&](auto shape) -> int {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "tensorflow_ext/kernels/channel_pack_gpu.cuh"
+#include "tensorflow_ext/kernels/lane_group_gpu.cuh"
 #include "tensorflow_ext/kernels/launch.cuh"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/quotient.h"
@@ -43,10 +44,11 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-template <typename T>
+// As above, of sums of single channels.
+template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleScatterKernel(ResamplerDims dims, ResamplerOrder order,
-                          const T* gradients, const T* warp,
+                          const ChannelPack<T, kPack>* gradients, const T* warp,
                           ComputeType<T>* sums) {
   using C = ComputeType<T>;
   const int64_t size = dims.all_points() * dims.channels;
@@ -55,15 +57,16 @@ __global__ void __launch_bounds__(kBlockThreads)
     const int64_t image = Quotient(point, dims.points);
     const auto cell = FindCell(dims, warp + 2 * point);
     if (!cell.inside) continue;
-    const C gradient = ToCompute(gradients[index]);
-    C* pixels =
-        sums + image * dims.image_size() + index - point * dims.channels;
+    const ChannelPack<T, kPack> gradient = gradients[index];
+    const int64_t pixels =
+        image * dims.image_size() + index - point * dims.channels;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const auto corner = Corner(cell, k, order);
       if (IsPixel(corner, dims) && corner.weight != C(0)) {
-        atomicAdd(pixels + (corner.y * dims.width + corner.x) * dims.channels,
-                  corner.weight * gradient);
+        const int64_t pixel =
+            pixels + (corner.y * dims.width + corner.x) * dims.channels;
+        ScatterPack(corner.weight, gradient, sums + pixel * kPack);
       }
     }
   }
@@ -105,44 +108,54 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// One warp for each point. The order of the sums over the channels is fixed.
-template <typename T>
+// One group of threads for each point. The order of the sums over the channels
+// is fixed. In `dims`, a channel is a pack.
+template <typename T, int kPack, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads)
-    ResampleWarpKernel(ResamplerDims dims, const T* gradients, const T* data,
-                       const T* warp, T* warp_backprops) {
+    ResampleWarpKernel(ResamplerDims dims,
+                       const ChannelPack<T, kPack>* gradients,
+                       const ChannelPack<T, kPack>* data, const T* warp,
+                       T* warp_backprops) {
   using C = ComputeType<T>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  for (int64_t point = GridIndex() / 32; point < dims.all_points();
-       point += GridStride() / 32) {
-    const auto cell = FindCell(dims, warp + 2 * point);
+  using Group = LaneGroup<kLanes>;
+  const int64_t count = dims.all_points();
+  for (int64_t first = Group::First(); first < count; first += Group::Step()) {
+    const int64_t point = first + Group::Index();
+    ResamplerCell<C> cell = {false, 0, 0, 0, 0};
+    if (point < count) cell = FindCell(dims, warp + 2 * point);
     C by_x = 0, by_y = 0;
     if (cell.inside) {
       const int64_t image = Quotient(point, dims.points);
-      const T* pixels = data + image * dims.image_size();
-      for (int64_t c = lane; c < dims.channels; c += 32) {
-        C v[4];
+      const ChannelPack<T, kPack>* pixels = data + image * dims.image_size();
+      for (int64_t p = Group::Lane(); p < dims.channels; p += kLanes) {
+        ChannelPack<T, kPack> v[4];
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           const auto corner = Corner(cell, k, {0, 0});
-          v[k] = IsPixel(corner, dims)
-                     ? ToCompute(pixels[(corner.y * dims.width + corner.x) *
-                                            dims.channels +
-                                        c])
-                     : C(0);
+          v[k] = {};
+          if (IsPixel(corner, dims)) {
+            v[k] =
+                pixels[(corner.y * dims.width + corner.x) * dims.channels + p];
+          }
         }
-        const C gradient = ToCompute(gradients[point * dims.channels + c]);
-        by_x += gradient *
-                ((v[1] - v[0]) * (C(1) - cell.fy) + (v[3] - v[2]) * cell.fy);
-        by_y += gradient *
-                ((v[2] - v[0]) * (C(1) - cell.fx) + (v[3] - v[1]) * cell.fx);
+        const ChannelPack<T, kPack> upstream =
+            gradients[point * dims.channels + p];
+#pragma unroll
+        for (int j = 0; j < kPack; ++j) {
+          const C gradient = ToCompute(upstream.values[j]);
+          C value[4];
+#pragma unroll
+          for (int k = 0; k < 4; ++k) value[k] = ToCompute(v[k].values[j]);
+          by_x += gradient * ((value[1] - value[0]) * (C(1) - cell.fy) +
+                              (value[3] - value[2]) * cell.fy);
+          by_y += gradient * ((value[2] - value[0]) * (C(1) - cell.fx) +
+                              (value[3] - value[1]) * cell.fx);
+        }
       }
     }
-#pragma unroll
-    for (int half = 16; half > 0; half /= 2) {
-      by_x += __shfl_down_sync(0xffffffffu, by_x, half);
-      by_y += __shfl_down_sync(0xffffffffu, by_y, half);
-    }
-    if (lane == 0) {
+    by_x = Group::Sum(by_x);
+    by_y = Group::Sum(by_y);
+    if (Group::Lane() == 0 && point < count) {
       warp_backprops[2 * point] = FromCompute<T>(by_x);
       warp_backprops[2 * point + 1] = FromCompute<T>(by_y);
     }
@@ -180,11 +193,23 @@ int LaunchResamplerWarpGrad(NumericType type, const ResamplerDims& dims,
   if (dims.all_points() == 0) return cudaSuccess;
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    ResampleWarpKernel<<<GridBlocks(dims.all_points() * 32), kBlockThreads, 0,
-                         static_cast<cudaStream_t>(stream)>>>(
-        dims, static_cast<const T*>(gradients), static_cast<const T*>(data),
-        static_cast<const T*>(warp), static_cast<T*>(warp_backprops));
-    return cudaGetLastError();
+    return WithChannelPack<T>(
+        dims.channels, gradients, data, [&](auto size) -> int {
+          constexpr int kPack = decltype(size)::value;
+          using Pack = ChannelPack<T, kPack>;
+          ResamplerDims packed = dims;
+          packed.channels /= kPack;
+          return WithLaneGroup(packed.channels, [&](auto lanes) -> int {
+            constexpr int kLanes = decltype(lanes)::value;
+            ResampleWarpKernel<T, kPack, kLanes>
+                <<<GridBlocks(packed.all_points() * kLanes), kBlockThreads, 0,
+                   static_cast<cudaStream_t>(stream)>>>(
+                    packed, static_cast<const Pack*>(gradients),
+                    static_cast<const Pack*>(data), static_cast<const T*>(warp),
+                    static_cast<T*>(warp_backprops));
+            return cudaGetLastError();
+          });
+        });
   });
 }
 
@@ -197,23 +222,33 @@ int LaunchResamplerAdjoint(NumericType type, const ResamplerDims& dims,
   const cudaStream_t cuda_stream = static_cast<cudaStream_t>(stream);
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    return LaunchSums<
-        T>(sums, backprops, size, cuda_stream, [&](ComputeType<T>* sum) {
-      if (dims.points == 0) return cudaSuccess;
-      const T* upstream = static_cast<const T*>(gradients);
-      const T* points = static_cast<const T*>(warp);
-      if (deterministic) {
-        ResampleRowsKernel<<<GridBlocks(dims.images * dims.height *
-                                        kBlockThreads),
-                             kBlockThreads, 0, cuda_stream>>>(
-            dims, order, upstream, points, sum);
-      } else {
-        ResampleScatterKernel<<<GridBlocks(dims.all_points() * dims.channels),
-                                kBlockThreads, 0, cuda_stream>>>(
-            dims, order, upstream, points, sum);
-      }
-      return cudaGetLastError();
-    });
+    return LaunchSums<T>(
+        sums, backprops, size, cuda_stream, [&](ComputeType<T>* sum) {
+          if (dims.points == 0) return cudaSuccess;
+          const T* upstream = static_cast<const T*>(gradients);
+          const T* points = static_cast<const T*>(warp);
+          if (deterministic) {
+            ResampleRowsKernel<<<GridBlocks(dims.images * dims.height *
+                                            kBlockThreads),
+                                 kBlockThreads, 0, cuda_stream>>>(
+                dims, order, upstream, points, sum);
+            return cudaGetLastError();
+          }
+          return WithChannelPack<T>(
+              dims.channels, gradients, gradients,
+              [&](auto size) -> cudaError_t {
+                constexpr int kPack = decltype(size)::value;
+                using Pack = ChannelPack<T, kPack>;
+                ResamplerDims packed = dims;
+                packed.channels /= kPack;
+                ResampleScatterKernel<T, kPack>
+                    <<<GridBlocks(packed.all_points() * packed.channels),
+                       kBlockThreads, 0, cuda_stream>>>(
+                        packed, order, static_cast<const Pack*>(gradients),
+                        points, sum);
+                return cudaGetLastError();
+              });
+        });
   });
 }
 

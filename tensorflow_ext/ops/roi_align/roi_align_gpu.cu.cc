@@ -57,26 +57,27 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-template <typename T>
+// As above, of sums of single channels.
+template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
-    AlignScatterKernel(RegionDims dims, const T* gradients, const T* rois,
-                       Weights<T> all, ComputeType<T>* sums) {
+    AlignScatterKernel(RegionDims dims, const ChannelPack<T, kPack>* gradients,
+                       const T* rois, Weights<T> all, ComputeType<T>* sums) {
   using C = ComputeType<T>;
   const int64_t size = dims.pooled_size();
   for (int64_t index = GridIndex(); index < size; index += GridStride()) {
     const PooledIndex p = DecodePooled(index, dims);
     const int64_t image = RoiImage(ToCompute(rois[p.roi * 5]), dims.images);
     if (image < 0) continue;
-    const C gradient = ToCompute(gradients[index]);
+    const ChannelPack<T, kPack> gradient = gradients[index];
     const PixelWeight<C>* weights = all.weights(dims, p.roi);
     const WeightRange rows = all.rows(dims, p.roi, p.i);
     const WeightRange columns = all.columns(dims, p.roi, p.j);
-    C* pixels = sums + image * dims.image_size() + p.c;
+    C* pixels = sums + (image * dims.image_size() + p.c) * kPack;
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       const int64_t row = weights[h].pixel * dims.width;
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        atomicAdd(pixels + (row + weights[w].pixel) * dims.channels,
-                  weights[h].weight * weights[w].weight * gradient);
+        ScatterPack(weights[h].weight * weights[w].weight, gradient,
+                    pixels + (row + weights[w].pixel) * dims.channels * kPack);
       }
     }
   }
@@ -202,12 +203,19 @@ int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims,
         AlignRowsKernel<<<GridBlocks(dims.images * dims.height * kBlockThreads),
                           kBlockThreads, 0, cuda_stream>>>(
             dims, upstream, regions, weights, sum);
-      } else {
-        AlignScatterKernel<<<GridBlocks(dims.pooled_size()), kBlockThreads, 0,
-                             cuda_stream>>>(dims, upstream, regions, weights,
-                                            sum);
+        return cudaGetLastError();
       }
-      return cudaGetLastError();
+      return WithChannelPack<T>(
+          dims.channels, gradients, gradients, [&](auto pack) -> cudaError_t {
+            constexpr int kPack = decltype(pack)::value;
+            RegionDims packed = dims;
+            packed.channels /= kPack;
+            AlignScatterKernel<T, kPack><<<GridBlocks(packed.pooled_size()),
+                                           kBlockThreads, 0, cuda_stream>>>(
+                packed, static_cast<const ChannelPack<T, kPack>*>(gradients),
+                regions, weights, sum);
+            return cudaGetLastError();
+          });
     });
   });
 }

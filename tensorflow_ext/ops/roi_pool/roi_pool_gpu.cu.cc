@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tensorflow_ext/kernels/channel_pack_gpu.cuh"
 #include "tensorflow_ext/kernels/launch.cuh"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/sums_gpu.cuh"
@@ -49,18 +50,40 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-template <typename T>
+// The entries of argmax beside a ChannelPack.
+template <int kSize>
+struct alignas(kSize % 4 == 0 ? 16 : 4) ArgmaxPack {
+  int32_t values[kSize];
+};
+
+// A thread takes a pack of neighbouring channels of a bin.
+template <int kPack>
+__device__ __forceinline__ PooledIndex DecodePacked(int64_t index,
+                                                    RoiPoolDims dims) {
+  dims.channels /= kPack;
+  PooledIndex p = DecodePooled(index, dims);
+  p.c *= kPack;
+  return p;
+}
+
+template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
-    ScatterKernel(RoiPoolDims dims, const T* gradients, const T* rois,
-                  const int32_t* argmax, ComputeType<T>* sums) {
-  const int64_t size = dims.pooled_size();
+    ScatterKernel(RoiPoolDims dims, const ChannelPack<T, kPack>* gradients,
+                  const T* rois, const ArgmaxPack<kPack>* argmax,
+                  ComputeType<T>* sums) {
+  const int64_t size = dims.pooled_size() / kPack;
   for (int64_t index = GridIndex(); index < size; index += GridStride()) {
-    const PooledIndex p = DecodePooled(index, dims);
+    const PooledIndex p = DecodePacked<kPack>(index, dims);
     const int64_t image = RoiImage(ToCompute(rois[p.roi * 5]), dims.images);
-    const int32_t element = argmax[index];
-    if (image >= 0 && IsElementOfChannel(element, p.c, dims)) {
-      atomicAdd(sums + image * dims.image_size() + element,
-                ToCompute(gradients[index]));
+    if (image < 0) continue;
+    const ArgmaxPack<kPack> elements = argmax[index];
+    const ChannelPack<T, kPack> gradient = gradients[index];
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      if (IsElementOfChannel(elements.values[k], p.c + k, dims)) {
+        atomicAdd(sums + image * dims.image_size() + elements.values[k],
+                  ToCompute(gradient.values[k]));
+      }
     }
   }
 }
@@ -145,18 +168,26 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-template <typename T>
+template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     GatherKernel(RoiPoolDims dims, const T* gradients, const T* rois,
-                 const int32_t* argmax, T* backprops) {
-  const int64_t size = dims.pooled_size();
+                 const ArgmaxPack<kPack>* argmax,
+                 ChannelPack<T, kPack>* backprops) {
+  const int64_t size = dims.pooled_size() / kPack;
   for (int64_t index = GridIndex(); index < size; index += GridStride()) {
-    const PooledIndex p = DecodePooled(index, dims);
+    const PooledIndex p = DecodePacked<kPack>(index, dims);
     const int64_t image = RoiImage(ToCompute(rois[p.roi * 5]), dims.images);
-    const int32_t element = argmax[index];
-    backprops[index] = image >= 0 && IsElementOfChannel(element, p.c, dims)
-                           ? gradients[image * dims.image_size() + element]
-                           : T{};
+    const ArgmaxPack<kPack> elements = argmax[index];
+    ChannelPack<T, kPack> result;
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      const int32_t element = elements.values[k];
+      result.values[k] =
+          image >= 0 && IsElementOfChannel(element, p.c + k, dims)
+              ? gradients[image * dims.image_size() + element]
+              : T{};
+    }
+    backprops[index] = result;
   }
 }
 
@@ -189,11 +220,19 @@ int LaunchRoiPoolGrad(NumericType type, const RoiPoolDims& dims,
     return LaunchSums<T>(
         sums, backprops, size, cuda_stream, [&](ComputeType<T>* sum) {
           if (dims.pooled_size() == 0) return cudaSuccess;
-          ScatterKernel<<<GridBlocks(dims.pooled_size()), kBlockThreads, 0,
-                          cuda_stream>>>(dims, static_cast<const T*>(gradients),
-                                         static_cast<const T*>(rois), argmax,
-                                         sum);
-          return cudaGetLastError();
+          return WithChannelPack<T>(
+              dims.channels, gradients, argmax, [&](auto pack) -> cudaError_t {
+                constexpr int kPack = decltype(pack)::value;
+                ScatterKernel<T, kPack>
+                    <<<GridBlocks(dims.pooled_size() / kPack), kBlockThreads, 0,
+                       cuda_stream>>>(
+                        dims,
+                        static_cast<const ChannelPack<T, kPack>*>(gradients),
+                        static_cast<const T*>(rois),
+                        reinterpret_cast<const ArgmaxPack<kPack>*>(argmax),
+                        sum);
+                return cudaGetLastError();
+              });
         });
   });
 }
@@ -229,11 +268,17 @@ int LaunchRoiPoolGradGrad(NumericType type, const RoiPoolDims& dims,
   if (size == 0) return cudaSuccess;
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    GatherKernel<<<GridBlocks(size), kBlockThreads, 0,
-                   static_cast<cudaStream_t>(stream)>>>(
-        dims, static_cast<const T*>(gradients), static_cast<const T*>(rois),
-        argmax, static_cast<T*>(backprops));
-    return cudaGetLastError();
+    return WithChannelPack<T>(
+        dims.channels, argmax, backprops, [&](auto pack) -> int {
+          constexpr int kPack = decltype(pack)::value;
+          GatherKernel<T, kPack><<<GridBlocks(size / kPack), kBlockThreads, 0,
+                                   static_cast<cudaStream_t>(stream)>>>(
+              dims, static_cast<const T*>(gradients),
+              static_cast<const T*>(rois),
+              reinterpret_cast<const ArgmaxPack<kPack>*>(argmax),
+              static_cast<ChannelPack<T, kPack>*>(backprops));
+          return cudaGetLastError();
+        });
   });
 }
 

@@ -19,11 +19,11 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
     SparsemaxKernel(RowDims dims, const void* logits, void* y) {
   using C = ComputeType<T>;
   using Pack = RowPack<T, Shape::kPack>;
-  const int64_t packs = dims.size / Shape::kPack;
-  // All threads of a row have the same sums: nobody leaves a loop before the
-  // others.
-  for (int64_t row = FirstRow<Shape>(); row < dims.rows;
-       row += RowStride<Shape>()) {
+  for (int64_t first = FirstRow<Shape>(); first < dims.rows;
+       first += RowStride<Shape>()) {
+    const int64_t row = first + RowOfBlock<Shape>();
+    const bool is_row = IsRow<Shape>(row, dims.rows);
+    const int64_t packs = is_row ? dims.size / Shape::kPack : 0;
     DeviceRow<Shape, T> x(logits, row, dims.size);
     C most = -ThresholdSearch<C>::kInfinity;
     ForEachPack<Shape>(packs, [&](int k, int64_t p) {
@@ -37,6 +37,9 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
     ThresholdSearch<C> search(RowMaximum<Shape>(most));
     C sum;
     int64_t count;
+    // All threads of a row have the same sums; rows of one warp go on together
+    // until the last of them is done.
+    bool goes_on = is_row;
     do {
       // That of a pack has few terms, and so few rounding errors.
       DoubleWord<C> sums{0, 0};
@@ -54,7 +57,8 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
       });
       sum = RowSum<Shape>(sums.high);
       count = RowSum<Shape>(count);
-    } while (search.Step(sum - 1, static_cast<C>(count)));
+      goes_on = goes_on && search.Step(sum - 1, static_cast<C>(count));
+    } while (__ballot_sync(0xffffffffu, goes_on) != 0);
 
     Pack* result =
         reinterpret_cast<Pack*>(static_cast<T*>(y) + row * dims.size);
@@ -78,9 +82,11 @@ __global__ void __launch_bounds__(kBlockThreads)
                         void* backprops) {
   using C = ComputeType<T>;
   using Pack = RowPack<T, Shape::kPack>;
-  const int64_t packs = dims.size / Shape::kPack;
-  for (int64_t row = FirstRow<Shape>(); row < dims.rows;
-       row += RowStride<Shape>()) {
+  for (int64_t first = FirstRow<Shape>(); first < dims.rows;
+       first += RowStride<Shape>()) {
+    const int64_t row = first + RowOfBlock<Shape>();
+    const bool is_row = IsRow<Shape>(row, dims.rows);
+    const int64_t packs = is_row ? dims.size / Shape::kPack : 0;
     DeviceRow<Shape, T> dy(gradients, row, dims.size);
     DeviceRow<Shape, T> values(y, row, dims.size);
     C sum = 0, count = 0;

@@ -159,10 +159,12 @@ def correlation_cost_grad(
 _PROBLEMS = (
     CorrelationCostProblem((1, 1, 1, 1), 1, 0, 1, 1, 0),
     CorrelationCostProblem((2, 7, 9, 16), 1, 4, 1, 1, 4),
+    CorrelationCostProblem((1, 5, 6, 8), 1, 2, 1, 1, 2),
     CorrelationCostProblem((1, 7, 9, 20), 1, 4, 1, 2, 4),
     CorrelationCostProblem(
         (1, 6, 11, 260), 1, 3, 1, 1, 3
     ),  # more packs than a warp has threads
+    CorrelationCostProblem((1, 3, 4, 48), 1, 1, 1, 1, 1),
     CorrelationCostProblem((1, 3, 4, 272), 1, 1, 1, 1, 1),  # also of 16-bit types
     CorrelationCostProblem((2, 9, 8, 5), 3, 2, 1, 1, 3),
     CorrelationCostProblem((1, 9, 8, 5), 3, 2, 2, 1, 5),

@@ -102,6 +102,7 @@ _PROBLEMS = (
     EmbeddingBagProblem(3, 300, 5, 8, mean=True),  # rows with many positions
     EmbeddingBagProblem(17, 20, 4000, 33),  # more rows than blocks
     EmbeddingBagProblem(40, 3, 11, 700),  # wider than a block
+    EmbeddingBagProblem(7, 3, 12, 24),
     EmbeddingBagProblem(6, 3, 11, 272),  # more packs than a warp has threads
     EmbeddingBagProblem(4, 0, 3, 5, mean=True),
     EmbeddingBagProblem(0, 4, 3, 5),

@@ -76,7 +76,7 @@ def test_every_launch_is_checked() -> None:
     assert not never, (
         "no check runs these launches: add one to the family's *_checks.py, a new "
         "functor to the tables of pointwise_kernels.py and pointwise_launchers.cc "
-        "(tests/gpu/README.md, A new kernel)"
+        "(tests/gpu/README.md, A new kernel)\n" + "\n".join(never)
     )
 
 

@@ -26,10 +26,12 @@ Shape = tuple[int, int, int, int]
 _PROBLEMS: tuple[tuple[Shape, int], ...] = (
     ((1, 1, 1, 1), 1),
     ((2, 5, 6, 4), 9),
+    ((2, 5, 6, 24), 9),
     ((3, 24, 31, 9), 300),
     ((2, 3, 4, 33), 12),
     ((1, 17, 13, 1), 1000),
     ((1, 8, 9, 72), 257),
+    ((1, 3, 4, 272), 20),  # more packs than a warp has threads, of every type
     ((1, 5, 4, 300), 20),  # more channels than threads
     ((0, 4, 4, 2), 3),
     ((2, 0, 4, 2), 3),
@@ -60,16 +62,18 @@ def _check(
     dtype: NumericType,
     orders: Sequence[Order] = _ORDERS,
     copies: int = 1,
+    offset: int = 1,
 ) -> None:
-    """The images, and the points with them, repeat `copies` times."""
+    """The images, and the points with them, repeat `copies` times. Addresses are
+    `offset` elements off their alignment."""
     random = generator("resampler", shape, points, dtype.name)
     data = random_values(random, dtype, shape)
     warp = _warp(random, dtype, shape, points)
     gradients = random_values(random, dtype, (shape[0], points, shape[3]))
     op = Resampler(device, dtype, (copies * shape[0], *shape[1:]), points)
     with device.memory():
-        on_device = device.repeat(warp, copies, 1)
-        upstream = device.repeat(gradients, copies, 1)
+        on_device = device.repeat(warp, copies, offset)
+        upstream = device.repeat(gradients, copies, offset)
         for order in orders:
             pixels = weights(dtype.decode(warp), *shape[1:3], order)
             _check_forward(op, order, pixels, data, on_device, copies)
@@ -84,7 +88,9 @@ def _check(
             absolute = map(np.abs, (pixels, exact, exact_data))
             size[..., k] = np.einsum(by, *absolute)
         backprops = device.empty(op.warp_shape, dtype.storage, 1)
-        op.warp_grad(upstream, device.repeat(data, copies, 1), on_device, backprops)
+        op.warp_grad(
+            upstream, device.repeat(data, copies, offset), on_device, backprops
+        )
         slack = (8 + shape[-1]) * size * np.finfo(dtype.compute).eps
         expected = dtype.round(expected)
         assert_repeats("warp's gradient", device, dtype, backprops, expected, 2, slack)
@@ -178,11 +184,13 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     yield "Resampler streams", _streams
     for dtype in FLOATING:
         for shape, points in _PROBLEMS:
-            name = f"Resampler {dtype.name} {shape}, {points} points"
-            yield (
-                name,
-                functools.partial(_check, shape=shape, points=points, dtype=dtype),
-            )
+            check = functools.partial(_check, shape=shape, points=points, dtype=dtype)
+            for offset in (0, 1):
+                name = f"Resampler {dtype.name} {shape}, {points} points"
+                yield (
+                    f"{name}, offset {offset}",
+                    functools.partial(check, offset=offset),
+                )
     yield "ResamplerGrad repeatable", _repeatable
 
 

@@ -3,6 +3,7 @@
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -162,13 +163,13 @@ def _check(
                 op.forward(repeated, on_device, op.scratch(), pooled)
                 assert_repeats("pooled", device, dtype, pooled, expected, 2, slack)
         gradients = random_values(random, dtype, pooled_shape)
-        upstream = device.last_of(gradients, roi_copies, 1)
         exact = dtype.decode(gradients)
         expected = dtype.round(reference.grad(exact))
         slack = off * reference.grad(np.abs(exact), touched=True)
-        for deterministic in (False, True):
+        for deterministic, offset in itertools.product((False, True), (0, 1)):
             with device.memory():
-                backprops = device.empty(op.data_shape, dtype.storage, 1)
+                upstream = device.last_of(gradients, roi_copies, offset)
+                backprops = device.empty(op.data_shape, dtype.storage, offset)
                 op.grad(
                     deterministic,
                     upstream,
@@ -177,7 +178,7 @@ def _check(
                     op.sums(),
                     backprops,
                 )
-                name = f"gradient, deterministic: {deterministic}"
+                name = f"gradient, deterministic: {deterministic}, offset {offset}"
                 assert_last(name, device, dtype, backprops, expected, 2, slack)
 
 

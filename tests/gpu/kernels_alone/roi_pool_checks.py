@@ -34,6 +34,7 @@ class RoiPoolProblem(RegionProblem):
 _PROBLEMS = (
     RoiPoolProblem((1, 1, 1, 1), 1, (1, 1)),
     RoiPoolProblem((2, 5, 6, 4), 9, (2, 2)),
+    RoiPoolProblem((2, 7, 5, 16), 9, (3, 2)),  # in packs, of every type
     RoiPoolProblem((3, 24, 31, 9), 40, (7, 5), 0.5),
     RoiPoolProblem((2, 3, 4, 33), 12, (5, 7), 0.25),  # more bins than pixels
     RoiPoolProblem((4, 17, 13, 1), 300, (1, 1)),
@@ -63,9 +64,11 @@ def _check(
     dtype: NumericType,
     data_copies: int = 1,
     roi_copies: int = 1,
+    offset: int = 1,
 ) -> None:
     """The images repeat `data_copies` times, and regions are those of the last
-    copy; the regions repeat `roi_copies` times."""
+    copy; the regions repeat `roi_copies` times. Addresses are `offset` elements off
+    their alignment."""
     random = generator(problem, dtype.name)
     # Ties and NaN: half of the values are multiples of 1/4.
     data = random_values(random, dtype, problem.data, (np.nan, -np.inf, 0.0))
@@ -79,13 +82,13 @@ def _check(
     with device.memory():
         op = RoiPool(device, dtype, shape, roi_copies * problem.rois, problem.bins)
         stored = of_last_copy(dtype, rois, images, data_copies)
-        on_device = device.repeat(stored, roi_copies, 1)
+        on_device = device.repeat(stored, roi_copies, offset)
         outputs = (
-            device.empty(op.pooled_shape, dtype.storage, 1),
-            device.empty(op.pooled_shape, np.int32, 1),
+            device.empty(op.pooled_shape, dtype.storage, offset),
+            device.empty(op.pooled_shape, np.int32, offset),
         )
         op.forward(
-            problem.scale, device.repeat(data, data_copies, 1), on_device, *outputs
+            problem.scale, device.repeat(data, data_copies, offset), on_device, *outputs
         )
         assert_repeats("pooled", device, dtype, outputs[0], pooled)
         assert_repeats("argmax", device, INT32, outputs[1], argmax)
@@ -97,9 +100,9 @@ def _check(
         elements = roi_pool_kernels.roi_elements(values, argmax, problem.data)
         gradients = random_values(random, dtype, pooled.shape)
         exact = dtype.decode(gradients)
-        argmax_on_device = device.repeat(argmax, roi_copies)
+        argmax_on_device = device.repeat(argmax, roi_copies, offset)
         arguments = (
-            device.last_of(gradients, roi_copies, 1),
+            device.last_of(gradients, roi_copies, offset),
             on_device,
             argmax_on_device,
         )
@@ -108,7 +111,7 @@ def _check(
         in_order = roi_pool_kernels.roi_pool_grad(
             exact.astype(dtype.compute), elements, problem.data
         )
-        backprops = device.empty(op.data_shape, dtype.storage, 1)
+        backprops = device.empty(op.data_shape, dtype.storage, offset)
         op.grad(True, *arguments, op.scratch(deterministic=True), backprops)
         name = "deterministic gradient"
         assert_last(name, device, dtype, backprops, dtype.round(in_order))
@@ -119,16 +122,16 @@ def _check(
             for g in (exact, np.ones_like(exact), np.abs(exact))
         )
         slack = np.maximum(terms - 1, 0) * sizes * np.finfo(dtype.compute).eps
-        backprops = device.empty(op.data_shape, dtype.storage, 1)
+        backprops = device.empty(op.data_shape, dtype.storage, offset)
         op.grad(False, *arguments, op.scratch(deterministic=False), backprops)
         total = dtype.round(total)
         assert_last("gradient", device, dtype, backprops, total, 2, slack)
 
         upstream = random_values(random, dtype, problem.data)
         expected = roi_pool_kernels.roi_pool_grad_grad(dtype.decode(upstream), elements)
-        backprops = device.empty(op.pooled_shape, dtype.storage, 1)
+        backprops = device.empty(op.pooled_shape, dtype.storage, offset)
         op.grad_grad(
-            device.repeat(upstream, data_copies, 1),
+            device.repeat(upstream, data_copies, offset),
             on_device,
             argmax_on_device,
             backprops,
@@ -188,8 +191,13 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     yield "RoiPool streams", _streams
     for dtype in FLOATING:
         for problem in _PROBLEMS:
-            name = f"RoiPool {dtype.name} {problem.data}, {problem.rois} rois"
-            yield name, functools.partial(_check, problem=problem, dtype=dtype)
+            for offset in (0, 1):
+                name = f"RoiPool {dtype.name} {problem.data}, {problem.rois} rois"
+                check = functools.partial(_check, problem=problem, dtype=dtype)
+                yield (
+                    f"{name}, offset {offset}",
+                    functools.partial(check, offset=offset),
+                )
     yield "RoiPoolGrad repeatable", _repeatable
 
 

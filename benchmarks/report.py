@@ -83,13 +83,13 @@ Known:
   rivals are unrolled, or products of matrices of which most is not needed.
 - **FloorMod and MultiplyLeft of [N, 3] and [3] beside XLA.** TensorFlow's Sum over N
   takes longer than the op and its gradient; what XLA compiles sums while it computes.
-- **Small steps beside PyTorch.** A node of a graph costs some microseconds, and waking
-  one of TensorFlow's threads, which sleep where OpenMP's spin, another twenty: it shows
-  where a call takes a tenth of a millisecond.
+- **Small steps beside PyTorch.** A node of a graph costs more than a call of PyTorch
+  (the smallest tensors of *cost over bytes of a tensor*), and TensorFlow's threads
+  sleep between parts of the work where OpenMP's spin.
 
 Not understood yet:
 
-- **Resampler forward under XLA.** Runs of the same program differ by a fifth."""
+- **Resampler forward under XLA.** Runs of the same program differ from each other."""
 
 
 def _cells(results: Sequence[Result]) -> Iterator[list[str]]:

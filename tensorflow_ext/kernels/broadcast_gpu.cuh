@@ -79,15 +79,7 @@ __global__ void __launch_bounds__(kBlockThreads)
         for (int j = 0; j < Pack<T>::kSize; ++j) x[k].values[j] = value;
       }
     }
-#pragma unroll
-    for (int j = 0; j < Pack<T>::kSize; ++j) {
-      T element[kArity], result[kResults];
-#pragma unroll
-      for (int k = 0; k < kArity; ++k) element[k] = x[k].values[j];
-      ApplyStored(functor, element, result);
-#pragma unroll
-      for (int k = 0; k < kResults; ++k) y[k].values[j] = result[k];
-    }
+    ApplyToPacks(functor, x, y);
 #pragma unroll
     for (int k = 0; k < kResults; ++k) {
       reinterpret_cast<Pack<T>*>(outputs.values[k])[p] = y[k];

@@ -62,6 +62,17 @@ auto WithChannelPack(int64_t channels, const void* input, const void* output,
   return launch(std::integral_constant<int, 1>{});
 }
 
+// Calls launch(the same, dims in which a channel is a pack).
+template <typename T, typename Dims, typename Launch>
+auto WithPackedChannels(const Dims& dims, const void* input, const void* output,
+                        Launch&& launch) {
+  return WithChannelPack<T>(dims.channels, input, output, [&](auto pack) {
+    Dims packed = dims;
+    packed.channels /= decltype(pack)::value;
+    return launch(pack, packed);
+  });
+}
+
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_

@@ -38,6 +38,22 @@ __device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
   for (int k = 0; k < kOutputs<Functor>; ++k) y[k] = FromCompute<T>(results[k]);
 }
 
+// The same for each element of packs.
+template <typename Functor, typename T>
+__device__ __forceinline__ void ApplyToPacks(const Functor& functor,
+                                             const Pack<T>* x, Pack<T>* y) {
+  constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
+#pragma unroll
+  for (int j = 0; j < Pack<T>::kSize; ++j) {
+    T element[kArity], result[kResults];
+#pragma unroll
+    for (int k = 0; k < kArity; ++k) element[k] = x[k].values[j];
+    ApplyStored(functor, element, result);
+#pragma unroll
+    for (int k = 0; k < kResults; ++k) y[k].values[j] = result[k];
+  }
+}
+
 // `packs` whole packs from element `head` on, where every operand is aligned,
 // and one by one what lies before and behind them. An element is read by the
 // thread that writes it, so an output may be one of the inputs.
@@ -61,15 +77,7 @@ __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
     for (int k = 0; k < kArity; ++k) {
       x[k] = reinterpret_cast<const Pack<T>*>(inputs.data[k] + head)[p];
     }
-#pragma unroll
-    for (int j = 0; j < Pack<T>::kSize; ++j) {
-      T element[kArity], result[kResults];
-#pragma unroll
-      for (int k = 0; k < kArity; ++k) element[k] = x[k].values[j];
-      ApplyStored(functor, element, result);
-#pragma unroll
-      for (int k = 0; k < kResults; ++k) y[k].values[j] = result[k];
-    }
+    ApplyToPacks(functor, x, y);
 #pragma unroll
     for (int k = 0; k < kResults; ++k) {
       reinterpret_cast<Pack<T>*>(outputs.data[k] + head)[p] = y[k];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results that are larger than the caches. An ordinary store first reads its
-// line from memory; whole lines written past the caches are not read, which is
-// a third of what an elementwise loop moves.
+// line from memory; whole lines written past the caches are not read, which of
+// an elementwise loop with one operand is a third of what it moves.
 
 #ifndef TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_

@@ -211,9 +211,8 @@ XlaOp ReduceMaxAll(XlaOp x, Constant least);
 // The sums over windows that lie inside x.
 XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
 
-// The products of matrices x [..., M, K] and y [..., N, K], which it
-// transposes:
-// [..., M, N]. In x's type throughout, on every device.
+// The products of matrices x [..., M, K] with y [..., N, K] transposed, [...,
+// M, N]. In x's type throughout, on every device.
 XlaOp BatchDotTransposed(XlaOp x, XlaOp y);
 
 // x[index] for each index in indices [..., K]: indices of the first K

@@ -170,12 +170,10 @@ int LaunchResample(NumericType type, const ResamplerDims& dims,
   if (dims.all_points() * dims.channels == 0) return cudaSuccess;
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    return WithChannelPack<T>(
-        dims.channels, data, output, [&](auto size) -> int {
+    return WithPackedChannels<T>(
+        dims, data, output, [&](auto size, const auto& packed) -> int {
           constexpr int kPack = decltype(size)::value;
           using Pack = ChannelPack<T, kPack>;
-          ResamplerDims packed = dims;
-          packed.channels /= kPack;
           ResampleKernel<T, kPack>
               <<<GridBlocks(packed.all_points() * packed.channels),
                  kBlockThreads, 0, static_cast<cudaStream_t>(stream)>>>(
@@ -193,12 +191,10 @@ int LaunchResamplerWarpGrad(NumericType type, const ResamplerDims& dims,
   if (dims.all_points() == 0) return cudaSuccess;
   return DispatchFloating(type, [&](auto tag) -> int {
     using T = TypeOf<decltype(tag)>;
-    return WithChannelPack<T>(
-        dims.channels, gradients, data, [&](auto size) -> int {
+    return WithPackedChannels<T>(
+        dims, gradients, data, [&](auto size, const auto& packed) -> int {
           constexpr int kPack = decltype(size)::value;
           using Pack = ChannelPack<T, kPack>;
-          ResamplerDims packed = dims;
-          packed.channels /= kPack;
           return WithLaneGroup(packed.channels, [&](auto lanes) -> int {
             constexpr int kLanes = decltype(lanes)::value;
             ResampleWarpKernel<T, kPack, kLanes>
@@ -234,13 +230,11 @@ int LaunchResamplerAdjoint(NumericType type, const ResamplerDims& dims,
                 dims, order, upstream, points, sum);
             return cudaGetLastError();
           }
-          return WithChannelPack<T>(
-              dims.channels, gradients, gradients,
-              [&](auto size) -> cudaError_t {
+          return WithPackedChannels<T>(
+              dims, gradients, gradients,
+              [&](auto size, const auto& packed) -> cudaError_t {
                 constexpr int kPack = decltype(size)::value;
                 using Pack = ChannelPack<T, kPack>;
-                ResamplerDims packed = dims;
-                packed.channels /= kPack;
                 ResampleScatterKernel<T, kPack>
                     <<<GridBlocks(packed.all_points() * packed.channels),
                        kBlockThreads, 0, cuda_stream>>>(

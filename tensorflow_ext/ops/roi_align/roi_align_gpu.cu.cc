@@ -166,18 +166,16 @@ int LaunchRoiAlign(NumericType type, const RegionDims& dims,
     const cudaError_t error =
         LaunchWeights<T>(dims, options, rois, weights, cuda_stream);
     if (error != cudaSuccess) return error;
-    return WithChannelPack<
-        T>(dims.channels, data, pooled, [&](auto size) -> cudaError_t {
-      constexpr int kPack = decltype(size)::value;
-      using Pack = ChannelPack<T, kPack>;
-      RegionDims packed = dims;
-      packed.channels /= kPack;
-      AlignKernel<T, kPack>
-          <<<GridBlocks(packed.pooled_size()), kBlockThreads, 0, cuda_stream>>>(
+    return WithPackedChannels<T>(
+        dims, data, pooled, [&](auto size, const auto& packed) -> cudaError_t {
+          constexpr int kPack = decltype(size)::value;
+          using Pack = ChannelPack<T, kPack>;
+          AlignKernel<T, kPack><<<GridBlocks(packed.pooled_size()),
+                                  kBlockThreads, 0, cuda_stream>>>(
               packed, static_cast<const Pack*>(data),
               static_cast<const T*>(rois), weights, static_cast<Pack*>(pooled));
-      return cudaGetLastError();
-    });
+          return cudaGetLastError();
+        });
   });
 }
 
@@ -205,11 +203,10 @@ int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims,
             dims, upstream, regions, weights, sum);
         return cudaGetLastError();
       }
-      return WithChannelPack<T>(
-          dims.channels, gradients, gradients, [&](auto pack) -> cudaError_t {
+      return WithPackedChannels<T>(
+          dims, gradients, gradients,
+          [&](auto pack, const auto& packed) -> cudaError_t {
             constexpr int kPack = decltype(pack)::value;
-            RegionDims packed = dims;
-            packed.channels /= kPack;
             AlignScatterKernel<T, kPack><<<GridBlocks(packed.pooled_size()),
                                            kBlockThreads, 0, cuda_stream>>>(
                 packed, static_cast<const ChannelPack<T, kPack>*>(gradients),

@@ -66,6 +66,7 @@ def run() -> list[measure.Result]:
                     measure.ratio(times, ours, stock),
                     BAR,
                     note=f"{a_node * 1e6:.1f} us a node",
+                    spread=measure.spread(times, ours, stock),
                 )
             )
     return results

@@ -43,19 +43,13 @@ def forward_and_gradient() -> list[measure.Result]:
     for case in by_hand.CASES:
         arguments = [tf.constant(value) for value in case.inputs]
         step = measure.step(case.function, arguments, by=case.by)
-        times = measure.interleave(
-            {"replay": step, "by hand": _by_hand(case.op, case.gradient, step)},
+        hand = measure.Contender(_by_hand(case.op, case.gradient, step), GRADIENT_BAR)
+        results += measure.compare(
+            "eager forward + gradient",
+            case.op,
+            measure.Contender(step),
+            {BY_HAND: hand},
             rounds=31,
-        )
-        results.append(
-            measure.Result(
-                "eager forward + gradient",
-                case.op,
-                measure.median(times, "replay"),
-                BY_HAND,
-                measure.ratio(times, "replay", "by hand"),
-                GRADIENT_BAR,
-            )
         )
     return results
 
@@ -75,23 +69,14 @@ def tracing(count: int = 1000) -> list[measure.Result]:
 
         chain.get_concrete_function(tf.TensorSpec([8], tf.float32))
 
-    times = measure.interleave(
-        {
-            "replay": trace,
-            "by hand": _by_hand(by_hand.RELU.op, by_hand.RELU.gradient, trace),
-        },
+    hand = _by_hand(by_hand.RELU.op, by_hand.RELU.gradient, trace)
+    return measure.compare(
+        "tracing tf.function",
+        f"{count:,} x TfExt>Relu",
+        measure.Contender(trace),
+        {BY_HAND: measure.Contender(hand, GRADIENT_BAR)},
         rounds=5,
     )
-    return [
-        measure.Result(
-            "tracing tf.function",
-            f"{count:,} x TfExt>Relu",
-            measure.median(times, "replay"),
-            BY_HAND,
-            measure.ratio(times, "replay", "by hand"),
-            GRADIENT_BAR,
-        )
-    ]
 
 
 _IMPORTS = """

@@ -222,6 +222,7 @@ def rows(
             RIVAL,
             measure.ratio(times, "ours", "python"),
             time_bar,
+            spread=measure.spread(times, "ours", "python"),
         )
     ]
     results += [

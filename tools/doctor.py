@@ -102,13 +102,15 @@ def check_python() -> Iterator[Finding]:
 
 
 def installed() -> dict[str, str]:
-    """The packages of .venv with their versions."""
+    """The packages of .venv with their versions; what was left half made has none."""
     if not SITE_PACKAGES.exists():
         return {}
-    return {
-        package.metadata["Name"].replace("_", "-").lower(): package.version
-        for package in distributions(path=[str(SITE_PACKAGES)])
-    }
+    found = {}
+    for package in distributions(path=[str(SITE_PACKAGES)]):
+        name = package.metadata["Name"] if package.metadata else None
+        if name:
+            found[name.replace("_", "-").lower()] = package.version
+    return found
 
 
 def installed_tensorflow() -> str:
@@ -148,18 +150,20 @@ def _to_install(name: str, package: str) -> Finding:
 
 
 def check_bazel() -> Finding:
-    path = shutil.which("bazel") or shutil.which("bazelisk")
-    if not path:
+    """The first that fits, as choose_bazel of tools/run/bazel.sh takes it."""
+    paths = [path for path in map(shutil.which, ("bazel", "bazelisk")) if path]
+    if not paths:
         return _to_install("Bazel", "bazel-bootstrap (or bazelisk)")
-    said = output_of(path, "--version").strip()
-    if not said:
-        return Finding("Bazel", path, WRONG, f"{path} --version fails.")
-    version = version_in(said) or "of Debian"
-    major = version.split(".")[0]
-    if major.isdigit() and not 4 <= int(major) <= 8:
-        mend = "Expected 4 to 8; with bazelisk USE_BAZEL_VERSION chooses."
-        return Finding("Bazel", f"{version} {path}", WRONG, mend)
-    return Finding("Bazel", f"{version} {path}")
+    others = []
+    for path in paths:
+        said = output_of(path, "--version").strip()
+        version = version_in(said) or "of Debian"
+        major = version.split(".")[0]
+        if said and (not major.isdigit() or 4 <= int(major) <= 8):
+            return Finding("Bazel", f"{version} {path}")
+        others.append(f"{version if said else 'failing'} {path}")
+    mend = "Expected 4 to 8; bazelisk has them all, and USE_BAZEL_VERSION chooses."
+    return Finding("Bazel", ", ".join(others), WRONG, mend)
 
 
 def check_compiler() -> Finding:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 LISTS = Path(__file__).resolve().parent / "run"
 # On which ./run demo was run from nothing. The names of the packages are Debian's.
-TRIED = ("Debian 12", "Debian 13")
+TRIED = ("Debian 12", "Debian 13", "Ubuntu 24.04")
 
 
 @dataclass

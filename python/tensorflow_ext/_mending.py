@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_registry, ops
 
-from tensorflow_ext import _library, _registration
+from tensorflow_ext import _eager_op, _library, _registration
 
 # The ops whose gradient in TensorFlow's Python is wrong, fails or is missing, in one of
 # the versions that this package is for at least, where this library's is right:
@@ -194,17 +193,9 @@ def _completed(
         if i >= len(inputs) or inputs[i] is None:
             raise _NotKept(op_type, i)
     if run_again:
-        outputs = _run_again(op_type, op, len(upstream))
+        # As part of what the tapes around this gradient see.
+        outputs = _eager_op.run(op_type, op.inputs, op.attrs or (), len(upstream))
     return _Kept(inputs, outputs, op.attrs, op.skip_input_indices)
-
-
-def _run_again(op_type: str, op: Any, count: int) -> list[tf.Tensor]:
-    """The outputs, as part of what the tapes around this gradient see."""
-    inputs, attrs = list(op.inputs), op.attrs or ()
-    outputs = execute.execute(op_type.encode(), count, inputs, attrs, context.context())
-    if execute.must_record_gradient():
-        execute.record_gradient(op_type, inputs, attrs, outputs)
-    return outputs
 
 
 def _is_own(gradient: Any) -> bool:

@@ -16,10 +16,10 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 from tensorflow.python import pywrap_tfe
-from tensorflow.python.eager import context, core, execute
+from tensorflow.python.eager import context, core
 from tensorflow.python.framework import ops
 
-from tensorflow_ext import _graph_replay, _plan, _shape_checks
+from tensorflow_ext import _eager_op, _graph_replay, _plan, _shape_checks
 from tensorflow_ext._graph_replay import Gradients, Tensors
 
 # Inputs and outputs of the forward op and the upstream gradients (None where
@@ -244,14 +244,4 @@ def _run(step: _plan.Step, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
     if step.op == "Const":
         return [tf.constant(tf.make_ndarray(step.attrs["value"]))]
     attrs = _graph_replay.flat(step.all_attrs)
-    inputs = [tf.convert_to_tensor(tensor) for tensor in inputs]
-    results = execute.execute(
-        step.op.encode(),
-        len(step.flat_outputs),
-        inputs=inputs,
-        attrs=attrs,
-        ctx=context.context(),
-    )
-    if execute.must_record_gradient():
-        execute.record_gradient(step.op, inputs, attrs, results)
-    return results
+    return _eager_op.run(step.op, inputs, attrs, len(step.flat_outputs))

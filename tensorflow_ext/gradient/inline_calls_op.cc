@@ -84,10 +84,10 @@ class InlineCallsOp : public OpKernel {
                    CheckRank(kOp, "graph_def", graph_def.shape(), 0, kScalar));
     OP_REQUIRES_OK(context,
                    CheckRank(kOp, "outputs", outputs.shape(), 1, kNames));
-    const tstring& bytes = graph_def.scalar<tstring>()();
+    const tstring* bytes = graph_def.scalar<tstring>().data();
     const tstring* names = outputs.vec<tstring>().data();
     const absl::StatusOr<InlinedCopy> copy = CopyInlined(
-        bytes.data(), bytes.size(), {names, names + outputs.NumElements()});
+        bytes->data(), bytes->size(), {names, names + outputs.NumElements()});
     OP_REQUIRES(
         context, copy.ok(),
         tensorflow::errors::CreateWithUpdatedMessage(

@@ -4,7 +4,8 @@
  * is any version. It loads libtensorflow_ext.so from the folder beside it that
  * is called like that version, such as 2.21. Where there is none, or it cannot
  * be loaded, TF_LoadLibrary fails and says why: it has no other words than
- * 'undefined symbol' for libtensorflow_ext.so itself.
+ * 'undefined symbol' for libtensorflow_ext.so itself. It says so once: the
+ * system does not unload it, so a second call runs no constructor and succeeds.
  *
  * TensorFlow's C interface alone is used, of which all versions have the same.
  */

@@ -4,9 +4,11 @@
 VERSION.zip holds a version's: write.py made it, and reading.py reads it.
 """
 
+import json
 import pathlib
 import zipfile
 
+import keras
 import numpy as np
 import pytest
 import reading
@@ -45,12 +47,26 @@ def compare(found: reading.Numbers, folder: pathlib.Path, name: str) -> None:
         )
 
 
+def skip_if_of_a_newer_keras(file: pathlib.Path) -> None:
+    """Keras itself reads no layer that has arguments which it does not know yet."""
+    with zipfile.ZipFile(file) as archive:
+        layers = json.loads(archive.read("config.json"))["config"]["layers"]
+    written = next(
+        layer["config"] for layer in layers if layer["class_name"] == "Dense"
+    )
+    unknown = written.keys() - keras.layers.Dense(1).get_config().keys()
+    if unknown:
+        pytest.skip(f"Keras {keras.__version__} has a Dense without {sorted(unknown)}")
+
+
 def test_there_are_files() -> None:
     assert _ARCHIVES
 
 
 @pytest.mark.parametrize("name", reading.READERS)
 def test_old_files_give_the_same_numbers(folder: pathlib.Path, name: str) -> None:
+    if name == "keras_file":
+        skip_if_of_a_newer_keras(folder / "model.keras")
     compare(reading.READERS[name](folder), folder, name)
 
 

@@ -133,6 +133,9 @@ def _parameters(function: Callable[..., Any]) -> str:
     """The parameters with their defaults, without types."""
     try:
         signature = inspect.signature(function)
+        # With Keras 3.12 that of Layer.__new__, which says nothing.
+        if isinstance(function, type) and str(signature) == "(*args, **kwargs)":
+            signature = inspect.signature(function.__init__)
     except (TypeError, ValueError):
         return "(*args, **kwargs)"
     bare = [

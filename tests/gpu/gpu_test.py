@@ -3,9 +3,9 @@
 
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from script_process import PYTHON
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _SKIPPED = 77
@@ -17,11 +17,10 @@ _SKIPPED = 77
     ids=["kernels_alone", "tensorflow_level"],
 )
 def test_on_gpu(program: list[str]) -> None:
-    # A process each: TensorFlow takes all of a GPU's memory for itself. -P: modules
-    # come from PYTHONPATH, not from where a link to the program leads.
+    # A process each: TensorFlow takes all of a GPU's memory for itself.
     name, *options = program
     run = subprocess.run(
-        [sys.executable, "-P", _HERE / name, *options],
+        [*PYTHON, _HERE / name, *options],
         stdout=subprocess.PIPE,
         text=True,
         check=False,

@@ -44,6 +44,8 @@ class Model:
         the calls are inlined there is none.
       random: Whether the model draws numbers, so that no two gradients are equal.
       tolerance: Instead of that of the type, and why in a comment of the row.
+      newer_keras: The types in which Keras 3.12, the last for Python 3.10, cannot
+        save it.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Model:
     error: str | None = None
     random: bool = False
     tolerance: float | None = None
+    newer_keras: Sequence[str] = ()
 
 
 def chain(shape: Sequence[int | None], *layers: Any) -> keras.Model:

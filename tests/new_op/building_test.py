@@ -26,6 +26,7 @@ _TARGETS = [
     "//tests/clients/c:client",
     f"//{_KERNELS_ALONE}:libkernels_emulated.so",
 ]
+_IMPORTED_FROM = ("python", "tools", "third_party/python")
 _CHANGE = re.compile(r"^`([^`]+)`:\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _IGNORED = (
     ".git",
@@ -40,14 +41,13 @@ _IGNORED = (
 
 
 def _run(tree: pathlib.Path, *command: str | pathlib.Path) -> str:
-    python = f"{tree / 'python'}:{tree / 'tools'}"
     done = subprocess.run(
         list(map(str, command)),
         cwd=tree,
         env={
             **os.environ,
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": python,
+            "PYTHONPATH": ":".join(str(tree / folder) for folder in _IMPORTED_FROM),
             "TF_CPP_MIN_LOG_LEVEL": "3",
         },
         stdout=subprocess.PIPE,

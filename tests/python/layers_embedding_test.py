@@ -163,10 +163,12 @@ def test_mask_of_keras(weighted: bool) -> None:
     indices = keras.Input((3,), dtype="int32")
     weights = keras.Input((3,))
     bags = layer(masked(indices), weights=weights if weighted else None)
-    model = keras.Model([indices, weights], bags)
+    # Older versions of Keras refuse an input that nothing reads.
+    model = keras.Model([indices, weights] if weighted else [indices], bags)
     ones = np.ones((2, 3), np.float32)
     # What does not count need not name a vector.
-    y = model([np.array([[1, -1, 3], [-1, -1, -7]]), ones])
+    values = [np.array([[1, -1, 3], [-1, -1, -7]]), ones]
+    y = model(values[: len(model.inputs)])
     table = layer.embeddings.numpy()
     np.testing.assert_allclose(y, [(table[1] + table[3]) / 2, [0] * _WIDTH], rtol=1e-6)
 

@@ -256,8 +256,37 @@ def test_the_table() -> None:
         assert re.fullmatch(r"[a-z][a-z0-9.-]*", step.name)
         assert step.what
         re.compile(step.shown)
-        program = step.command.split()[0].rpartition("=")[2]
-        for word in step.command.split():
+        words = step.command.split()
+        program = next(word for word in words if not word.startswith("PYTHON="))
+        for word in words:
             if word.startswith(("tools/", "tests/")):
                 assert (_ROOT / word).exists(), word
-        assert program.startswith(("./run", "tools/", "tests/", "python")), program
+        assert program.startswith(("./run", "tools/")), program
+
+
+def test_every_tensorflow_meets_a_python_that_it_has_wheels_for() -> None:
+    assert set(steps.PYTHON_OF) == set(steps.tensorflow_versions(_ROOT))
+    assert set(steps.PYTHON_OF.values()) == set(needs.PYTHONS)
+    for minor, python in steps.PYTHON_OF.items():
+        lock = _ROOT / "requirements" / f"tensorflow-cpu-{minor}.txt"
+        (pythons,) = re.findall(r"^# Pythons: (.*)$", lock.read_text(), re.MULTILINE)
+        assert python in pythons.split()
+
+
+def test_a_python_that_does_not_run_hides_none_that_does(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def python(folder: str, status: int) -> str:
+        made = tmp_path / folder / "python3.12"
+        made.parent.mkdir(parents=True)
+        made.write_text(f"#!/bin/sh\nexit {status}\n")
+        made.chmod(0o755)
+        return str(made.parent)
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{python('shims', 127)}:{os.environ['PATH']}")
+    installed = python(".pyenv/versions/3.12.1/bin", 0)
+    folders = needs.search_path().split(":")
+    assert str(tmp_path / "shims") not in folders
+    assert folders[-1] == installed
+    assert needs.program("python3.12")() == ""

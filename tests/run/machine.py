@@ -5,6 +5,7 @@ Nothing is downloaded: pip, apt-get and Bazel are scripts that say what the real
 said when they failed in that way.
 """
 
+import hashlib
 import os
 import pathlib
 import re
@@ -91,6 +92,10 @@ class Machine:
         path.write_text(text)
         path.chmod(0o755)
 
+    def program_text(self, name: str) -> str:
+        """A script on PATH."""
+        return (self._bin / name).read_text()
+
     def without(self, *names: str) -> None:
         """Takes programs from PATH."""
         for name in names:
@@ -141,6 +146,14 @@ class Machine:
         if not arguments:
             assert list(self.checkout.glob("python/tensorflow_ext/lib/*/*.so"))
         return said
+
+    def has_oldest_headers(self) -> None:
+        """As after the first ./run test, in a checkout that has been built."""
+        lock = "requirements/tensorflow-cpu-2.18.txt"
+        made_from = hashlib.sha256((self.checkout / lock).read_bytes()).hexdigest()
+        folder = self.checkout / ".venv" / "tensorflow-2.18"
+        folder.mkdir()
+        (folder / ".made-from").write_text(f"{made_from}  {lock}\n")
 
     def pip_runs(self) -> int:
         """How often pip was called."""

@@ -55,6 +55,38 @@ def test_pip_fails(machine: Machine, pip_says: str, sentence: str) -> None:
     machine.works()
 
 
+@pytest.mark.parametrize(
+    ("programs", "says_it", "what"),
+    [
+        (
+            ["cargo"],
+            "error: failed to sync\n"
+            "  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+            "fetching the crates of Cargo.lock",
+        ),
+        (
+            ["mvn", "javac"],
+            "[ERROR] Plugin org.apache.maven.plugins:maven-dependency-plugin:2.8 or one "
+            "of its dependencies could not be resolved: Could not transfer artifact",
+            "installing TensorFlow Java into .venv/java",
+        ),
+    ],
+)
+def test_registry_of_a_language(
+    machine: Machine, programs: list[str], says_it: str, what: str
+) -> None:
+    """What cargo 1.95 and Maven 3.8 say without a network."""
+    (machine.checkout / "Cargo.lock").write_text("version = 4\n")
+    machine.works()
+    machine.has_oldest_headers()
+    for program in programs:
+        machine.program(program, f"#!/bin/bash\n{says(says_it)}\n")
+    for _ in range(2):
+        said = machine.fails("test", "//tests/lint:all")
+        assert f"{what}: failed. No package registry answers: check the network" in said
+        assert f"  | {says_it.splitlines()[-1]}" in said
+
+
 def test_pip_is_killed(machine: Machine) -> None:
     half = "touch $here/../half; kill -9 $PPID; kill -9 $$"
     process = machine.start("build", FAKE_PIP=half)
@@ -192,6 +224,52 @@ def test_apt_fails(machine: Machine) -> None:
     machine.program("apt-get", f"#!/bin/bash\necho {error}\nexit 100\n")
     said = machine.fails()
     assert "installing g++: failed. No package registry answers" in said
+
+
+def test_packaged_bazel_is_too_old(machine: Machine) -> None:
+    machine.without("bazel")
+    machine.program("id", "#!/bin/bash\necho 0\n")
+    machine.program("apt-get", "#!/bin/bash\n[[ $* != *install* ]]\n")
+    machine.program(
+        "apt-cache",
+        "#!/bin/bash\nprintf '%s:\\n  Installed: (none)\\n  Candidate: %s\\n'"
+        ' "$2" 3.5.1+ds-3ubuntu1\n',
+    )
+    said = machine.fails()
+    assert "failed. This system's package of Bazel is too old: Bazelisk (https" in said
+    assert machine.pip_runs() == 0
+
+
+def test_the_bazel_that_fits_is_taken(machine: Machine) -> None:
+    bazel = machine.program_text("bazel")
+    machine.program("bazel", "#!/bin/bash\necho 'bazel 3.5.1- (@non-git)'\n")
+    said = machine.fails()
+    assert "bazel is 'bazel 3.5.1- (@non-git)'. Expected Bazel 4 to 8: Bazelisk" in said
+    assert "Expected 4 to 8; bazelisk has them all" in machine.run("doctor")[1]
+    machine.program("bazelisk", bazel)
+    machine.works()
+    assert re.search(r"Bazel +4\.2\.3 .*/bazelisk", machine.run("doctor")[1])
+
+
+def test_packages_for_tests_that_a_system_lacks(machine: Machine) -> None:
+    """The others are installed; what lacks is named."""
+    machine.program("id", "#!/bin/bash\necho 0\n")
+    machine.program(
+        "apt-get",
+        """#!/bin/bash
+[[ $* == *" install "* ]] || exit 0
+[[ $* != *chromium* ]] || exit 100
+for program in dot cmake ninja pkg-config git; do
+  cp "$(dirname "$0")/gcc" "$(dirname "$0")/$program"
+done
+""",
+    )
+    machine.program(
+        "apt-cache",
+        "#!/bin/bash\n[[ $2 == chromium ]] || echo '  Candidate: 1.0'\n",
+    )
+    _, said = machine.run("test")
+    assert "not here: chromium. Tests that need them are left out" in said
 
 
 def test_too_small_a_disk(machine: Machine) -> None:

@@ -4,7 +4,8 @@
 import os
 import pathlib
 import subprocess
-import sys
+
+from script_process import PYTHON
 
 _RUNTIMES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 _OPTIONS = {
@@ -37,7 +38,7 @@ def run(
         ).stdout.strip()
         for name in _RUNTIMES[sanitizer]
     ]
-    python = [sys.executable, "-P"] if program.suffix == ".py" else []
+    python = PYTHON if program.suffix == ".py" else []
     return subprocess.run(
         [*python, program, *map(str, arguments)],
         env={**os.environ, **_OPTIONS, "LD_PRELOAD": ":".join(runtimes)},

@@ -50,7 +50,7 @@ def clone(root: pathlib.Path, commit: str, tree: pathlib.Path) -> None:
 
 
 def choose(all_steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
-    """The steps that are named, by their names or patterns such as 'python-*'.
+    """The steps that are named, by their names or patterns such as 'tensorflow-*'.
 
     Raises:
       ValueError: A name is none's.

@@ -7,22 +7,25 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 usage() {
   cat <<'HELP'
 Usage: tools/release_check/bare_machine.sh [--suite=SUITE] [--folder=FOLDER] [--keep]
-                                           [COMMAND]...
+                                           [--with=FILE] [COMMAND]...
 
-Makes a Debian root with Python 3 and ca-certificates in it and nothing else, puts a
-clone of the last commit of this checkout there, and runs each COMMAND in it, as root,
-in a mount and a process namespace of its own: nothing that it starts outlives it.
+Makes the root of a Debian or Ubuntu with Python 3 and ca-certificates in it and nothing
+else, puts a clone of the last commit of this checkout there, and runs each COMMAND in it,
+as root, in a mount and a process namespace of its own: nothing that it starts outlives it.
 The commands without arguments: ./run doctor, ./run demo, ./run test, in that order.
 The last lines are a table of them; exits 1 if one failed.
 
-  --suite=SUITE    bookworm (Debian 12, Python 3.11; the default) or trixie (Debian
-                   13, Python 3.13)
+  --suite=SUITE    bookworm (Debian 12, Python 3.11; the default), trixie (Debian 13,
+                   Python 3.13), jammy (Ubuntu 22.04, Python 3.10) or noble (Ubuntu
+                   24.04, Python 3.12)
   --folder=FOLDER  where the root is made, 15 GB (default: a folder below TMPDIR);
                    one that is there already is used as it is
   --keep           leave it there
+  --with=FILE      is copied beside the clone: ../FILE for the commands
 
-Needs root, debootstrap, and a Debian mirror and PyPI within reach. What pip and other
-clients take from the environment (PIP_*, *_PROXY, SSL_CERT_FILE and the like) holds there too.
+Needs root, debootstrap, and a mirror (DEBIAN_MIRROR, UBUNTU_MIRROR) and PyPI within reach.
+What pip and other clients take from the environment (PIP_*, *_PROXY, SSL_CERT_FILE and the
+like) holds there too.
 HELP
 }
 
@@ -32,14 +35,15 @@ die() {
   exit 1
 }
 
-MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# That of the user who runs the commands: a folder of the root that is made.
+HOME_THERE=/root
 
 # make_root SUITE FOLDER: what debootstrap has once downloaded, it takes again.
 make_root() {
   local debs=${XDG_CACHE_HOME:-$HOME/.cache}/tensorflow_ext/debootstrap/$1
   mkdir -p "$debs"
   debootstrap --variant=minbase --include=python3,ca-certificates --cache-dir="$debs" \
-    "$1" "$2" "$MIRROR"
+    --components="$COMPONENTS" "$1" "$2" "$MIRROR" "$SCRIPT"
   if [[ -d ${PIP_FIND_LINKS:-} ]]; then
     mkdir -p "$2$PIP_FIND_LINKS"
     cp -a "$PIP_FIND_LINKS/." "$2$PIP_FIND_LINKS"
@@ -53,7 +57,7 @@ make_root() {
 
 # run_in ROOT COMMAND: as a new login would.
 run_in() {
-  local passed=(HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}"
+  local passed=(HOME="$HOME_THERE" LANG=C.UTF-8 TERM="${TERM:-dumb}"
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin) variable
   for variable in $(compgen -e); do
     case $variable in
@@ -62,7 +66,7 @@ run_in() {
     esac
   done
   chroot "$1" /usr/bin/env -i "${passed[@]}" \
-    /bin/bash -c "cd /root/tensorflow_ext && $2" </dev/null
+    /bin/bash -c "cd $HOME_THERE/tensorflow_ext && $2" </dev/null
 }
 
 # in_namespace ROOT: mounts and runs; the kernel takes both away when it ends.
@@ -91,18 +95,30 @@ if [[ ${1:-} == --in-namespace ]]; then
   exit
 fi
 
-SUITE=bookworm FOLDER="" KEEP=false COMMANDS=()
+SUITE=bookworm FOLDER="" KEEP=false WITH="" COMMANDS=()
 for argument in "$@"; do
   case $argument in
-    --suite=bookworm | --suite=trixie) SUITE=${argument#--suite=} ;;
+    --suite=*) SUITE=${argument#--suite=} ;;
     --folder=*) FOLDER=$(realpath -m "${argument#--folder=}") ;;
     --keep) KEEP=true ;;
+    --with=*) WITH=${argument#--with=} ;;
     -h | --help) usage && exit ;;
-    -*) die "$argument: expected --suite=bookworm, --suite=trixie, --folder=FOLDER, --keep." ;;
+    -*) die "$argument: expected --suite=SUITE, --folder=FOLDER, --keep, --with=FILE." ;;
     *) COMMANDS+=("$argument") ;;
   esac
 done
 [[ ${#COMMANDS[@]} -gt 0 ]] || COMMANDS=("./run doctor || true" "./run demo" "./run test")
+SCRIPT=/usr/share/debootstrap/scripts/sid COMPONENTS=main
+MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+case $SUITE in
+  bookworm | trixie) ;;
+  jammy | noble) # One script for every Ubuntu; not all are in an older debootstrap.
+    SCRIPT=${SCRIPT%/*}/gutsy COMPONENTS=main,universe
+    MIRROR=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+    ;;
+  *) die "--suite=$SUITE: expected bookworm, trixie, jammy or noble." ;;
+esac
+[[ -z $WITH || -f $WITH ]] || die "--with=$WITH: there is no such file."
 [[ $(id -u) == 0 ]] || die "only root may make a root file system: sudo $0 ..."
 command -v debootstrap >/dev/null ||
   die "no debootstrap. Install it (Debian, Ubuntu: sudo apt-get install debootstrap)."
@@ -114,14 +130,16 @@ $KEEP || trap 'rm -rf --one-file-system "$FOLDER"' EXIT
 if [[ ! -f $FOLDER/.made-by-bare-machine ]]; then
   [[ ! -d $FOLDER || -z $(ls -A "$FOLDER") ]] ||
     die "$FOLDER holds something that this has not made: name an empty folder."
-  say "making a root of Debian's $SUITE in $FOLDER"
+  say "making a root of $SUITE in $FOLDER"
   make_root "$SUITE" "$FOLDER"
 fi
-clone=$FOLDER/root/tensorflow_ext
+clone=$FOLDER$HOME_THERE/tensorflow_ext
 if [[ -d $clone ]]; then
   git -C "$clone" pull --quiet --ff-only "$PWD" HEAD
 else
   git clone --quiet --no-hardlinks . "$clone"
 fi
-unshare --mount --propagation private --pid --fork --kill-child \
+[[ -z $WITH ]] || cp "$WITH" "$FOLDER$HOME_THERE/"
+# Whatever ends this ends the namespace, too.
+setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child \
   "${BASH_SOURCE[0]}" --in-namespace "$FOLDER" "${COMMANDS[@]}"

@@ -144,7 +144,7 @@ case_killed_bazel() {
 
 case_interrupted_bazel() {
   touch_all
-  when "\[[0-9]+ / [0-9]+\]" 'kill -INT $(pgrep -f "bazel.*build //tensorflow_ext:lib" | head -1)' 0 &
+  when "\[[0-9]+ / [0-9]+\]" 'kill -INT $(pgrep -f "bazel.* build .*//tensorflow_ext:lib" | head -1)' 0 &
   expect interrupted_bazel "was interrupted: the next call goes on" \
     "XDG_CACHE_HOME=$CLONE.none ./run build"
   git checkout --quiet $INCLUDED
@@ -187,8 +187,10 @@ if [[ ${IN_NAMESPACE:-} != yes ]]; then
   folder=$(mktemp -d "${TMPDIR:-/tmp}/failing_machine.XXXXXX")
   git clone --quiet . "$folder/clone" || exit 1
   trap 'rm -rf --one-file-system "$folder"' EXIT
-  CLONE=$folder/clone IN_NAMESPACE=yes unshare --mount --propagation private --pid --fork \
-    --kill-child --mount-proc "$folder/clone/tools/release_check/failing_machine.sh" "$@"
+  # Whatever ends this ends the namespace, too.
+  CLONE=$folder/clone IN_NAMESPACE=yes setpriv --pdeathsig KILL unshare --mount \
+    --propagation private --pid --fork --kill-child --mount-proc \
+    "$folder/clone/tools/release_check/failing_machine.sh" "$@"
   exit
 fi
 trap 'exit 130' INT TERM # The first process of a namespace ignores them otherwise.

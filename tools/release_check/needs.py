@@ -26,9 +26,26 @@ def python_folders() -> list[str]:
     return found
 
 
+def _runs(program: str) -> bool:
+    return not subprocess.run(
+        [program, "--version"], capture_output=True, check=False
+    ).returncode
+
+
 def search_path() -> str:
-    """PATH, and behind it the folders of Pythons."""
-    return os.pathsep.join([os.environ.get("PATH", ""), *python_folders()])
+    """PATH, and behind it the folders of Pythons.
+
+    Without folders whose Pythons do not run: pyenv has a program for each that it
+    has installed, which fails for those that are not chosen.
+    """
+
+    def has_broken(folder: str) -> bool:
+        pythons = [shutil.which(f"python{v}", path=folder) for v in PYTHONS]
+        return not all(map(_runs, filter(None, pythons)))
+
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    kept = [folder for folder in folders if not has_broken(folder)]
+    return os.pathsep.join([*kept, *python_folders()])
 
 
 def program(name: str) -> Callable[[], str]:
@@ -38,8 +55,7 @@ def program(name: str) -> Callable[[], str]:
         found = shutil.which(name, path=search_path())
         if not found:
             return f"no {name} here"
-        done = subprocess.run([found, "--version"], capture_output=True, check=False)
-        return f"{found} does not run" if done.returncode else ""
+        return "" if _runs(found) else f"{found} does not run"
 
     return why
 

@@ -16,6 +16,7 @@ from release_check import needs
 Need = Callable[[], str]
 
 LINES = r"^\d+ out/.*"
+COMMANDS = r"^ *\d+ s  exit .*"
 TESTS = r"^\d+ passed.*"
 
 
@@ -53,13 +54,18 @@ def tensorflow_versions(root: pathlib.Path) -> list[str]:
     return [".".join(version.split(".")[:2]) for version in reversed(versions)]
 
 
-def _known_differences(minor: str, arguments: str, output: str) -> str:
+# Each TensorFlow meets a Python of its own, so that everything runs with every one of
+# both; a pair that this leaves out, the wheel is installed into.
+PYTHON_OF = {"2.21": "3.11", "2.20": "3.13", "2.19": "3.12", "2.18": "3.10"}
+
+
+def _known_differences(run: str, arguments: str, output: str, minor: str) -> str:
     """The line that writes a version's page of known differences into out/."""
     built = f"{output}/bazel-bin" if output else "bazel-bin"
     python = f"{output or '.venv'}/bin/python"
     page = f"out/known_differences-{minor}.md"
     return (
-        f"./run build {arguments} //tests/stock_gradients:libcsr_kernels.so && "
+        f"{run} build {arguments} //tests/stock_gradients:libcsr_kernels.so && "
         f"mkdir -p out && {python} tests/stock_gradients/known_differences.py "
         f"--library {built}/tensorflow_ext/libtensorflow_ext.so "
         f"--kernels {built}/tests/stock_gradients/libcsr_kernels.so >{page} && "
@@ -67,65 +73,48 @@ def _known_differences(minor: str, arguments: str, output: str) -> str:
     )
 
 
+def _tensorflow(minor: str, default: bool) -> list[Step]:
+    """One version's: the default one with the kernels for GPUs, as CI runs it."""
+    python = f"python{PYTHON_OF[minor]}"
+    run = f"PYTHON={python} ./run"
+    needed = (needs.program(python),)
+    versions = f"TensorFlow {minor} and Python {PYTHON_OF[minor]}"
+    arguments = "--cuda=no" if default else f"--tf {minor} --cuda=no"
+    tested = "--cuda=yes --languages=all" if default else arguments
+    old_files = Step(
+        "old-files" if default else f"old-files-{minor}",
+        f"{run} test {arguments} //tests/compat/...",
+        f"what older versions wrote, with {versions}",
+        3 if default else 20,
+        0.5 if default else 4,
+        needed,
+    )
+    everything = Step(
+        f"tensorflow-{minor}",
+        f"{run} test {tested}",
+        f"everything, with {versions}",
+        60,
+        8 if default else 4,
+        needed,
+    )
+    known_differences = Step(
+        f"known-differences-{minor}",
+        _known_differences(run, arguments, "" if default else f".venv-{minor}", minor),
+        f"where gradients differ, with {versions}",
+        10,
+        needs=needed,
+        shown=LINES,
+        clean="" if default else f"tools/release_check/clean.sh {minor}",
+    )
+    return [old_files, everything, known_differences]
+
+
 def _every_tensorflow(root: pathlib.Path) -> list[Step]:
-    """The default version with the kernels for GPUs, as CI runs it, then the others."""
-    default, *others = tensorflow_versions(root)
-    steps = [
-        Step(
-            f"tensorflow-{default}",
-            "./run test --cuda=yes --languages=all",
-            f"everything, with TensorFlow {default}",
-            45,
-            8,
-        ),
-        Step(
-            f"known-differences-{default}",
-            _known_differences(default, "--cuda=no", ""),
-            f"where gradients differ, with TensorFlow {default}",
-            10,
-            shown=LINES,
-        ),
-    ]
-    for minor in others:
-        arguments = f"--tf {minor} --cuda=no"
-        steps += [
-            Step(
-                f"old-files-{minor}",
-                f"./run test {arguments} //tests/compat/...",
-                f"what older versions wrote, with TensorFlow {minor}",
-                20,
-                4,
-            ),
-            Step(
-                f"tensorflow-{minor}",
-                f"./run test {arguments}",
-                f"everything, with TensorFlow {minor}",
-                60,
-                4,
-            ),
-            Step(
-                f"known-differences-{minor}",
-                _known_differences(minor, arguments, f".venv-{minor}"),
-                f"where gradients differ, with TensorFlow {minor}",
-                10,
-                shown=LINES,
-                clean=f"tools/release_check/clean.sh {minor}",
-            ),
-        ]
-    return steps
-
-
-def _every_python() -> list[Step]:
+    """The default version first."""
     return [
-        Step(
-            f"python-{version}",
-            f"PYTHON=python{version} ./run test --cuda=no",
-            f"everything, with Python {version}",
-            45,
-            3,
-            (needs.program(f"python{version}"),),
-        )
-        for version in needs.PYTHONS
+        step
+        for number, minor in enumerate(tensorflow_versions(root))
+        for step in _tensorflow(minor, default=number == 0)
     ]
 
 
@@ -139,9 +128,13 @@ def _machines() -> list[Step]:
             150,
             15,
             (needs.root, needs.program("debootstrap")),
-            shown=r"^ *\d+ s  exit .*",
+            shown=COMMANDS,
         )
-        for suite, name in (("bookworm", "Debian 12"), ("trixie", "Debian 13"))
+        for suite, name in (
+            ("bookworm", "Debian 12"),
+            ("trixie", "Debian 13"),
+            ("noble", "Ubuntu 24.04"),
+        )
     ] + [
         Step(
             "failing-machine",
@@ -155,18 +148,35 @@ def _machines() -> list[Step]:
     ]
 
 
-def _wheel(root: pathlib.Path) -> Step:
+def _wheel(root: pathlib.Path) -> list[Step]:
+    """In every Python that is here, and in that of the oldest system that it is for."""
     minors = ",".join(reversed(tensorflow_versions(root)))
-    return Step(
-        "wheel",
-        f"./run wheel --tf {minors} --cuda=no --out out/wheel && "
-        ".venv/bin/python tools/wheel/check_wheel.py out/wheel/*.whl",
-        "the wheel, installed into every Python with every TensorFlow",
-        90,
-        10,
-        shown=r"^\d+ environments: .*",
-        clean="rm -rf out/wheel",
-    )
+    make = f"./run wheel --tf {minors} --cuda=no --out out/wheel"
+    shown = r"^\d+ environments: .*"
+    return [
+        Step(
+            "wheel",
+            f"{make} && .venv/bin/python tools/wheel/check_wheel.py out/wheel/*.whl",
+            "the wheel, installed into every Python with every TensorFlow",
+            90,
+            10,
+            shown=shown,
+            clean="rm -rf out/wheel",
+        ),
+        Step(
+            "wheel-jammy",
+            f"{make} && tools/release_check/bare_machine.sh --suite=jammy "
+            "--with=$(echo out/wheel/*.whl) 'apt-get update && apt-get install -y "
+            "--no-install-recommends python3-venv g++ graphviz' "
+            "'python3 tools/wheel/check_wheel.py ../*.whl'",
+            "the wheel, installed into Ubuntu 22.04's Python with every TensorFlow",
+            40,
+            10,
+            (needs.root, needs.program("debootstrap")),
+            shown=shown,
+            clean="rm -rf out/wheel",
+        ),
+    ]
 
 
 def steps(root: pathlib.Path) -> list[Step]:
@@ -179,12 +189,6 @@ def steps(root: pathlib.Path) -> list[Step]:
             10,
             4,
             shown=r"^test accuracy.*",
-        ),
-        Step(
-            "old-files",
-            "./run test --cuda=no //tests/compat/...",
-            "what older versions wrote",
-            3,
         ),
         Step(
             "fuzz",
@@ -218,7 +222,7 @@ def steps(root: pathlib.Path) -> list[Step]:
             "every op and gradient under ThreadSanitizer, ten times",
             40,
         ),
-        _wheel(root),
+        *_wheel(root),
         Step(
             "candidate",
             "tools/release_check/candidate.sh",
@@ -241,7 +245,6 @@ def steps(root: pathlib.Path) -> list[Step]:
             shown=r".*(checks|passed).*",
         ),
         *_every_tensorflow(root),
-        *_every_python(),
         *_machines(),
     ]
 

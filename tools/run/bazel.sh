@@ -33,17 +33,34 @@ find_cuda() {
   fi
 }
 
-find_bazel() {
-  BAZEL=$(command -v bazel || command -v bazelisk)
-  local version flags="" settings settings_file=$PWD/.bazelrc.user
-  version=$("$BAZEL" --version) || die "$BAZEL does not run."
-  case $version in # Debian's 4.2.3 says "bazel no_version".
+# bazel_flags VERSION: what a Bazel needs beside .bazelrc. Fails for one that is too
+# old or too new.
+bazel_flags() {
+  case $1 in # Debian's 4.2.3 says "bazel no_version".
     "bazel no_version"* | "bazel "[456].*) ;;
-    "bazel 7."*) flags="common --noenable_bzlmod" ;;
-    "bazel 8."*) flags="common --enable_workspace --noenable_bzlmod" ;;
-    *) die "$BAZEL is '$version'; expected Bazel 4 to 8. USE_BAZEL_VERSION" \
-      "chooses with bazelisk; Debian's package is bazel-bootstrap." ;;
+    "bazel 7."*) echo "common --noenable_bzlmod" ;;
+    "bazel 8."*) echo "common --enable_workspace --noenable_bzlmod" ;;
+    *) return 1 ;;
   esac
+}
+
+# choose_bazel: BAZEL, the first that fits, and BAZEL_FLAGS.
+choose_bazel() {
+  local candidates candidate version found=""
+  mapfile -t candidates < <(command -v bazel; command -v bazelisk)
+  for candidate in ${candidates[@]+"${candidates[@]}"}; do
+    version=$("$candidate" --version 2>/dev/null) || version="a program that fails"
+    BAZEL=$candidate
+    BAZEL_FLAGS=$(bazel_flags "$version") && return
+    found+="$candidate is '$version'. "
+  done
+  die "${found:-no bazel here. }Expected Bazel 4 to 8: $BAZELISK, and USE_BAZEL_VERSION" \
+    "chooses."
+}
+
+find_bazel() {
+  local settings settings_file=$PWD/.bazelrc.user
+  choose_bazel
   BAZEL_OPTIONS=()
   if [[ $VENV != "$PWD/.venv" ]]; then
     # An output of its own: else each build would undo the other's.
@@ -62,7 +79,7 @@ test --test_env=BAZEL_SETTINGS=$settings_file
 common --repo_env=TF_PYTHON=$VENV/bin/python
 common --repo_env=TENSORFLOW_EXT_CUDA=$CUDA
 ${NVCC_FOUND:+common --repo_env=NVCC=$NVCC_FOUND}
-$flags"
+$BAZEL_FLAGS"
   if [[ $(cat "$settings_file" 2>/dev/null) != "$settings" ]]; then
     printf '%s\n' "$settings" >"$settings_file"
   fi

@@ -78,10 +78,39 @@ apt_get() {
   return 1
 }
 
+# What has every Bazel, where the system's package has none that fits.
+BAZELISK="Bazelisk (https://github.com/bazelbuild/bazelisk/releases), as bazelisk in a folder of PATH, has them all"
+
+# apt_version PACKAGE: what apt-get would install; nothing where it has none.
+apt_version() {
+  apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *//p' | grep -v '(none)'
+}
+
 # A list that cannot be had may be one of a registry that is not needed: installing tells.
 apt_update_and_install() {
+  local version
   apt_get update
+  if [[ " $* " == *" bazel-bootstrap "* ]]; then
+    version=$(apt_version bazel-bootstrap)
+    case $version in
+      [0-3].*) echo "bazel-bootstrap is too old: $version" && return 1 ;;
+    esac
+  fi
   apt_get install -y --no-install-recommends "$@"
+}
+
+# Those of the packages that there are: Ubuntu has Chromium by other means.
+apt_update_and_install_known() {
+  local package known=()
+  apt_get update
+  for package in "$@"; do
+    if [[ -n $(apt_version "$package") ]]; then
+      known+=("$package")
+    else
+      echo "this system has no package $package"
+    fi
+  done
+  [[ ${#known[@]} == 0 ]] || apt_get install -y --no-install-recommends "${known[@]}"
 }
 
 # apt_install PACKAGE...: Debian packages, if this user may.
@@ -121,7 +150,10 @@ install_if_possible() {
   mapfile -t packages < <(missing_packages test)
   [[ ${#packages[@]} -gt 0 ]] || return 0
   if may_install; then
-    step apt "installing ${packages[*]}" apt_update_and_install "${packages[@]}" && return
+    step apt "installing ${packages[*]}" apt_update_and_install_known "${packages[@]}" ||
+      true # What is still missing, the next lines say.
+    mapfile -t packages < <(missing_packages test)
+    [[ ${#packages[@]} -gt 0 ]] || return 0
   fi
   say "not here: ${packages[*]}. Tests that need them are left out" \
     "(Debian, Ubuntu: sudo apt-get install --no-install-recommends ${packages[*]})"

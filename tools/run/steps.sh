@@ -145,6 +145,8 @@ why() {
         "and the like if there are any, then run this again." ;;
     *"Could not get lock"* | *"Unable to lock"*)
       echo "Another package manager is at work: wait for it, then run this again." ;;
+    *"bazel-bootstrap is too old"*)
+      echo "This system's package of Bazel is too old: $BAZELISK." ;;
     *"Unable to locate package"* | *"no installation candidate"*)
       echo "This system has no such package; ./run doctor names what is needed." ;;
     *"Read-only file system"* | *"Permission denied"*)

@@ -3,7 +3,8 @@
 TensorFlow that it is for, and tries it there (acceptance.py).
 
 Needs a network, minutes and 2 GB of disk for each. The Pythons are python3.10 to
-python3.13 of PATH, and those that PYTHONS names. Exits with 1 where something failed.
+python3.13 of PATH, and those that PYTHONS names; any of them runs this, and needs no
+package for it. Exits with 1 where something failed.
 """
 
 import argparse
@@ -18,12 +19,16 @@ import time
 import zipfile
 
 import acceptance
-import hatch_hooks
 
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
 _NAMES = ("python3.10", "python3.11", "python3.12", "python3.13")
 _RESULTS = ("passed", "failed", "not run")
 _MINOR = "import sys; print('%d.%d' % sys.version_info[:2])"
+
+
+# Not hatch_hooks.numbers: this runs in any Python, where hatchling need not be.
+def _numbers(minor: str) -> list[int]:
+    return [int(number) for number in minor.split(".")]
 
 
 def pythons() -> dict[str, str]:
@@ -38,7 +43,7 @@ def pythons() -> dict[str, str]:
         )
         if done.returncode == 0:
             found.setdefault(done.stdout.strip(), path)
-    return dict(sorted(found.items(), key=lambda item: hatch_hooks.numbers(item[0])))
+    return dict(sorted(found.items(), key=lambda item: _numbers(item[0])))
 
 
 def minors_of(wheel: pathlib.Path) -> list[str]:
@@ -50,7 +55,7 @@ def minors_of(wheel: pathlib.Path) -> list[str]:
         for parts in names
         if parts[:2] == ["tensorflow_ext", "lib"] and parts[3:]
     }
-    return sorted(found, key=hatch_hooks.numbers)
+    return sorted(found, key=_numbers)
 
 
 def _pythons_of(minor: str) -> list[str]:

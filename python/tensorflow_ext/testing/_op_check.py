@@ -18,7 +18,7 @@ from tensorflow_ext.testing._op_inputs import Given
 from tensorflow_ext.testing._op_processes import workplace
 from tensorflow_ext.testing._op_report import OpFinding, OpReport
 from tensorflow_ext.testing._op_subject import Options
-from tensorflow_ext.testing._op_variants import Variant, variants
+from tensorflow_ext.testing._op_variants import variants
 from tensorflow_ext.testing._op_worker import CHECKS, Load, Task
 
 
@@ -258,17 +258,13 @@ def _task(
         ]
     return Task(
         op_def.SerializeToString(),
-        [_portable(variant) for variant in sample.variants],
+        [(variant.attrs, variant.guessed) for variant in sample.variants],
         sample.total,
         given,
         options,
         list(checks),
         load,
     )
-
-
-def _portable(variant: Variant) -> tuple[dict[str, Any], frozenset[str]]:
-    return variant.attrs, variant.guessed
 
 
 def _in_order(findings: list[OpFinding], checks: Sequence[str]) -> list[OpFinding]:

@@ -3,7 +3,7 @@
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 
 class Verdict(enum.Enum):
@@ -122,16 +122,6 @@ class OpCheckError(AssertionError):
         first = report.failures[0]
         super().__init__(f"{first.op}: {first.check}: {first.message}\n\n{report}")
         self.report = report
-
-
-def joined(reports: Iterable[OpReport]) -> OpReport:
-    """One report of several that have the same checks."""
-    reports = list(reports)
-    return OpReport(
-        [op for report in reports for op in report.ops],
-        reports[0].checks if reports else [],
-        [finding for report in reports for finding in report.findings],
-    )
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -202,7 +202,7 @@ int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
             return cudaGetLastError();
           }
           return WithChannelPack<T>(
-              dims.width, gradients, gradients, [&](auto pack) -> cudaError_t {
+              dims.width, gradients, sum, [&](auto pack) -> cudaError_t {
                 constexpr int kPack = decltype(pack)::value;
                 EmbeddingBagScatterKernel<T, Index, kPack>
                     <<<GridBlocks(dims.positions() * dims.width / kPack),

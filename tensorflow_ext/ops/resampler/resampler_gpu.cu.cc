@@ -231,7 +231,7 @@ int LaunchResamplerAdjoint(NumericType type, const ResamplerDims& dims,
             return cudaGetLastError();
           }
           return WithPackedChannels<T>(
-              dims, gradients, gradients,
+              dims, gradients, sum,
               [&](auto size, const auto& packed) -> cudaError_t {
                 constexpr int kPack = decltype(size)::value;
                 using Pack = ChannelPack<T, kPack>;

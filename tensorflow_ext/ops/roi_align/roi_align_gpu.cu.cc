@@ -204,7 +204,7 @@ int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims,
         return cudaGetLastError();
       }
       return WithPackedChannels<T>(
-          dims, gradients, gradients,
+          dims, gradients, sum,
           [&](auto pack, const auto& packed) -> cudaError_t {
             constexpr int kPack = decltype(pack)::value;
             AlignScatterKernel<T, kPack><<<GridBlocks(packed.pooled_size()),

@@ -73,6 +73,23 @@ _ADD = "\n".join(
 )
 
 
+@pytest.mark.parametrize(
+    ("operator", "size"),
+    [
+        ("LDG.E", 4),
+        ("LDG.E.U16", 2),
+        ("STG.E.128", 16),
+        ("LDG.E.64.CONSTANT", 0),
+        ("REDG.E.ADD.F32.FTZ.RN.STRONG.GPU", 4),
+        ("REDG.E.ADD.F64.RN.STRONG.GPU", 8),
+        ("REDG.E.ADD.F32x4.FTZ.RN.STRONG.GPU", 16),
+        ("FADD", 0),
+    ],
+)
+def test_bytes_of_an_access(operator: str, size: int) -> None:
+    assert machine_code.Instruction(0, "", operator, "").bytes == size
+
+
 def test_ways_through_a_loop() -> None:
     (kernel,) = machine_code.kernels(_ADD)
     assert list(kernel.loops) == [kernel.hot_loop] == [0x20]
@@ -158,7 +175,7 @@ def test_counts_what_is_apart(device: Device, counter: traffic.Counter) -> None:
     row = next(r for r in rows if r.name == "EmbeddingBagParamsGrad")
     added = counter.count(row.work, most_blocks=4)[0].traffic["add"]
     assert added.requests > 0
-    assert added.bytes <= 128 * added.requests
+    assert added.bytes == 16 * 32 * added.requests  # four numbers a thread
 
 
 def _rows_of_page() -> set[tuple[str, str]]:

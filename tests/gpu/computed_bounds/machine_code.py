@@ -67,8 +67,8 @@ class Instruction:
         """How many bytes of a thread it moves from or to global memory."""
         if not self.accesses:
             return 0
-        size = re.search(r"\.(?:[US])?(8|16|64|128)\b", self.operator)
-        return int(size[1]) // 8 if size else 4
+        size = re.search(r"\.[USF]?(8|16|32|64|128)(?:x(\d))?\b", self.operator)
+        return int(size[1]) // 8 * int(size[2] or 1) if size else 4
 
     @property
     def target(self) -> int | None:

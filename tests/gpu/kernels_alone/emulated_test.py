@@ -20,6 +20,7 @@ import run
 import timing
 from device import Device, NoMemoryError
 from numeric import BFLOAT16
+from script_process import PYTHON
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _passed: set[str] = set()
@@ -164,7 +165,7 @@ def test_without_gpu_it_says_so() -> None:
     """On the library as it is built here; where there is a GPU, gpu_test runs."""
     options = ["--only", "no such check", "--no-times"]
     finished = subprocess.run(
-        [sys.executable, "-P", _HERE / "run.py", *options],
+        [*PYTHON, _HERE / "run.py", *options],
         stdout=subprocess.PIPE,
         text=True,
         check=False,

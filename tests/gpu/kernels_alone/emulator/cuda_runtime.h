@@ -134,6 +134,21 @@ __attribute__((no_sanitize("thread"))) T atomicAdd(T* address, T value) {
   return before;
 }
 
+struct alignas(16) float4 {
+  float x, y, z, w;
+
+  // Of atomicAdd, which says itself what it accesses.
+  __attribute__((no_sanitize("thread"))) float4& operator+=(
+      const float4& other) {
+    x += other.x, y += other.y, z += other.z, w += other.w;
+    return *this;
+  }
+};
+
+inline float4 make_float4(float x, float y, float z, float w) {
+  return {x, y, z, w};
+}
+
 template <typename T>
 T min(T a, T b) {
   return b < a ? b : a;

@@ -61,13 +61,13 @@ def test_pip_fails(machine: Machine, pip_says: str, sentence: str) -> None:
         (
             ["cargo"],
             "error: failed to sync\n"
-            "  [6] Could not resolve hostname (Could not resolve host: index.crates.io)",
+            "  [6] Could not resolve hostname (Could not resolve host: crates.io)",
             "fetching the crates of Cargo.lock",
         ),
         (
             ["mvn", "javac"],
-            "[ERROR] Plugin org.apache.maven.plugins:maven-dependency-plugin:2.8 or one "
-            "of its dependencies could not be resolved: Could not transfer artifact",
+            "[ERROR] Plugin maven-dependency-plugin:2.8 or one of its dependencies "
+            "could not be resolved: Could not transfer artifact",
             "installing TensorFlow Java into .venv/java",
         ),
     ],

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An op's attributes as Python values, as a NodeDef, and back."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, node_def_pb2, op_def_pb2
@@ -14,6 +15,27 @@ _EXPECTED = {
     "tensor": "a TensorProto",
     "func": "the name of a function",
 }
+
+
+class Argument(NamedTuple):
+    """An argument of an op: of its OpDef.ArgDef what is read again and again, for a
+    field of a protocol buffer takes ten times as long to read."""
+
+    name: str
+    number_attr: str
+    type_list_attr: str
+    type_attr: str
+
+
+Arguments: TypeAlias = "Iterable[op_def_pb2.OpDef.ArgDef | Argument]"
+
+
+class Signature(NamedTuple):
+    """An op's arguments, and the types of its attributes by name."""
+
+    inputs: tuple[Argument, ...]
+    outputs: tuple[Argument, ...]
+    attrs: dict[str, str]
 
 
 def find_op_def(op: str) -> op_def_pb2.OpDef:
@@ -33,6 +55,23 @@ def find_op_def(op: str) -> op_def_pb2.OpDef:
     return op_def
 
 
+@functools.cache
+def signature(op: str) -> Signature:
+    """Returns the signature of a registered op.
+
+    Raises:
+      tf.errors.NotFoundError: No op of that name is registered.
+    """
+    op_def = find_op_def(op)
+
+    def read(arguments: Iterable[op_def_pb2.OpDef.ArgDef]) -> tuple[Argument, ...]:
+        fields = Argument._fields
+        return tuple(Argument(*(getattr(a, f) for f in fields)) for a in arguments)
+
+    types = {attr.name: attr.type for attr in op_def.attr}
+    return Signature(read(op_def.input_arg), read(op_def.output_arg), types)
+
+
 def to_node_def(op: str, attrs: Mapping[str, Any]) -> node_def_pb2.NodeDef:
     """Converts Python values to a NodeDef that holds them.
 
@@ -46,7 +85,7 @@ def to_node_def(op: str, attrs: Mapping[str, Any]) -> node_def_pb2.NodeDef:
       tf.errors.InvalidArgumentError: The op has no such attribute, or the value
         has another type.
     """
-    types = {attr.name: attr.type for attr in find_op_def(op).attr}
+    types = signature(op).attrs
     node = node_def_pb2.NodeDef(op=op)
     for name, value in attrs.items():
         if name.startswith("_"):
@@ -105,16 +144,16 @@ def _scalar(kind: str, value: Any) -> Any:
 
 def num_inputs(node: node_def_pb2.NodeDef) -> int:
     """The number of inputs of an op, elements of list inputs counted one by one."""
-    sizes = argument_sizes(find_op_def(node.op).input_arg, node)
+    sizes = argument_sizes(signature(node.op).inputs, node)
     return sum(1 if size is None else size for size in sizes)
 
 
 def argument_sizes(
-    arguments: list[op_def_pb2.OpDef.ArgDef], node: node_def_pb2.NodeDef
+    arguments: Arguments, node: node_def_pb2.NodeDef
 ) -> list[int | None]:
     """The length of each argument that is a list, None for one that is not."""
 
-    def size(argument: op_def_pb2.OpDef.ArgDef) -> int | None:
+    def size(argument: op_def_pb2.OpDef.ArgDef | Argument) -> int | None:
         if argument.number_attr:
             return node.attr[argument.number_attr].i
         if argument.type_list_attr:
@@ -124,13 +163,13 @@ def argument_sizes(
     return [size(argument) for argument in arguments]
 
 
-def inferred(op_def: op_def_pb2.OpDef, inputs: Sequence[object]) -> set[str]:
-    """The attributes that TensorFlow infers from these inputs of an op.
+def inferred(arguments: Arguments, inputs: Sequence[object]) -> set[str]:
+    """The attributes that TensorFlow infers from the inputs for these arguments.
 
     Of a list that is empty that is its length alone.
     """
     names = set()
-    for argument, value in zip(op_def.input_arg, inputs, strict=True):
+    for argument, value in zip(arguments, inputs, strict=True):
         names |= {argument.number_attr, argument.type_list_attr}
         if not (isinstance(value, list) and len(value) == 0):
             names.add(argument.type_attr)

@@ -113,7 +113,8 @@ class _Node:
             tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
             for value in step.inputs
         ]
-        keywords = dict(zip(step.input_names, arguments, strict=True))
+        names = (argument.name for argument in self._op_def.input_arg)
+        keywords = dict(zip(names, arguments, strict=True))
         _, _, operation, outputs = op_def_library._apply_op_helper(
             step.op, name=step.name, **keywords, **step.attrs
         )

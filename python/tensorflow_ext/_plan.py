@@ -28,14 +28,23 @@ class Step:
     # One entry an argument of the OpDef: a tensor, or the tensors of a list.
     inputs: list[str | list[str]]
     outputs: list[str | list[str]]
-    input_names: list[str]
-    # The attributes that cannot be inferred from the inputs; all attributes, as Python
-    # has them and as a graph has them.
+    # The attributes that cannot be inferred from the inputs.
     attrs: dict[str, Any]
-    all_attrs: dict[str, Any]
-    attr_values: dict[str, attr_value_pb2.AttrValue]
     # Steps that have to run first.
     control: list[int]
+    node: node_def_pb2.NodeDef
+
+    @functools.cached_property
+    def attr_values(self) -> dict[str, attr_value_pb2.AttrValue]:
+        """All attributes, as a graph has them."""
+        attr = self.node.attr
+        names = _attributes.signature(self.op).attrs
+        return {name: attr[name] for name in names if name in attr}
+
+    @functools.cached_property
+    def all_attrs(self) -> dict[str, Any]:
+        """All attributes, as Python has them."""
+        return {k: _attributes.to_python(v) for k, v in self.attr_values.items()}
 
     @functools.cached_property
     def flat_inputs(self) -> list[str]:
@@ -85,14 +94,14 @@ def find(node: node_def_pb2.NodeDef, wanted: list[bool] | None) -> Plan:
       tf.errors.OpError: See gradient/c_api.h.
     """
     serialized = _library.gradient_plan(node.SerializeToString(), wanted)
-    forward = _attributes.find_op_def(node.op)
-    sizes = _attributes.argument_sizes(forward.input_arg, node)
+    forward = _attributes.signature(node.op)
+    sizes = _attributes.argument_sizes(forward.inputs, node)
     names = [
         argument.name
-        for argument, size in zip(forward.input_arg, sizes, strict=True)
+        for argument, size in zip(forward.inputs, sizes, strict=True)
         for _ in range(1 if size is None else size)
     ]
-    outputs = _attributes.argument_sizes(forward.output_arg, node)
+    outputs = _attributes.argument_sizes(forward.outputs, node)
     num_outputs = sum(1 if size is None else size for size in outputs)
     return _Parser(node.op, names, num_outputs).parse(
         graph_pb2.GraphDef.FromString(serialized)
@@ -139,7 +148,7 @@ class _Parser:
         return f"s{self._steps[node]}_{output or 0}"
 
     def _add_step(self, node: node_def_pb2.NodeDef) -> None:
-        op_def = _attributes.find_op_def(node.op)
+        signature = _attributes.signature(node.op)
         index = len(self._plan.steps)
         data = [self._tensor(name) for name in node.input if name[0] != "^"]
         control = [
@@ -147,16 +156,11 @@ class _Parser:
             for name in node.input
             if name[0] == "^" and name[1:] in self._steps
         ]
-        inputs = _split(data, _attributes.argument_sizes(op_def.input_arg, node))
-        sizes = _attributes.argument_sizes(op_def.output_arg, node)
+        inputs = _split(data, _attributes.argument_sizes(signature.inputs, node))
+        sizes = _attributes.argument_sizes(signature.outputs, node)
         count = sum(1 if size is None else size for size in sizes)
         outputs = _split([f"s{index}_{i}" for i in range(count)], sizes)
-        all_attrs = {
-            attr.name: _attributes.to_python(node.attr[attr.name])
-            for attr in op_def.attr
-            if attr.name in node.attr
-        }
-        inferred = _attributes.inferred(op_def, inputs)
+        inferred = _attributes.inferred(signature.inputs, inputs)
         self._steps[node.name] = index
         self._plan.steps.append(
             Step(
@@ -164,11 +168,13 @@ class _Parser:
                 name=node.name,
                 inputs=inputs,
                 outputs=outputs,
-                input_names=[argument.name for argument in op_def.input_arg],
-                attrs={k: v for k, v in all_attrs.items() if k not in inferred},
-                all_attrs=all_attrs,
-                attr_values={name: node.attr[name] for name in all_attrs},
+                attrs={
+                    name: _attributes.to_python(node.attr[name])
+                    for name in signature.attrs
+                    if name not in inferred and name in node.attr
+                },
                 control=control,
+                node=node,
             )
         )
 

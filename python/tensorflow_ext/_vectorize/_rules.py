@@ -27,7 +27,7 @@ _NAMES = {op: name for name, op in raw_ops.OPS.items()}
 def call(vectorized: Vectorized, *inputs: Any) -> Any:
     """Runs the op itself on other inputs, with its own attributes."""
     op = vectorized.op
-    inferred = _attributes.inferred(op.op_def, inputs)
+    inferred = _attributes.inferred(op.op_def.input_arg, inputs)
     keywords = {
         name: _attributes.to_python(value)
         for name, value in op.node_def.attr.items()

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_library
 
-from tensorflow_ext import _attributes
+from tensorflow_ext import _attributes, _eager_op
 from tensorflow_ext.testing._op_variants import Variant
 
 Arrays = list[np.ndarray]
@@ -42,19 +42,10 @@ def call(variant: Variant, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     op = variant.op_def.name
     if context.executing_eagerly():
         flat = tuple(x for pair in _encoded(variant).items() for x in pair)
-        results = execute.execute(
-            op.encode(),
-            len(variant.output_names),
-            inputs=[tf.convert_to_tensor(tensor) for tensor in tensors],
-            attrs=flat,
-            ctx=context.context(),
-        )
-        if execute.must_record_gradient():
-            execute.record_gradient(op, list(tensors), flat, results)
-        return list(results)
+        return _eager_op.run(op, tensors, flat, len(variant.output_names))
     grouped = variant.grouped(tensors)
     names = [argument.name for argument in variant.op_def.input_arg]
-    inferred = _attributes.inferred(variant.op_def, grouped)
+    inferred = _attributes.inferred(variant.op_def.input_arg, grouped)
     attrs = {k: v for k, v in variant.attrs.items() if k not in inferred}
     _, _, operation, _ = op_def_library._apply_op_helper(
         op, **dict(zip(names, grouped, strict=True)), **attrs

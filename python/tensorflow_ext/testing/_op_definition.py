@@ -25,7 +25,7 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
     """The findings about an op's documentation and names."""
     op_def = subject.op_def
     parts = [*op_def.input_arg, *op_def.output_arg, *op_def.attr]
-    inferred = _attributes.inferred(op_def, [None] * len(op_def.input_arg))
+    inferred = _attributes.inferred(op_def.input_arg, [None] * len(op_def.input_arg))
     missing = [p.name for p in parts if not p.description and p.name not in inferred]
     if not op_def.summary:
         yield subject.finding(

@@ -16,6 +16,7 @@ namespace tensorflow_ext {
 
 using tensorflow::Node;
 using tensorflow::Output;
+using tensorflow::OutputTensor;
 using tensorflow::Scope;
 
 namespace {
@@ -71,7 +72,7 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
         outputs.size(), " and ", upstream == nullptr ? 0 : upstream->size()));
   }
   Outputs ys, dys, xs;
-  std::vector<const Node*> ends, starts;
+  std::vector<const Node*> ends;
   for (size_t k = 0; k < outputs.size(); ++k) {
     TF_RETURN_IF_ERROR(CheckTensor(scope, "outputs", k, outputs[k]));
     if (upstream != nullptr) {
@@ -84,18 +85,20 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
     ends.push_back(outputs[k].node());
   }
   const NodeSet leading = LeadingTo(ends, /*follow_controls=*/false);
-  std::vector<size_t> connected;  // indices of `inputs`
+  std::vector<OutputTensor> tensors;
   for (size_t k = 0; k < inputs.size(); ++k) {
     TF_RETURN_IF_ERROR(CheckTensor(scope, "inputs", k, inputs[k]));
-    if (leading.count(inputs[k].node()) == 0) continue;
-    connected.push_back(k);
-    xs.push_back(inputs[k]);
-    starts.push_back(inputs[k].node());
+    tensors.emplace_back(inputs[k].node(), inputs[k].index());
   }
+  const ConnectedTensors connected(tensors, leading);
   Outputs found;
-  if (!connected.empty()) {
-    TF_RETURN_IF_ERROR(CheckNoLoops(*scope.graph(), ends));
-    TF_RETURN_IF_ERROR(CheckWholeLoops(*scope.graph(), leading, starts));
+  if (!connected.tensors().empty()) {
+    const NodeSet between = Between(connected.nodes(), leading);
+    TF_RETURN_IF_ERROR(CheckNoLoops(between, ends));
+    TF_RETURN_IF_ERROR(CheckWholeLoops(between));
+    for (const OutputTensor& x : connected.tensors()) {
+      xs.push_back(Output(x.node, x.index));
+    }
     if (ys.size() > 1) {  // With one of their own, none leads to another.
       for (Output& y : ys) {
         TF_ASSIGN_OR_RETURN(y, Apart(scope, y));
@@ -106,10 +109,7 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
             ? tensorflow::AddSymbolicGradients(scope, ys, xs, &found)
             : tensorflow::AddSymbolicGradients(scope, ys, xs, dys, &found));
   }
-  gradients->assign(inputs.size(), tensorflow::NoGradient());
-  for (size_t i = 0; i < found.size(); ++i) {
-    (*gradients)[connected[i]] = found[i];
-  }
+  *gradients = connected.OfEach(found, tensorflow::NoGradient());
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 
 #include "tensorflow_ext/gradient/add_gradients.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -101,22 +102,17 @@ TF_Output ToTfOutput(const OutputTensor& tensor) {
 absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
                                      const Tensors& ys, const Tensors& xs,
                                      const Tensors& upstream, bool zeros) {
-  Tensors results(xs.size(), OutputTensor(nullptr, 0));
-  std::vector<TF_Output> y, x, dx;
-  std::vector<size_t> connected;  // indices of `xs`
-  std::vector<const Node*> starts;
+  Tensors found;
+  std::vector<TF_Output> y, dx;
+  std::optional<ConnectedTensors> connected;
   {
     tensorflow::mutex_lock lock(graph->mu);
     const NodeSet leading = LeadingTo(Nodes(ys), /*follow_controls=*/false);
-    for (size_t i = 0; i < xs.size(); ++i) {
-      if (leading.count(xs[i].node) == 0) continue;
-      connected.push_back(i);
-      starts.push_back(xs[i].node);
-      x.push_back(ToTfOutput(xs[i]));
-    }
-    if (!connected.empty()) {
-      TF_RETURN_IF_ERROR(CheckNoLoops(graph->graph, Nodes(ys)));
-      TF_RETURN_IF_ERROR(CheckWholeLoops(graph->graph, leading, starts));
+    connected.emplace(xs, leading);
+    if (!connected->tensors().empty()) {
+      const NodeSet between = Between(connected->nodes(), leading);
+      TF_RETURN_IF_ERROR(CheckNoLoops(between, Nodes(ys)));
+      TF_RETURN_IF_ERROR(CheckWholeLoops(between));
       for (const OutputTensor& tensor : ys) {
         // With one of their own, no y leads to another.
         OutputTensor end = tensor;
@@ -132,20 +128,23 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
         dx.push_back(ToTfOutput(tensor));
     }
   }
-  if (!connected.empty()) {
-    std::vector<TF_Output> found(x.size(), TF_Output{nullptr, 0});
+  if (!connected->tensors().empty()) {
+    std::vector<TF_Output> x, dy(connected->tensors().size());
+    for (const OutputTensor& tensor : connected->tensors())
+      x.push_back(ToTfOutput(tensor));
     TF_Status* status = TF_NewStatus();
     TF_AddGradientsWithPrefix(graph, prefix, y.data(), y.size(), x.data(),
                               x.size(), dx.empty() ? nullptr : dx.data(),
-                              status, found.data());
+                              status, dy.data());
     const absl::Status added = tensorflow::StatusFromTF_Status(status);
     TF_DeleteStatus(status);
     TF_RETURN_IF_ERROR(added);
-    for (size_t k = 0; k < found.size(); ++k) {
-      results[connected[k]] =
-          OutputTensor(reinterpret_cast<Node*>(found[k].oper), found[k].index);
+    for (const TF_Output& gradient : dy) {
+      found.emplace_back(reinterpret_cast<Node*>(gradient.oper),
+                         gradient.index);
     }
   }
+  Tensors results = connected->OfEach(found, OutputTensor(nullptr, 0));
   if (zeros) {
     tensorflow::mutex_lock lock(graph->mu);
     for (size_t i = 0; i < xs.size(); ++i) {

@@ -79,6 +79,8 @@ int TfExt_RegisterGradientAtLoad(const char* op, TfExt_GradientCreator creator,
 
 void TfExt_TakeRegistrationErrors(TF_Buffer* errors, TF_Status* status) {
   Guarded(status, [&] {
+    // Before the errors are taken: once taken and not written they are lost.
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(errors));
     return Write(tensorflow_ext::TakeRegistrationErrors(), errors);
   });
 }

@@ -30,21 +30,27 @@ using tensorflow::Node;
 using tensorflow::OutputTensor;
 using tensorflow::TensorId;
 
-// `tensors[k]` of argument `name` as an output of its node.
+// `tensors[k]` of argument `name` as an output of its node of `graph`.
 absl::StatusOr<std::vector<OutputTensor>> OutputTensors(
-    const char* name, const TF_Output* tensors, int n) {
+    TF_Graph* graph, const char* name, const TF_Output* tensors, int n) {
   if (n < 0 || (n > 0 && tensors == nullptr)) {
     return absl::InvalidArgumentError(absl::StrCat(
         name, ": expected an array of tensors and its length, got ",
         tensors == nullptr ? "NULL" : "an array", " and ", n));
   }
   std::vector<OutputTensor> result;
+  tensorflow::mutex_lock lock(graph->mu);
   for (int k = 0; k < n; ++k) {
     if (tensors[k].oper == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, "[", k, "]: its operation is NULL; expected one of the graph"));
     }
     Node* node = &tensors[k].oper->node;
+    if (!graph->graph.IsValidNode(node).ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, "[", k, "]: operation '", node->name(),
+                       "' is not of this graph; expected one that is"));
+    }
     if (tensors[k].index < 0 || tensors[k].index >= node->num_outputs()) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, "[", k, "]: operation '", node->name(), "' of type ",
@@ -98,7 +104,8 @@ absl::Status Import(TF_Graph* graph, const GraphDef& nodes) {
 
 absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs,
                                 int n, TF_Output* inlined) {
-  TF_ASSIGN_OR_RETURN(const auto tensors, OutputTensors("outputs", outputs, n));
+  TF_ASSIGN_OR_RETURN(const auto tensors,
+                      OutputTensors(graph, "outputs", outputs, n));
   // The names are new as long as nobody else inlines at the same time.
   static std::mutex* one_at_a_time = new std::mutex;
   std::lock_guard<std::mutex> only(*one_at_a_time);
@@ -143,10 +150,10 @@ void TfExt_AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y,
                        "TFEXT_UNCONNECTED_ZEROS, got ",
                        static_cast<int>(unconnected)));
     }
-    TF_ASSIGN_OR_RETURN(const auto ys, OutputTensors("y", y, ny));
-    TF_ASSIGN_OR_RETURN(const auto xs, OutputTensors("x", x, nx));
+    TF_ASSIGN_OR_RETURN(const auto ys, OutputTensors(graph, "y", y, ny));
+    TF_ASSIGN_OR_RETURN(const auto xs, OutputTensors(graph, "x", x, nx));
     TF_ASSIGN_OR_RETURN(const auto upstream,
-                        OutputTensors("dx", dx, dx == nullptr ? 0 : ny));
+                        OutputTensors(graph, "dx", dx, dx == nullptr ? 0 : ny));
     TF_ASSIGN_OR_RETURN(
         const auto gradients,
         tensorflow_ext::AddGradients(graph, prefix, ys, xs, upstream,
@@ -174,6 +181,8 @@ void TfExt_InlineCallsOfGraphDef(const void* graph_def, size_t graph_def_length,
                                  const char* outputs, TF_Buffer* nodes,
                                  TF_Buffer* inlined, TF_Status* status) {
   tensorflow_ext::Guarded(status, [&]() -> absl::Status {
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(nodes));
+    TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(inlined));
     const std::vector<std::string> tensors = absl::StrSplit(
         outputs == nullptr ? "" : outputs, '\n', absl::SkipEmpty());
     TF_ASSIGN_OR_RETURN(

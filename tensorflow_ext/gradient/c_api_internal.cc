@@ -28,11 +28,16 @@ absl::Status ParseNodeDef(const void* bytes, size_t length,
                        : absl::StrCat(length, " bytes of something else")));
 }
 
+absl::Status CheckEmpty(const TF_Buffer* buffer) {
+  if (buffer != nullptr && buffer->data == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "The buffer to write to is ", buffer == nullptr ? "NULL" : "not empty",
+      "; make it with TF_NewBuffer"));
+}
+
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {
-  if (buffer->data != nullptr) {
-    return absl::InvalidArgumentError(
-        "The buffer to write to is not empty; make it with TF_NewBuffer");
-  }
+  const absl::Status empty = CheckEmpty(buffer);
+  if (!empty.ok()) return empty;
   void* data = std::malloc(bytes.size() + 1);  // at least one byte, not NULL
   if (data == nullptr) {
     return absl::ResourceExhaustedError(

@@ -30,6 +30,9 @@ void SetStatus(TF_Status* status, const absl::Status& from);
 absl::Status ParseNodeDef(const void* bytes, size_t length,
                           tensorflow::NodeDef* node);
 
+// Refuses a buffer that Write cannot write to.
+absl::Status CheckEmpty(const TF_Buffer* buffer);
+
 // Gives `bytes` to `buffer`, which is to be empty.
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer);
 

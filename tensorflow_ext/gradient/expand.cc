@@ -16,6 +16,7 @@
 #include "tensorflow_ext/gradient/result_check.h"
 #include "tensorflow_ext/gradient/run_time_checks.h"
 #include "tensorflow_ext/gradient/static_shapes.h"
+#include "tensorflow_ext/gradient/upstream.h"
 
 namespace tensorflow_ext {
 
@@ -37,6 +38,7 @@ class Expander {
   Expander(const Plan& plan, const Scope& scope, const Operation& forward,
            const std::vector<Output>& upstream)
       : plan_(plan),
+        scope_(scope),
         forward_(forward),
         upstream_(upstream),
         shapes_(scope),
@@ -84,7 +86,7 @@ class Expander {
       if (ChecksAtRunTime() && check.IsUncertain(i, *gradient)) {
         TF_ASSIGN_OR_RETURN(*gradient,
                             check.AddCheck(i, *gradient, made_by, &nodes_));
-      } else if (IsUsedElsewhere(found, i)) {
+      } else if (IsUsedElsewhere(found, i) || IsOfClient(*gradient, made_by)) {
         TF_ASSIGN_OR_RETURN(*gradient, nodes_.WrapInIdentity(*gradient));
       }
       const Output input = forward_.input(i);
@@ -94,6 +96,14 @@ class Expander {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Whether the gradient is the tensor that the client gave: who feeds it
+  // cannot fetch it.
+  bool IsOfClient(const Output& gradient, const Source& made_by) const {
+    return made_by.kind == Source::kUpstream &&
+           !nodes_.Added(gradient.node()) &&
+           !IsMadeByThisCall(scope_, gradient.node()->name());
   }
 
   // Whether `source` is the upstream gradient, which is missing, of a resource:
@@ -276,6 +286,7 @@ class Expander {
   }
 
   const Plan& plan_;
+  const Scope& scope_;
   const Operation& forward_;
   std::vector<Output> upstream_;
   StaticShapes shapes_;

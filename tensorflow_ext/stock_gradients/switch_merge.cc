@@ -43,10 +43,11 @@ using NodeOut = NodeBuilder::NodeOut;
 NodeOut In(const Output& tensor) { return {tensor.node(), tensor.index()}; }
 
 // Of Merge: input i has the gradient if it is the one that was alive.
-absl::Status AddMergeGradient(Graph* graph, const Operation& op,
+absl::Status AddMergeGradient(Graph*, const Operation& op,
                               const Outputs& upstream, GradientNodes* nodes,
                               Outputs* gradients) {
-  TF_RETURN_IF_ERROR(CheckNoLoops(*graph, {op.node()}));
+  TF_RETURN_IF_ERROR(CheckNoLoops(
+      LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
   for (int i = 0; i < op.num_inputs(); ++i) {
     TF_ASSIGN_OR_RETURN(const Output number,
                         nodes->Constant("number", tensorflow::Tensor(i)));
@@ -64,10 +65,11 @@ absl::Status AddMergeGradient(Graph* graph, const Operation& op,
 }
 
 // Of Switch: the gradient of the branch that ran.
-absl::Status AddSwitchGradient(Graph* graph, const Operation& op,
+absl::Status AddSwitchGradient(Graph*, const Operation& op,
                                const Outputs& upstream, GradientNodes* nodes,
                                Outputs* gradients) {
-  TF_RETURN_IF_ERROR(CheckNoLoops(*graph, {op.node()}));
+  TF_RETURN_IF_ERROR(CheckNoLoops(
+      LeadingTo({op.node()}, /*follow_controls=*/false), {op.node()}));
   gradients->assign(op.num_inputs(), tensorflow::NoGradient());
   const DataTypeVector types = UpstreamTypes(op, upstream);
   const DataType type = types[0] != DT_INVALID ? types[0] : types[1];

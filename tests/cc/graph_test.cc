@@ -124,6 +124,18 @@ void UnconnectedInputs() {
   Check(gradients == Outputs{tensorflow::NoGradient()}, "nothing is upstream");
 }
 
+void TheSameInputTwice() {
+  const Scope scope = Scope::NewRootScope();
+  const Output x = Placeholder(scope, "x"), w = ops::Const(scope, 5.0);
+  const Output y = ops::Multiply(scope, w, ops::Square(scope, x));
+  Outputs gradients;
+  Check(
+      tensorflow_ext::AddSymbolicGradients(scope, {y}, {x, w, x}, &gradients));
+  CheckNear(Run(scope, gradients[0], 3), 30, "d(w x^2) / dx");
+  CheckNear(Run(scope, gradients[1], 3), 9, "d(w x^2) / dw");
+  CheckNear(Run(scope, gradients[2], 3), 30, "d(w x^2) / dx, once more");
+}
+
 void WrongTensors() {
   const Scope scope = Scope::NewRootScope(), other = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x"), y = ops::Neg(scope, x);
@@ -313,6 +325,7 @@ void WrongUse() {
 int main() {
   OneOutputOnTheWayToAnother();
   UnconnectedInputs();
+  TheSameInputTwice();
   WrongTensors();
   Loops();
   OutputsAndAttributes();

@@ -11,7 +11,8 @@ from c_client import ClientError, Graph
 from graph_api import GraphApi
 from graphs import graph_def_of, graph_of, value
 
-from tensorflow_ext import _library
+import tensorflow_ext as tfext
+from tensorflow_ext import _attributes, _library
 
 v1 = tf.compat.v1
 INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
@@ -146,3 +147,101 @@ def test_imported_loops_are_an_error() -> None:
     with pytest.raises(ClientError, match="belongs to a loop of TensorFlow 1") as error:
         API.add_gradients(graph, ["y:0"], ["x:0"])
     assert error.value.code == UNIMPLEMENTED
+
+
+def test_a_loop_elsewhere() -> None:
+    def build() -> None:
+        v1.disable_control_flow_v2()
+        try:
+            one = tf.constant(1.0, tf.float64)
+            factor = v1.while_loop(lambda y: y < 9, lambda y: y * 2, [one])
+        finally:
+            v1.enable_control_flow_v2()
+        tf.multiply(tf.square(placeholder()), factor, name="y")
+
+    graph = graph_of(build)
+    (gradient,) = API.add_gradients(graph, ["y:0"], ["x:0"])
+    assert gradient is not None
+    assert value(graph, gradient)(np.float64(3)) == 2 * 3 * 16
+
+
+def test_the_same_x_twice() -> None:
+    def build() -> None:
+        tf.multiply(placeholder("w"), tf.square(placeholder()), name="y")
+
+    graph = graph_of(build)
+    found = API.add_gradients(graph, ["y:0"], ["x:0", "w:0", "x:0"])
+    names = [name for name in found if name is not None]
+    feeds = {"w:0": np.float64(5), "x:0": np.float64(3)}
+    assert graph.run(names, feeds) == [30, 9, 30]
+
+
+def test_an_upstream_gradient_that_is_handed_on() -> None:
+    def build() -> None:
+        tfext.ops.round_straight_through(placeholder(), name="y")
+        placeholder("dy")
+
+    graph = graph_of(build)
+    (gradient,) = API.add_gradients(graph, ["y:0"], ["x:0"], ["dy:0"])
+    assert gradient is not None
+    assert graph.run([gradient], {"dy:0": np.float64(7)}) == [7]
+
+
+def test_tensors_of_another_graph() -> None:
+    graph, other = graph_of(one_leads_to_another), graph_of(one_leads_to_another)
+    name = {"y": "y:0", "x": "x:0", "dx": "y:0"}
+    for argument in name:
+        tensors = {
+            key: (other if key == argument else graph)._outputs([tensor])
+            for key, tensor in name.items()
+        }
+        with (
+            pytest.raises(
+                ClientError, match=rf"^{argument}\[0\]: operation '.' is not of this"
+            ) as error,
+            graph._client.status() as status,
+        ):
+            API._library.TfExt_AddGradients(
+                graph._graph,
+                None,
+                tensors["y"],
+                1,
+                tensors["x"],
+                1,
+                tensors["dx"],
+                status,
+                graph._outputs(["x:0"]),
+                0,
+            )
+        assert error.value.code == INVALID_ARGUMENT
+    with (
+        pytest.raises(ClientError, match=r"outputs\[0\]: operation 'y' is not of this"),
+        graph._client.status() as status,
+    ):
+        API._library.TfExt_InlineCalls(
+            graph._graph, other._outputs(["y:0"]), 1, graph._outputs(["x:0"]), status
+        )
+
+
+def test_nowhere_to_write() -> None:
+    node = _attributes.to_node_def("TfExt>Relu", {"T": tf.float32}).SerializeToString()
+    definition = graph_def_of(one_leads_to_another).SerializeToString()
+    library = API._library
+    calls: list[Callable[[Any], Any]] = [
+        lambda status: library.TfExt_TakeRegistrationErrors(None, status),
+        lambda status: library.TfExt_ListOps(None, status),
+        lambda status: library.TfExt_GradientFunctionDef(node, len(node), None, status),
+        lambda status: library.TfExt_GradientPlan(
+            node, len(node), None, 0, None, status
+        ),
+        lambda status: library.TfExt_InlineCallsOfGraphDef(
+            definition, len(definition), b"y:0", None, None, status
+        ),
+    ]
+    for call in calls:
+        with (
+            pytest.raises(ClientError, match=r"buffer.*is NULL.*TF_NewBuffer") as error,
+            graph_of(one_leads_to_another)._client.status() as status,
+        ):
+            call(status)
+        assert error.value.code == INVALID_ARGUMENT

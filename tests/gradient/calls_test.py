@@ -74,6 +74,12 @@ def formula(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
     return tf.sin(x * read(handle)) * x
 
 
+@tf.function
+def checked(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
+    """What is stateful by its OpDef alone is run again as well."""
+    return tf.sin(tf.debugging.check_numerics(x, "x") * read(handle)) * x
+
+
 @tf.function(jit_compile=True)
 def compiled(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
     return tf.sin(x * read(handle)) * x
@@ -118,6 +124,7 @@ def remote(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
 
 BUILDS = [
     formula,
+    checked,
     compiled,
     nested,
     outside_too,

@@ -65,6 +65,20 @@ def test_bodies_take_the_place_of_calls() -> None:
     assert value(graph, loss)(X) == value(graph, "loss:0")(X)
 
 
+def test_bodies_keep_the_devices_of_calls() -> None:
+    def build() -> None:
+        with v1.device("/device:CPU:0"):
+            y = inner(placeholder())
+        tf.identity(y, name="y")
+
+    graph = graph_of(build)
+    (y,) = API.inline_calls(graph, ["y:0"])
+    nodes = graph_pb2.GraphDef.FromString(graph.graph_def()).node
+    devices = {node.op: node.device for node in nodes if node.op in ("Sin", "Mul")}
+    assert devices == dict.fromkeys(("Sin", "Mul"), "/device:CPU:0")
+    np.testing.assert_allclose(value(graph, y)(X), np.sin(X) * X)
+
+
 @pytest.mark.parametrize("inlined", [False, True])
 def test_gradients_of_both_orders(inlined: bool) -> None:
     graph = graph_of(nested)

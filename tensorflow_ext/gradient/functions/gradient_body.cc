@@ -159,7 +159,6 @@ absl::Status GradientBody::Call(const std::string& gradient) {
 absl::Status GradientBody::Differentiate() {
   std::vector<const Node*> ends;
   for (const Output& y : ys_) ends.push_back(y.node());
-  TF_RETURN_IF_ERROR(CheckNoLoops(graph_, ends));
   const NodeSet reached = LeadingTo(ends, /*follow_controls=*/false);
   std::vector<Output> xs;
   std::vector<int> indices;
@@ -173,6 +172,9 @@ absl::Status GradientBody::Differentiate() {
     indices.push_back(i);
   }
   if (xs.empty()) return absl::OkStatus();
+  std::vector<const Node*> starts;
+  for (const Output& x : xs) starts.push_back(x.node());
+  TF_RETURN_IF_ERROR(CheckNoLoops(Between(starts, reached), ends));
   std::vector<Output> found;
   TF_RETURN_IF_ERROR(tensorflow::AddSymbolicGradients(
       scope_.NewSubScope("gradients"), ys_, xs, upstreams_, &found));

@@ -19,6 +19,7 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionBody;
 using tensorflow::FunctionLibraryDefinition;
 using tensorflow::Graph;
+using tensorflow::InlinedFunctionBodyPlacer;
 using tensorflow::InlineFunctionBodyOptions;
 using tensorflow::NameAttrList;
 using tensorflow::Node;
@@ -54,6 +55,10 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
     std::unique_ptr<FunctionBody> body;
     TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
         record->fdef(), AttrSlice(&function.attr()), &library, &body));
+    // As TensorFlow places the body of such a call when it runs it.
+    options.inlined_function_body_placer =
+        node->IsPartitionedCall() ? InlinedFunctionBodyPlacer::MultiDevice()
+                                  : InlinedFunctionBodyPlacer::SingleDevice();
     const int first_new = graph->num_node_ids();
     TF_RETURN_IF_ERROR(tensorflow::InlineFunctionBody(library, graph, node,
                                                       body.get(), options));

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/types.h"
-#include "tensorflow/core/graph/algorithm.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/while_context.h"
 #include "tensorflow_ext/gradient/functions/leading_to.h"
@@ -46,26 +45,26 @@ inline bool IsPartOfLoop(const tensorflow::Node& node) {
 
 }  // namespace loops_internal
 
-// Refuses to differentiate what loops of TensorFlow 1 lead to. For those that
-// TF_NewWhile made AddSymbolicGradients has a gradient. By others, which come
-// with an imported graph or a function, it ends the process as soon as it
-// reaches their end; so this is to be asked before.
-// Errors: kUnimplemented, one of `ends` is in such a loop, or a loop with a
-// differentiable result leads to it; names the node.
+// Refuses to differentiate loops of TensorFlow 1. For those that TF_NewWhile
+// made AddSymbolicGradients has a gradient. By others, which come with an
+// imported graph or a function, it ends the process as soon as it reaches their
+// end; so this is to be asked before. `nodes`: those that it is to reach, for
+// example Between the xs and the ys; `ends`: the nodes of the ys.
+// Errors: kUnimplemented, one of `nodes` is the end of such a loop whose result
+// is differentiable, or one of both is a part of one; names the node.
 inline absl::Status CheckNoLoops(
-    const tensorflow::Graph& graph,
-    const std::vector<const tensorflow::Node*>& ends) {
+    const NodeSet& nodes, const std::vector<const tensorflow::Node*>& ends) {
   const tensorflow::Node* found = nullptr;
   for (const tensorflow::Node* end : ends) {
-    if (loops_internal::IsPartOfLoop(*end)) found = end;
+    if (nodes.count(end) > 0 && loops_internal::IsPartOfLoop(*end)) found = end;
   }
-  tensorflow::ReverseDFSFrom(
-      graph, ends,
-      [&](const tensorflow::Node* node) {
-        if (loops_internal::IsLoopExit(*node)) found = node;
-      },
-      /*leave=*/nullptr, /*stable_comparator=*/{},
-      [](const tensorflow::Edge& edge) { return !edge.IsControlEdge(); });
+  for (const tensorflow::Node* node : nodes) {
+    // The first that was made, so that the error is the same in every run.
+    if (loops_internal::IsLoopExit(*node) &&
+        (found == nullptr || node->id() < found->id())) {
+      found = node;
+    }
+  }
   if (found == nullptr) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(
       "node '", found->name(), "' of op ", found->type_string(),
@@ -76,18 +75,9 @@ inline absl::Status CheckNoLoops(
 
 // Refuses loops of TF_NewWhile (BuildWhileLoop) of which only some outputs have
 // a gradient: AddSymbolicGradients waits for all of them, then ends the
-// process. `starts`: the nodes of the xs; `leading`: LeadingTo those of the ys.
+// process. `between`: Between the xs and the ys.
 // Errors: kUnimplemented, there is such a loop; names two of its outputs.
-inline absl::Status CheckWholeLoops(
-    const tensorflow::Graph& graph, const NodeSet& leading,
-    const std::vector<const tensorflow::Node*>& starts) {
-  NodeSet between;
-  tensorflow::DFSFrom(
-      graph, starts,
-      [&](const tensorflow::Node* node) { between.insert(node); }, nullptr, {},
-      [&](const tensorflow::Edge& edge) {
-        return !edge.IsControlEdge() && leading.count(edge.dst()) > 0;
-      });
+inline absl::Status CheckWholeLoops(const NodeSet& between) {
   for (const tensorflow::Node* node : between) {
     if (!node->IsExit() || node->while_ctx() == nullptr) continue;
     for (const tensorflow::Node* exit : node->while_ctx()->exit_nodes()) {

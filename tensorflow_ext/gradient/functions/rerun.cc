@@ -27,13 +27,29 @@ namespace {
 bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 
 // Ops that their OpDef calls stateful and that give the same value in every run
-// while nobody writes. A TensorArray is a new one in every run.
+// while nobody writes: they read, or hand on what they are given and look at
+// it. A TensorArray is a new one in every run.
 bool OnlyReads(absl::string_view op) {
-  static const auto* ops = new std::set<absl::string_view>{
-      "HashTableV2",         "LookupTableFindV2",  "LookupTableSizeV2",
-      "ReadVariableOp",      "ResourceGather",     "ResourceGatherNd",
-      "VarHandleOp",         "VariableShape",      "VarIsInitializedOp",
-      "LookupTableExportV2", "MutableHashTableV2", "ReadVariableXlaSplitND"};
+  static const auto* ops =
+      new std::set<absl::string_view>{"HashTableV2",
+                                      "LookupTableFindV2",
+                                      "LookupTableSizeV2",
+                                      "ReadVariableOp",
+                                      "ResourceGather",
+                                      "ResourceGatherNd",
+                                      "VarHandleOp",
+                                      "VariableShape",
+                                      "VarIsInitializedOp",
+                                      "LookupTableExportV2",
+                                      "MutableHashTableV2",
+                                      "ReadVariableXlaSplitND",
+                                      "CheckNumerics",
+                                      "CheckNumericsV2",
+                                      "DebugIdentityV2",
+                                      "DebugIdentityV3",
+                                      "DeepCopy",
+                                      "GuaranteeConst",
+                                      "Print"};
   return ops->count(op) > 0 || absl::StartsWith(op, "TensorArray");
 }
 

@@ -89,7 +89,9 @@ void ParallelConcatGrad(Gradient& g) {
 REGISTER_GRADIENT("ParallelConcat", ParallelConcatGrad);
 
 void ConjugateTransposeGrad(Gradient& g) {
-  const Value inverse = InvertPermutation(g.Input(1));
+  const Value axes = g.Input(1);  // which may be negative
+  const Value inverse =
+      InvertPermutation(FloorMod(axes, Size(axes, axes.type())));
   g.Return({Call("ConjugateTranspose", {g.Upstream(), inverse}), Value()});
 }
 REGISTER_GRADIENT("ConjugateTranspose", ConjugateTransposeGrad);

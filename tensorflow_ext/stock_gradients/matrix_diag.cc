@@ -2,8 +2,9 @@
 //
 // Diagonals of matrices. Part, Diag and SetDiag are linear, and each one's
 // transpose is made of the others. V1 knows the main diagonal only; V2 takes
-// bands `k`, aligned left; V3 takes the alignment as an attribute. Where bands
-// are padded, the value that pads has no gradient (as in Python).
+// bands `k`, aligned left; V3 takes the alignment as an attribute. The value
+// that pads has the gradient of the elements that it pads, which TensorFlow's
+// Python leaves out.
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -23,11 +24,12 @@ Attributes Align(Gradient& g, Version version) {
   return version.has_align ? g.AttrsOfOp({"align"}) : Attributes();
 }
 
-Value Part(Gradient& g, Version version, Value matrix, Value k) {
+Value Part(Gradient& g, Version version, Value matrix, Value k,
+           double padding = 0) {
   std::vector<Argument> inputs = {matrix};
   if (version.has_bands) {
     inputs.push_back(k);
-    inputs.push_back(g.Scalar(0, matrix.type()));
+    inputs.push_back(g.Scalar(padding, matrix.type()));
   }
   return Call(std::string("MatrixDiagPart") + version.suffix, inputs,
               Align(g, version));
@@ -50,13 +52,26 @@ Value SetDiag(Gradient& g, Version version, Value matrix, Value diagonal,
 // MatrixDiagPart(input, k, padding_value)
 void PartGrad(Gradient& g, Version version) {
   const Value k = version.has_bands ? g.Input(1) : Value();
-  g.ReturnFirst(SetDiag(g, version, ZerosLike(g.Input(0)), g.Upstream(), k));
+  const Value zeros = ZerosLike(g.Input(0)), dy = g.Upstream();
+  Values gradients(g.num_inputs());
+  gradients[0] = SetDiag(g, version, zeros, dy, k);
+  if (version.has_bands) {
+    const Value is_padding = Part(g, version, zeros, k, 1);
+    gradients[2] = SumAll(Call("MulNoNan", {dy, is_padding}));
+  }
+  g.Return(gradients);
 }
 
 // MatrixDiag(diagonal, k, num_rows, num_cols, padding_value)
 void DiagGrad(Gradient& g, Version version) {
   const Value k = version.has_bands ? g.Input(1) : Value();
-  g.ReturnFirst(Part(g, version, g.Upstream(), k));
+  const Value dy = g.Upstream();
+  Values gradients(g.num_inputs());
+  gradients[0] = Part(g, version, dy, k);
+  if (version.has_bands) {
+    gradients[4] = SumAll(SetDiag(g, version, dy, ZerosLike(g.Input(0)), k));
+  }
+  g.Return(gradients);
 }
 
 // MatrixSetDiag(input, diagonal, k)

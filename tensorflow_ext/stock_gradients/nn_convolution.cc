@@ -4,6 +4,10 @@
 // are its two gradients, one an adjoint of the other: each of the three ops is
 // the gradient of the other two, with the upstream gradient in the place of
 // what is differentiated by.
+//
+// Where there is nothing to sum up, some kernels of TensorFlow hand out memory
+// that nothing was written to; what they made is multiplied by 0 then, in the
+// sense of MulNoNan.
 
 #include <cstdint>
 #include <string>
@@ -21,16 +25,30 @@ struct Convolution {
   const char* forward;          // (x, f)
   const char* backprop_input;   // (shape of x, f, dy)
   const char* backprop_filter;  // (x, shape of f, dy)
-  std::vector<std::string> attributes;
+  std::vector<std::string> names_of_attributes;
+  bool writes_empty_sums;
 
-  Value Forward(Gradient& g, Value x, Value f) const {
-    return g.Call(forward, {x, f}, g.AttrsOfOp(attributes));
+  Attributes AttributesOf(Gradient& g) const {
+    return g.AttrsOfOp(names_of_attributes);
   }
-  Value InputGradient(Gradient& g, Value x_shape, Value f, Value dy) const {
-    return g.Call(backprop_input, {x_shape, f, dy}, g.AttrsOfOp(attributes));
+  Value Forward(Value x, Value f, const Attributes& attributes) const {
+    return OrZeros(Call(forward, {x, f}, attributes), x, f);
   }
-  Value FilterGradient(Gradient& g, Value x, Value f_shape, Value dy) const {
-    return g.Call(backprop_filter, {x, f_shape, dy}, g.AttrsOfOp(attributes));
+  Value InputGradient(Value x_shape, Value f, Value dy,
+                      const Attributes& attributes) const {
+    return OrZeros(Call(backprop_input, {x_shape, f, dy}, attributes), f, dy);
+  }
+  Value FilterGradient(Value x, Value f_shape, Value dy,
+                       const Attributes& attributes) const {
+    return OrZeros(Call(backprop_filter, {x, f_shape, dy}, attributes), x, dy);
+  }
+
+ private:
+  // `sums` of products of elements of a and b.
+  Value OrZeros(Value sums, Value a, Value b) const {
+    if (writes_empty_sums) return sums;
+    const Value is_any = Greater(Minimum(Size(a), Size(b)), 0);
+    return Call("MulNoNan", {sums, Cast(is_any, sums.type())});
   }
 };
 
@@ -40,7 +58,8 @@ const Convolution& Conv2D() {
                       "Conv2DBackpropInput",
                       "Conv2DBackpropFilter",
                       {"strides", "use_cudnn_on_gpu", "padding",
-                       "explicit_paddings", "data_format", "dilations"}};
+                       "explicit_paddings", "data_format", "dilations"},
+                      true};
   return *conv;
 }
 const Convolution& Conv3D() {
@@ -48,7 +67,8 @@ const Convolution& Conv3D() {
       new Convolution{"Conv3D",
                       "Conv3DBackpropInputV2",
                       "Conv3DBackpropFilterV2",
-                      {"strides", "padding", "data_format", "dilations"}};
+                      {"strides", "padding", "data_format", "dilations"},
+                      false};
   return *conv;
 }
 const Convolution& Depthwise() {
@@ -56,15 +76,17 @@ const Convolution& Depthwise() {
       "DepthwiseConv2dNative",
       "DepthwiseConv2dNativeBackpropInput",
       "DepthwiseConv2dNativeBackpropFilter",
-      {"strides", "padding", "explicit_paddings", "data_format", "dilations"}};
+      {"strides", "padding", "explicit_paddings", "data_format", "dilations"},
+      false};
   return *conv;
 }
 
 void ForwardGrad(Gradient& g, const Convolution& conv) {
   const Value x = g.Input(0), f = g.Input(1), dy = g.Upstream();
   const Values shapes = CallAll("ShapeN", {Values{x, f}});
-  g.Return({conv.InputGradient(g, shapes[0], f, dy),
-            conv.FilterGradient(g, x, shapes[1], dy)});
+  const Attributes attributes = conv.AttributesOf(g);
+  g.Return({conv.InputGradient(shapes[0], f, dy, attributes),
+            conv.FilterGradient(x, shapes[1], dy, attributes)});
 }
 
 // Upstream is a change dx of the image. Input 0 is the image's shape, or in
@@ -72,15 +94,17 @@ void ForwardGrad(Gradient& g, const Convolution& conv) {
 // alike.
 void BackpropInputGrad(Gradient& g, const Convolution& conv) {
   const Value f = g.Input(1), dy = g.Input(2), dx = g.Upstream();
-  g.Return({Value(), conv.FilterGradient(g, dx, Shape(f), dy),
-            conv.Forward(g, dx, f)});
+  const Attributes attributes = conv.AttributesOf(g);
+  g.Return({Value(), conv.FilterGradient(dx, Shape(f), dy, attributes),
+            conv.Forward(dx, f, attributes)});
 }
 
 // Upstream is a change df of the filter.
 void BackpropFilterGrad(Gradient& g, const Convolution& conv) {
   const Value x = g.Input(0), dy = g.Input(2), df = g.Upstream();
-  g.Return({conv.InputGradient(g, Shape(x), df, dy), Value(),
-            conv.Forward(g, x, df)});
+  const Attributes attributes = conv.AttributesOf(g);
+  g.Return({conv.InputGradient(Shape(x), df, dy, attributes), Value(),
+            conv.Forward(x, df, attributes)});
 }
 
 // TensorFlow's client gradient drops explicit_paddings and dilations.
@@ -112,7 +136,8 @@ const Convolution& OldConv3D() {
       new Convolution{"Conv3D",
                       "Conv3DBackpropInputV2",
                       "Conv3DBackpropFilterV2",
-                      {"strides", "padding", "dilations"}};
+                      {"strides", "padding", "dilations"},
+                      false};
   return *conv;
 }
 void OldConv3DBackpropInputGrad(Gradient& g) {
@@ -125,7 +150,8 @@ REGISTER_GRADIENT("Conv3DBackpropInput", OldConv3DBackpropInputGrad);
 REGISTER_GRADIENT("Conv3DBackpropFilter", OldConv3DBackpropFilterGrad);
 
 void DepthwiseGrad(Gradient& g) { ForwardGrad(g, Depthwise()); }
-REGISTER_GRADIENT("DepthwiseConv2dNative", DepthwiseGrad);
+// TensorFlow's client gradient leaves unwritten what the kernels do.
+REGISTER_STAND_IN("DepthwiseConv2dNative", DepthwiseGrad);
 void DepthwiseBackpropInputGrad(Gradient& g) {
   BackpropInputGrad(g, Depthwise());
 }
@@ -180,9 +206,8 @@ void ConvGrad(Gradient& g) {
 
   const Convolution& conv = is_2d ? Conv2D() : Conv3D();
   const Values shapes = CallAll("ShapeN", {Values{padded, f}});
-  Value dx = g.Call(conv.backprop_input, {shapes[0], f, dy}, attributes);
-  const Value df =
-      g.Call(conv.backprop_filter, {padded, shapes[1], dy}, attributes);
+  Value dx = conv.InputGradient(shapes[0], f, dy, attributes);
+  const Value df = conv.FilterGradient(padded, shapes[1], dy, attributes);
   if (is_padded) {
     const Value before = Slice(paddings, g.Ints({0, 0}), g.Ints({-1, 1}));
     dx = Slice(dx, Reshape(before, g.Ints({-1})), Shape(images));

@@ -6,6 +6,7 @@
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/counts.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -43,20 +44,23 @@ REGISTER_STAND_IN("Sum", SumGrad);
 
 void MeanGrad(Gradient& g) {
   const Value y = g.Output(), dy = g.Upstream();
-  // How many elements a mean is of; any number where there is none.
+  // How many elements a mean is of; any number but 0 where there is none.
   const Value count =
-      Size(g.Input(0), DT_INT64) / Maximum(Size(y, DT_INT64), 1);
-  g.ReturnFirst(Reduction(g).Repeat(dy / Cast(count, dy.type())));
+      Maximum(Size(g.Input(0), DT_INT64) / Maximum(Size(y, DT_INT64), 1), 1);
+  g.ReturnFirst(
+      Reduction(g).Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));
 }
 REGISTER_STAND_IN("Mean", MeanGrad);
 
-// The elements that attain the extremum share its gradient evenly.
+// The elements that attain the extremum share its gradient evenly. Their shares
+// are of the shape of x: where an axis is empty, nothing is divided by 0.
 void ExtremumGrad(Gradient& g) {
   Reduction reduction(g);
   const Value x = reduction.x, y = reduction.WithAllAxes(g.Output());
-  const Value attains = Cast(Equal(x, y), x.type());
-  const Value count = Sum(attains, reduction.axes, true);
-  g.ReturnFirst(attains * (reduction.WithAllAxes(g.Upstream()) / count));
+  const Value attains = Cast(Equal(x, y), CountType(x.type()));
+  const Value share = attains / Sum(attains, reduction.axes, true);
+  const Value dy = Cast(reduction.WithAllAxes(g.Upstream()), share.type());
+  g.ReturnFirst(Cast(share * dy, x.type()));
 }
 REGISTER_STAND_IN("Max", ExtremumGrad);
 REGISTER_STAND_IN("Min", ExtremumGrad);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/counts.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -32,9 +33,10 @@ REGISTER_GRADIENT("SegmentSum", SegmentSumGrad);
 // A row's gradient is that of its segment over the segment's size.
 void SegmentMeanGrad(Gradient& g) {
   const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
-  const Value ones = Fill(Shape(ids), g.Scalar(1, data.type()));
+  const Value ones = Fill(Shape(ids), g.Scalar(1, CountType(data.type())));
   const Value sizes = Gather(SegmentSum(ones, ids), ids);
-  g.Return({Gather(dy, ids) / WithTrailingAxes(sizes, data), Value()});
+  g.Return(
+      {OverCount(Gather(dy, ids), WithTrailingAxes(sizes, data)), Value()});
 }
 REGISTER_GRADIENT("SegmentMean", SegmentMeanGrad);
 
@@ -42,9 +44,10 @@ REGISTER_GRADIENT("SegmentMean", SegmentMeanGrad);
 void SegmentExtremumGrad(Gradient& g) {
   const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
   const Value is_selected = Equal(data, Gather(g.Output(), ids));
-  const Value count = SegmentSum(Cast(is_selected, data.type()), ids);
-  g.Return(
-      {Where(is_selected, Gather(dy, ids) / Gather(count, ids), 0), Value()});
+  const Value count =
+      SegmentSum(Cast(is_selected, CountType(data.type())), ids);
+  const Value share = OverCount(Gather(dy, ids), Gather(count, ids));
+  g.Return({Where(is_selected, share, 0), Value()});
 }
 REGISTER_GRADIENT("SegmentMax", SegmentExtremumGrad);
 REGISTER_GRADIENT("SegmentMin", SegmentExtremumGrad);
@@ -116,10 +119,10 @@ void UnsortedSegmentExtremumGrad(Gradient& g) {
       LogicalAnd(rows.is_used(), Equal(data, rows.Spread(g.Output())));
   const Value count =
       Call("UnsortedSegmentSum",
-           {Cast(is_selected, data.type()), g.Input(1), g.Input(2)});
+           {Cast(is_selected, CountType(data.type())), g.Input(1), g.Input(2)});
   // Where it is selected the count is 1 at least.
   const Value share =
-      rows.Spread(g.Upstream()) / Maximum(rows.Spread(count), 1);
+      OverCount(rows.Spread(g.Upstream()), Maximum(rows.Spread(count), 1));
   g.ReturnFirst(Where(is_selected, share, 0));
 }
 REGISTER_STAND_IN("UnsortedSegmentMax", UnsortedSegmentExtremumGrad);
@@ -171,13 +174,13 @@ void SegmentExtremumV2Grad(Gradient& g) {
   const Value data = segments.data;
   const Value is_selected =
       LogicalAnd(segments.is_used, Equal(data, Spread(segments, g.Output())));
-  const Value selected = Cast(is_selected, data.type());
+  const Value selected = Cast(is_selected, CountType(data.type()));
   const Value count =
       Call("SegmentSumV2", {selected, segments.ids, segments.count});
   // Where it is selected the count is 1 at least.
-  const Value share =
-      Spread(segments, g.Upstream()) / Maximum(Spread(segments, count), 1);
-  g.ReturnFirst(share * selected);
+  const Value share = OverCount(Spread(segments, g.Upstream()),
+                                Maximum(Spread(segments, count), 1));
+  g.ReturnFirst(Where(is_selected, share, 0));
 }
 REGISTER_GRADIENT("SegmentMaxV2", SegmentExtremumV2Grad);
 REGISTER_GRADIENT("SegmentMinV2", SegmentExtremumV2Grad);

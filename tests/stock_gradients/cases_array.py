@@ -82,6 +82,14 @@ CONJUGATE_TRANSPOSE = [
     ),
     Case(
         "ConjugateTranspose",
+        "negative_axes",
+        _conjugate_transpose,
+        [values(2, 3, 4, dtype="complex128"), ints(-1, 0, -2)],
+        reference="numeric",
+        second_order="numeric",
+    ),
+    Case(
+        "ConjugateTranspose",
         "product_with_itself",
         lambda x, perm: tf.matmul(x, _conjugate_transpose(x, perm)),
         [values(2, 3, dtype="complex128"), ints(1, 0)],

@@ -16,9 +16,9 @@ ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 def _part(version: str, **attributes: Any) -> Callable[..., Any]:
-    def build(x: Any, k: Any) -> Any:
+    def build(x: Any, k: Any, padding: Any = 7) -> Any:
         op = getattr(raw, f"MatrixDiagPart{version}")
-        padding = tf.constant(7, x.dtype)
+        padding = tf.cast(padding, x.dtype)
         return op(input=x, k=k, padding_value=padding, **attributes)
 
     return build
@@ -27,13 +27,13 @@ def _part(version: str, **attributes: Any) -> Callable[..., Any]:
 def _diag(
     version: str, rows: int = -1, columns: int = -1, **attributes: Any
 ) -> Callable[..., Any]:
-    def build(x: Any, k: Any) -> Any:
+    def build(x: Any, k: Any, padding: Any = 7) -> Any:
         return getattr(raw, f"MatrixDiag{version}")(
             diagonal=x,
             k=k,
             num_rows=rows,
             num_cols=columns,
-            padding_value=tf.constant(7, x.dtype),
+            padding_value=tf.cast(padding, x.dtype),
             **attributes,
         )
 
@@ -85,6 +85,24 @@ def _version(version: str, **attributes: Any) -> Iterator[Case]:
         **bands,
     )
     diag = f"MatrixDiag{version}"
+    # Python has none by the value that pads.
+    numeric: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
+    yield Case(
+        part,
+        f"padding{tag}",
+        _part(version, **attributes),
+        [values(2, 3, 4), ints(-2, 1), values()],
+        known_shapes=True,
+        **numeric,
+    )
+    yield Case(
+        diag,
+        f"padding{tag}",
+        _diag(version, 3, 4, **attributes),
+        [values(2, 4, 3), ints(-2, 1), values()],
+        known_shapes=True,
+        **numeric,
+    )
     yield Case(
         diag,
         f"band{tag}",

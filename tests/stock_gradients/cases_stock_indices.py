@@ -45,6 +45,7 @@ def reductions() -> list[Case]:
             numeric(case(op, "int64_kept", x, longs(-2), keep_dims=True)),
             numeric(case(op, "of_scalar", normal(), ints())),
             *ranks_unknown([numeric(case(op, "axes", x, ints(-1, 0)))]),
+            numeric(case(op, "empty_axis", normal(2, 0, 3), ints(1))),
             *shapes_known([numeric(case(op, "axes", x, ints(1)))]),
         ]
     return cases
@@ -74,8 +75,8 @@ def moves() -> list[Case]:
         case("Pad", "empty", X[:0], ints(*pads)),
         case("Pad", "of_scalar", normal(), np.zeros([0, 2], np.int32)),
         *ranks_unknown([case("Pad", "int64", X, longs(*pads))]),
-        case("PadV2", "int64", X, longs(*pads), normal()),
-        *ranks_unknown([case("PadV2", "int32", X, ints(*pads), normal())]),
+        numeric(case("PadV2", "int64", X, longs(*pads), normal())),
+        *ranks_unknown([numeric(case("PadV2", "int32", X, ints(*pads), normal()))]),
         case("BroadcastTo", "of_scalar", normal(), longs(2, 3)),
         case("BroadcastTo", "to_empty", normal(3, 1), longs(0, 3, 2)),
         *ranks_unknown([case("BroadcastTo", "int64", normal(3, 1), longs(2, 3, 4))]),

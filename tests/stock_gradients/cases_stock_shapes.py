@@ -117,7 +117,17 @@ MOVES = [
     *space_to_batch(),
     case("Pad", "int32", X, ints([1, 0], [0, 2], [0, 0])),
     case("Pad", "int64", X, np.array([[1, 0], [0, 2], [0, 0]])),
-    case("PadV2", "double", X, ints([1, 0], [0, 2], [0, 0]), normal()),
+    # Python has none by the value that pads.
+    numeric(case("PadV2", "double", X, ints([1, 0], [0, 2], [0, 0]), normal())),
+    numeric(
+        case(
+            "PadV2",
+            "complex",
+            complex_normal(2, 3),
+            ints([1, 0], [0, 2]),
+            complex_normal(),
+        )
+    ),
     *(
         case("MirrorPad", mode, X, ints([1, 0], [0, 2], [1, 1]), mode=mode)
         for mode in ("REFLECT", "SYMMETRIC")

@@ -21,6 +21,8 @@ _CROPPED = "an fft_length of 1, or that crops"
 _TRAINING = "takes the mean inside the variance for a constant"
 _TRANSPOSED = "transposes where the adjoint is needed"
 _OVERWRITTEN = "zeros where the maxima are as many as the pixels"
+_NO_PADDING = "none by the value that pads"
+_NOT_WRITTEN = "where an operand is empty: memory that nothing was written to"
 _NO_COMPONENT = "wants a gradient of every component"
 _ARRAYS = [
     f"TensorArray{access}{version}"
@@ -66,9 +68,11 @@ REASONS = {
     "IsotonicRegression": _UNKNOWN_SHAPES,
     "LogMatrixDeterminant": "leaves out the sign of complex matrices",
     "MatrixDeterminant": "complex: not conjugated; singular: inverts the matrix",
-    "MatrixDiagPartV2": _UNKNOWN_SIZE,
-    "MatrixDiagPartV3": _UNKNOWN_SIZE,
-    "MatrixDiagV2": _ALIGNMENT,
+    **dict.fromkeys(
+        ("MatrixDiagPartV2", "MatrixDiagPartV3"), f"{_UNKNOWN_SIZE}; {_NO_PADDING}"
+    ),
+    "MatrixDiagV2": f"{_ALIGNMENT}; {_NO_PADDING}",
+    "MatrixDiagV3": _NO_PADDING,
     "MatrixSetDiagV2": _ALIGNMENT,
     "MatrixSolveLs": f"{_TRANSPOSED}; none with fast=False",
     "MatrixSquareRoot": _TRANSPOSED,
@@ -105,10 +109,13 @@ REASONS = {
     "Svd": _UNKNOWN_SHAPES,
     **dict.fromkeys(_ARRAYS, "works with control flow of TensorFlow 1 only"),
     "ConcatV2": _INT64_AXES,
+    "ConjugateTranspose": "fails for negative axes",
+    **dict.fromkeys(("Conv3D", "DepthwiseConv2dNative"), _NOT_WRITTEN),
     "GatherV2": "needs static shapes with a negative batch_dims",
     "GatherNd": "the gradient of ScatterNd drops bad_indices_policy",
     **dict.fromkeys(("Max", "Mean", "Min", "Sum"), _INT64_AXES),
     "MaxPool": f"{_OVERWRITTEN}; its second order knows no explicit padding",
+    "PadV2": _NO_PADDING,
     "Pow": "NaN at 0 to the 0",
     "Prod": f"{_INT64_AXES}; second order: that of Cumprod",
     "Qr": _UNKNOWN_SHAPES,
@@ -148,6 +155,7 @@ CLIENT_REASONS = {
     "Conv2D": "drops explicit_paddings and dilations",
     "Conv2DBackpropInput": "drops explicit_paddings",
     "CropAndResize": "fails by the boxes of images of whole numbers",
+    "DepthwiseConv2dNative": _NOT_WRITTEN,
     "DynamicStitch": "repeated indices: gives every row the gradient",
     "ResizeBicubic": "fails for half images",
     "ScaleAndTranslate": "fails for images other than float; none by the scale",
@@ -163,7 +171,7 @@ CLIENT_REASONS = {
     "Mean": "int64 axes; the process ends by a segmentation fault",
     "Min": _INT64,
     "Pad": _INT64,
-    "PadV2": _INT64,
+    "PadV2": f"{_INT64}; {_NO_PADDING}",
     "PartitionedCall": f"{_NOT_CONJUGATED}; ops without a function gradient",
     "Pow": "NaN at 0",
     "Prod": f"{_NOT_CONJUGATED}; {_INT64}",

@@ -98,6 +98,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     shutil.copytree(_ROOT, copy, ignore=shutil.ignore_patterns(*_IGNORED))
     # What ./run found out, and the cache of what is compiled, hold for the copy.
     shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
+    # Of which Git can say what is committed, before anything is removed.
+    _run(copy.parent, "git", "init", "--quiet")
+    _run(copy.parent, "git", "add", copy / "run")
+    author = ["-c", "user.name=a", "-c", "user.email=b"]
+    _run(copy.parent, "git", *author, "commit", "--quiet", "--message=without ops")
     before = _sources(copy)
     for arguments in _commands():
         if arguments[0] in _BUILT and "--remove" not in arguments:

@@ -4,6 +4,7 @@ forgotten is named; it goes again without a trace; wrong arguments are refused."
 
 import pathlib
 import shlex
+import subprocess
 
 import pytest
 from completeness.checks import missing
@@ -122,11 +123,9 @@ def test_wrong_arguments_are_refused(
     assert message in error
 
 
-def test_what_is_not_there_cannot_be_removed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["generated_one", "--remove"]) == 2
-    assert "there is no op 'generated_one'" in capsys.readouterr().err
+def test_what_is_not_there_cannot_be_removed() -> None:
+    with pytest.raises(NewOpError, match="there is no op 'generated_one'"):
+        remove("generated_one", Tree(_ROOT))
 
 
 def test_no_git(
@@ -135,6 +134,40 @@ def test_no_git(
     monkeypatch.setenv("PATH", "")
     assert main(["generated_one", "--remove"]) == 2
     assert "--remove: no git, which says whether" in capsys.readouterr().err
+
+
+def _git(folder: pathlib.Path, *arguments: str) -> None:
+    author = ["-c", "user.name=a", "-c", "user.email=b"]
+    subprocess.run(["git", "-C", str(folder), *author, *arguments], check=True)
+
+
+@pytest.mark.parametrize("repository", ["none", "new", "of another tree", "around it"])
+def test_what_git_may_have_is_not_removed(
+    repository: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tree = tmp_path / "tree"
+    cases = tree / "tests" / "clients" / "cases" / "relu.cases"
+    cases.parent.mkdir(parents=True)
+    cases.touch()
+    (tree / "run").touch()
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setattr("new_op.__main__.ROOT", tree)
+    message = "git does not say whether relu is part of the last commit ("
+    if repository != "none":
+        _git(tmp_path, "init", "--quiet")
+    if repository == "of another tree":
+        _git(tmp_path, "commit", "--quiet", "--allow-empty", "--message=another")
+    if repository == "around it":
+        _git(tmp_path, "add", "tree")
+        _git(tmp_path, "commit", "--quiet", "--message=all")
+        message = "relu is part of the last commit; expected"
+    assert main(["relu", "--remove"]) == 2
+    error = capsys.readouterr().err
+    assert f"./run new-op: --remove: {message}" in error
+    assert len(error.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -157,18 +157,35 @@ def remove(name: str, tree: Tree) -> list[Piece]:
     return removed
 
 
+def _in_last_commit(path: str) -> subprocess.CompletedProcess[str]:
+    """Asks Git for a file of this tree, which may be a folder of a repository."""
+    return subprocess.run(
+        ["git", "cat-file", "-e", f"HEAD:./{path}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def _refuse_committed(name: str) -> None:
-    """So that nothing is lost: what Git has, it takes back better."""
-    path = f"HEAD:tests/clients/cases/{name}.cases"
-    command = ["git", "cat-file", "-e", path]
+    """So that nothing is lost: what Git has, it takes back better. Where it says
+    nothing of this tree, nothing is known to be uncommitted."""
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        of_tree = _in_last_commit("run")
+        of_op = _in_last_commit(f"tests/clients/cases/{name}.cases")
     except FileNotFoundError as error:
         raise NewOpError(
             f"--remove: no git, which says whether {name} is part of the last commit; "
             "expected it on PATH (Debian, Ubuntu: sudo apt-get install git)"
         ) from error
-    if done.returncode == 0:
+    if of_tree.returncode != 0:
+        said = of_tree.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        raise NewOpError(
+            f"--remove: git does not say whether {name} is part of the last commit "
+            f"({said}); expected a checkout whose last commit has ./run"
+        )
+    if of_op.returncode == 0:
         raise NewOpError(
             f"--remove: {name} is part of the last commit; expected an op that is not "
             "committed yet. Take it out by git revert"

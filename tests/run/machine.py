@@ -19,7 +19,7 @@ _PROGRAMS = re.findall(
     r"\w+",
     """awk bash basename cat chmod cmp cp cut date df dirname env flock grep head id
     install kill ln ls md5sum mkdir mktemp mv readlink rm sed setpriv sha256sum sleep
-    stat tail tee timeout touch tr true uname""",
+    stat tail tee timeout touch tr true uname xargs""",
 )
 
 # Of a virtual environment, too: it is a copy. FAKE_PIP is what pip does.
@@ -34,6 +34,7 @@ case "$*" in
     eval "$FAKE_PIP" || exit
     mkdir -p "$here/../lib/python3.11/site-packages/tensorflow_cpu-2.21.0.dist-info" ;;
   *sysconfig*) echo "$here/../lib/python3.11/site-packages" ;;
+  *importlib.metadata*) echo "$FAKE_CANDIDATE" ;;
   *"base_prefix"*) cat "$here/made-by" 2>/dev/null || echo "$0" ;;
   *"import tensorflow"* | *ensurepip*) ;;
   *version_info*) echo 3.11 ;;
@@ -48,11 +49,13 @@ while [[ $1 == --*=* ]]; do shift; done
 [[ $1 == build ]] || exit 0
 echo "$HOME" >>"$FAKE_LOG.home"
 eval "$FAKE_BAZEL" || exit
-mkdir -p bazel-bin/tensorflow_ext/{cc,loader,op_library}
-touch bazel-bin/tensorflow_ext/loader/libtensorflow_ext_loader.so
-echo built >bazel-bin/tensorflow_ext/libtensorflow_ext.so
-touch bazel-bin/tensorflow_ext/op_library/libtensorflow_ext_{formula,kernels}.a
-touch bazel-bin/tensorflow_ext/cc/ops.{cc,h}
+prefix=bazel-
+for option; do [[ $option != --symlink_prefix=* ]] || prefix=${option#*=}; done
+mkdir -p ${prefix}bin/tensorflow_ext/{cc,loader,op_library}
+cd ${prefix}bin/tensorflow_ext
+touch loader/libtensorflow_ext_loader.so cc/ops.{cc,h}
+touch op_library/libtensorflow_ext_{formula,kernels}.a
+echo "built into ${prefix}bin" >libtensorflow_ext.so
 """
 
 
@@ -102,9 +105,10 @@ class Machine:
             (self._bin / name).unlink(missing_ok=True)
 
     def start(
-        self, *arguments: str, **environment: str | None
+        self, *arguments: str, program: str = "run", **environment: str | None
     ) -> subprocess.Popen[str]:
-        """./run with these arguments; a variable that is None is not set."""
+        """./run, or another program of the checkout, with these arguments; a variable
+        that is None is not set."""
         variables: dict[str, str | None] = {
             "HOME": str(self.home),
             "PATH": str(self._bin),
@@ -112,11 +116,12 @@ class Machine:
             "FAKE_LOG": str(self._log),
             "FAKE_PIP": "true",
             "FAKE_BAZEL": "true",
+            "FAKE_CANDIDATE": "2.22.0rc0",
             "REAL_PYTHON": sys.executable,
             **environment,
         }
         return subprocess.Popen(
-            [str(self.checkout / "run"), *arguments],
+            [str(self.checkout / program), *arguments],
             env={name: value for name, value in variables.items() if value is not None},
             cwd=self.home.parent,
             stdin=subprocess.DEVNULL,
@@ -125,9 +130,11 @@ class Machine:
             text=True,
         )
 
-    def run(self, *arguments: str, **environment: str | None) -> tuple[int, str]:
+    def run(
+        self, *arguments: str, program: str = "run", **environment: str | None
+    ) -> tuple[int, str]:
         """What start() ends with and says."""
-        process = self.start(*arguments, **environment)
+        process = self.start(*arguments, program=program, **environment)
         said, _ = process.communicate(timeout=60)
         return process.returncode, said
 

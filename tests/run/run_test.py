@@ -304,3 +304,24 @@ def test_doctor_before(machine: Machine) -> None:
     assert "graphviz chromium cmake ninja-build pkgconf git" in said
     assert not (machine.checkout / ".venv").exists()
     assert not (machine.checkout / "out").exists()
+
+
+def test_a_candidate_of_tensorflow(machine: Machine) -> None:
+    """It is what is built for it that is tested, and it leaves nothing."""
+    candidate = "tools/release_check/candidate.sh"
+    libraries = machine.checkout / "python" / "tensorflow_ext" / "lib"
+    machine.works()
+    status, said = machine.run(program=candidate, FAKE_BAZEL="echo 'x.h: no'; false")
+    assert status == 1, said
+    last = said.splitlines()[-1]
+    assert last.startswith("candidate: TensorFlow 2.22.0rc0: does not build: "), said
+    assert not (libraries / "2.22").exists()
+    _, said = machine.run(program=candidate)
+    # Here Bazel runs no test.
+    assert "candidate: TensorFlow 2.22.0rc0: builds; tests fail (above)" in said
+    built = (libraries / "2.22" / "libtensorflow_ext.so").read_text()
+    assert built == "built into .venv-candidate/bazel-bin\n"
+    status, said = machine.run("candidate", program="tools/release_check/clean.sh")
+    assert status == 0, said
+    assert not (machine.checkout / ".venv-candidate").exists()
+    assert [path.name for path in libraries.glob("2.*")] == ["2.21"]

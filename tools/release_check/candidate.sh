@@ -26,7 +26,9 @@ choose_tensorflow ""
 NEWEST=$TENSORFLOW
 python=$(find_python)
 VENV=$PWD/.venv-candidate
+BAZEL_BIN=$VENV/bazel-bin
 CUDA=no
+LANGUAGES=found
 RESTART_BAZEL=true
 check_machine
 
@@ -48,12 +50,18 @@ grep -v '^tf_keras\|^#' requirements/tools.in |
 "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile \
   --no-deps --pre tf_keras
 TENSORFLOW=$(cut -d. -f1-2 <<<"$FOUND")
+printf '%s\n' "$TENSORFLOW" >"$VENV/.tensorflow" # For clean.sh.
 printf '%s\n' "$PWD/python" >"$(site_packages)/tensorflow_ext.pth"
 
 find_cuda
 find_bazel
 log=$VENV/build.log
-if ! build 2>&1 | tee "$log"; then
+# In a condition set -e would be off, and what fails in it passed over.
+set +e
+(set -e; build) 2>&1 | tee "$log"
+status=${PIPESTATUS[0]}
+set -e
+if [[ $status != 0 ]]; then
   error=$(grep -m1 -oE '^[^ ]+:[0-9]+:[0-9]+: error: .*' "$log" || tail -1 "$log")
   fail "does not build: $error. What differs between versions belongs into" \
     "tensorflow_ext/compatibility.h and third_party/tensorflow."

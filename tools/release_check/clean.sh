@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Takes away what `./run --tf VERSION` has installed and built in this checkout.
+# Takes away what `./run --tf VERSION`, or candidate.sh, has installed and built in this
+# checkout.
 #
-#   tools/release_check/clean.sh VERSION
+#   tools/release_check/clean.sh VERSION|candidate
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -23,4 +24,7 @@ if [[ -n $output && -d $output ]]; then
   chmod -R u+w "$output"
   rm -rf "$output"
 fi
+minor=$1
+[[ $1 != candidate ]] || minor=$(cat "$venv/.tensorflow" 2>/dev/null) || minor=""
+[[ -z $minor ]] || rm -rf "python/tensorflow_ext/lib/$minor"
 rm -rf "$venv"

@@ -5,7 +5,6 @@ formula changed as the page says, build and pass, and go again without a trace."
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 import tensorflow as tf
+from new_op.__main__ import __doc__ as help_text
+from new_op.__main__ import op_of, parser
 
 # Under Bazel this file is a link into the source tree.
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -63,10 +64,16 @@ def _new_op(tree: pathlib.Path, *arguments: str) -> None:
     _run(tree, sys.executable, "-m", "new_op", *arguments)
 
 
-def _commands() -> list[list[str]]:
-    """The arguments of the page's commands."""
-    lines = re.findall(r"^    \./run new-op (.*)$", _PAGE, re.MULTILINE)
-    return [shlex.split(line) for line in lines]
+def _commands(text: str) -> list[list[str]]:
+    """The arguments of a text's commands, as bash gives them to a program."""
+    lines = re.findall(r"^ +\./run new-op (.*)$", text, re.MULTILINE)
+    split = [["bash", "-c", f"printf '%s\\n' {line}"] for line in lines]
+    return [
+        subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        for command in split
+    ]
 
 
 def _change_the_formula(tree: pathlib.Path) -> None:
@@ -104,7 +111,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     author = ["-c", "user.name=a", "-c", "user.email=b"]
     _run(copy.parent, "git", *author, "commit", "--quiet", "--message=without ops")
     before = _sources(copy)
-    for arguments in _commands():
+    for arguments in _commands(_PAGE):
         if arguments[0] in _BUILT and "--remove" not in arguments:
             _new_op(copy, *arguments)
     _change_the_formula(copy)
@@ -126,8 +133,11 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
 
 
 def test_all_commands_of_the_page_are_accepted() -> None:
-    names = {arguments[0] for arguments in _commands()}
+    names = {arguments[0] for arguments in _commands(_PAGE)}
     assert names == {*_BUILT, "blend", "cube"}
+    for arguments in [*_commands(_PAGE), *_commands(help_text)]:
+        options = parser().parse_args(arguments)
+        assert options.remove or op_of(options).name == arguments[0]
 
 
 def test_nothing_is_missing(tree: pathlib.Path) -> None:

@@ -12,6 +12,7 @@ Examples:
   ./run new-op squareplus --unary --attr b:float=4 --family activations
   ./run new-op hypotenuse --binary
   ./run new-op blend --binary --same-shape --attr "weight:float>=0=0.5"
+  ./run new-op choose --unary --attr "mode:{up,down}=up"
   ./run new-op select_rows --inputs x:T indices:Tindices --outputs y:T
   ./run new-op squareplus --remove
 """
@@ -63,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME:TYPE[>=MINIMUM][=DEFAULT]",
         help="an attribute; TYPE is bool, int, float, string, type, list(TYPE) or what "
-        "is allowed: mode:{up,down}=up, Tout:{float,double}",
+        "is allowed: 'mode:{up,down}=up', 'Tout:{float,double}', in quotes",
     )
     result.add_argument(
         "--same-shape",

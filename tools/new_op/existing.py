@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops that are there."""
+"""The ops that are there, and the names that are taken."""
+
+import ast
+import re
 
 from completeness.cpp import OPS, CppFacts
-from completeness.python import PythonFacts
+from completeness.python import PYTHON, PythonFacts
+from completeness.reading import OP, Reading
 from source_tree import Tree
 
 from new_op.errors import NewOpError
@@ -20,21 +24,84 @@ def _modules(tree: Tree) -> dict[str, str]:
     }
 
 
+def _registered(tree: Tree) -> dict[str, str]:
+    """The folder of each op of the library, those of the machinery included."""
+    return {
+        op: path.rpartition("/")[0]
+        for path in tree.files("tensorflow_ext", ".cc", ".h")
+        for op in re.findall(rf"REGISTER_OP\({OP}\)", tree.read(path))
+    }
+
+
+_APART = (f"{OPS}/", "tensorflow_ext/stock_gradients/")
+_COMMENT_OR_STRING = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|#include[^\n]*', re.DOTALL
+)
+
+
+def _words_of_headers(tree: Tree) -> dict[str, str]:
+    """The words of the code that an op's sources include, or that are included beside
+    them (pointwise_launchers.cc), and where they are."""
+    found: dict[str, str] = {}
+    for path in tree.files("tensorflow_ext", ".h", ".cuh"):
+        *_, folder, file = path.split("/")
+        if path.startswith(_APART) and file != f"{folder}.h":
+            continue
+        code = _COMMENT_OR_STRING.sub("", tree.read(path))
+        for word in re.findall(r"\w+", code):
+            found.setdefault(word, path)
+    return found
+
+
+def _written_in_cpp(op: Op) -> list[str]:
+    """What the op's sources define."""
+    behind = ["", "Grad", "Gradient", "GradGrad"]
+    before = ["Read"]
+    if op.kind == "general":
+        behind += ["Arrays", "Cpu", "CpuOp", "GpuOp", "Kernel", "Lowering", "Op", "Sum"]
+        before += ["Launch"]
+    else:
+        behind += ["Second"]
+    names = [f"{op.op}{word}" for word in behind]
+    return [*names, *(f"{word}{op.op}" for word in before), f"Get{op.op}Attr"]
+
+
+def _names_of_python(op: Op, tree: Tree) -> set[str]:
+    """The public names of tensorflow_ext, its modules, and what its own code and the
+    function's module call something."""
+    found = {"raw_ops", "tf", "TensorLike", "op"}  # Of a new module.
+    for path in (f"{PYTHON}/__init__.py", f"{PYTHON}/ops/{op.module}.py"):
+        for node in Reading(tree).parse(path).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                found.add(node.name)
+    for path in tree.files(PYTHON, ".py"):
+        found.add(path.split("/")[2].removesuffix(".py"))
+    return found
+
+
 def check_free(op: Op, tree: Tree) -> None:
     """Raises NewOpError where an op's name or a file of it is taken, or its family is
     none."""
     cpp = CppFacts(tree)
-    folders = cpp.registered
+    folders = _registered(tree)
     functions = _modules(tree)
     for name in (op.op, f"{op.op}Grad"):
         if name in folders:
             raise NewOpError(
-                f"there is an op TfExt>{name} in {OPS}/{folders[name]}: expected "
+                f"there is an op TfExt>{name} in {folders[name]}: expected "
                 "another name. Nothing is overwritten"
             )
+    words = _words_of_headers(tree)
+    for word in _written_in_cpp(op):
+        if word in words:
+            raise NewOpError(
+                f"{words[word]} has a '{word}', and so would something of "
+                f"TfExt>{op.op} be called: expected another name"
+            )
     modules = {*functions.values(), op.module}
-    packages = {"addons", "gradients", "layers", "ops", "raw_ops", "sysconfig"}
-    if op.name in functions or op.name in modules | packages | {"testing"}:
+    if op.name in functions or op.name in modules | _names_of_python(op, tree):
         raise NewOpError(
             f"tensorflow_ext has a function or a module '{op.name}': expected another "
             "name"

@@ -8,13 +8,22 @@ from new_op.specification import (
     FLOATING,
     INTEGERS,
     NUMERIC,
+    TYPES,
     Argument,
     Attribute,
     camel_case,
+    check_type_name,
     duplicates,
 )
 
 _MOST_INPUTS = 8
+# What the templates call something of their own where names of attributes, in some
+# those of inputs, stand, too.
+_NAMES_OF_TEMPLATES = {"context", "raw_ops", "tf", "tfe"}
+_NAMES_OF_ELEMENTWISE = {
+    *("T", "backprops", "factor", "functor", "gradient", "gradients", "np"),
+    *("x_backprops", "y_backprops"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,9 +122,7 @@ def pointwise(
         tuple(inputs),
         (Argument("z" if binary else "y", "T"),),
     )
-    taken = {"gradients", "backprops", "T", "x_backprops", "y_backprops", "gradient"}
-    taken |= {"functor", "context", "factor"}
-    _check_names(op, taken)
+    _check_names(op, _NAMES_OF_ELEMENTWISE)
     return op
 
 
@@ -150,6 +157,12 @@ def general(
                 f"{said}: an op has kernels for all floating-point types; expected an "
                 "attribute such as T, or int32 or int64"
             )
+        if argument.type in TYPES:
+            raise NewOpError(
+                f"{said}: no kernel computes with this type; expected int32, int64 or "
+                "an attribute such as T"
+            )
+        check_type_name(f"{said}: the type", argument.type)
         if option == "--outputs" and argument.type not in by_name:
             raise NewOpError(
                 f"{said}: no input has this type; expected one of "
@@ -193,14 +206,21 @@ def general(
             f"--inputs {inputs[0].name}:{inputs[0].type}: expected a floating-point "
             "input first, such as x:T"
         )
-    _check_names(op, set(types) - set(only_outputs))
+    _check_names(op, set())
     return op
 
 
 def _check_names(op: Op, taken: set[str]) -> None:
     names = [x.name for x in (*op.inputs, *op.outputs)]
     names += [a.name for a in op.attributes]
-    for name in duplicates([*names, *taken]):
+    for name in names:
+        if name in taken | _NAMES_OF_TEMPLATES | {op.op, f"{op.op}Grad"}:
+            raise NewOpError(
+                f"'{name}': what is written has something of this name; expected "
+                "another for an input, an output or an attribute"
+            )
+    types = {a.name for a in op.types if a not in op.attributes}
+    for name in duplicates([*names, *types]):
         raise NewOpError(
             f"'{name}' is the name of two of the op's inputs, outputs and attributes: "
             "expected another for one of them"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an op is to have, as the command line says it."""
 
+import builtins
 import dataclasses
 import keyword
 import re
@@ -21,6 +22,35 @@ _SYNTAX = (
     "list(TYPE) or the values allowed, as in mode:{up,down}=up or Tout:{float,double}"
 )
 _NAMES_OF_TF = {"name", "self"}
+# What an OpDef takes for a type.
+TYPES = {
+    *NUMERIC,
+    *(f"{u}int{bits}" for u in ("", "u") for bits in (2, 4, 8, 16, 32, 64)),
+    *("bool", "string", "complex64", "complex128", "resource", "variant"),
+    *("qint8", "quint8", "qint16", "quint16", "qint32", "float8_e5m2", "float8_e4m3fn"),
+}
+_CPP_WORDS = re.findall(
+    r"\w+",
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char
+    char8_t char16_t char32_t class co_await co_return co_yield compl concept const
+    const_cast consteval constexpr constinit continue decltype default delete do double
+    dynamic_cast else enum explicit export extern false float for friend goto if inline
+    int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
+    protected public register reinterpret_cast requires return short signed sizeof
+    static static_assert static_cast struct switch template this thread_local throw true
+    try typedef typeid typename union unsigned using virtual void volatile wchar_t while
+    xor xor_eq""",
+)
+# Of a string that stands in C++, Python, OpDefs and tables of cases alike.
+_STRING = r"[A-Za-z0-9_.+-]*"
+_EXPECTED = {
+    "bool": "true or false",
+    "int": "a whole number of 64 bits",
+    "float": "a number of 32 bits",
+    "string": "letters, digits and _ . + -",
+    "type": "one of TensorFlow's, such as float",
+}
+_LARGEST_FLOAT = 3.4028234e38
 
 
 def _check_name(what: str, name: str) -> None:
@@ -30,6 +60,17 @@ def _check_name(what: str, name: str) -> None:
         )
     if keyword.iskeyword(name) or name in _NAMES_OF_TF:
         raise NewOpError(f"{what} '{name}': Python takes this word; expected another")
+    if name in _CPP_WORDS:
+        raise NewOpError(f"{what} '{name}': C++ takes this word; expected another")
+
+
+def check_type_name(what: str, name: str) -> None:
+    """Raises NewOpError where no attribute can be called so."""
+    _check_name(what, name)
+    if name in TYPES:
+        raise NewOpError(
+            f"{what} '{name}': a type of TensorFlow is so called; expected another"
+        )
 
 
 def _element(kind: str) -> str:
@@ -130,23 +171,28 @@ def _value(argument: str, kind: str, word: str) -> Any:
         element = _element(kind)
         words = [w.strip() for w in inner[1].split(",") if w.strip()]
         return [_value(argument, element, w) for w in words]
-    if kind == "string":
-        return word.strip("'\"")
-    if kind == "type" and re.fullmatch(r"[a-z][a-z0-9]*", word):
-        return word
+    word = word.strip("'\"") if kind == "string" else word.lower()
     read: dict[str, Callable[[str], Any]] = {
         "int": int,
         "float": float,
         "bool": {"true": True, "false": False}.get,
+        "string": lambda text: text if re.fullmatch(_STRING, text) else None,
+        "type": lambda text: text if text in TYPES else None,
     }
     value = None
     if kind in read:
         try:
-            value = read[kind](word.lower())
+            value = read[kind](word)
         except ValueError:
             value = None
-    if value is None or value in (float("inf"), float("-inf")) or value != value:
-        raise NewOpError(f"{argument}: '{word}' is no {kind}")
+    if (
+        value is None
+        or (kind == "int" and not -(2**63) <= value < 2**63)
+        or (kind == "float" and not abs(value) <= _LARGEST_FLOAT)
+    ):
+        raise NewOpError(
+            f"{argument}: '{word}' is no {kind}; expected {_EXPECTED[kind]}"
+        )
     return value
 
 
@@ -164,12 +210,23 @@ def parse_attribute(word: str) -> Attribute:
     if parts is None:
         raise NewOpError(f"{argument}: expected {_SYNTAX}")
     name, kind, minimum, default = parts.groups()
-    _check_name(f"{argument}: the name", name)
+    check_type_name(f"{argument}: the name", name)
     allowed: tuple[str, ...] = ()
     if kind.startswith("{"):
         allowed = tuple(w.strip().strip("'\"") for w in kind[1:-1].split(",") if w)
         if not allowed:
             raise NewOpError(f"{argument}: no value is allowed; expected {{A,B,...}}")
+        for value in allowed:
+            if not value or not re.fullmatch(_STRING, value):
+                expected = _EXPECTED["string"]
+                raise NewOpError(
+                    f"{argument}: '{value}' is no string; expected {expected}"
+                )
+        if set(allowed) & TYPES and not set(allowed) <= set(NUMERIC):
+            raise NewOpError(
+                f"{argument}: expected types that kernels compute with alone, "
+                f"{', '.join(NUMERIC)}, or strings of which none names a type"
+            )
         kind = "type" if set(allowed) <= set(NUMERIC) else "string"
     element = _element(kind)
     if element not in _SCALARS:
@@ -182,9 +239,10 @@ def parse_attribute(word: str) -> Attribute:
                 "float, or of the length of a list"
             )
         of = "float" if kind == "float" else "int"
-        attribute = dataclasses.replace(
-            attribute, minimum=_value(argument, of, minimum)
-        )
+        least = _value(argument, of, minimum)
+        if attribute.is_list and least < 0:
+            raise NewOpError(f"{argument}: expected a length of 0 or more")
+        attribute = dataclasses.replace(attribute, minimum=least)
     if default is not None:
         value = _value(argument, kind, default)
         if allowed and value not in allowed:
@@ -233,6 +291,11 @@ def check_op_name(name: str) -> None:
     """Raises NewOpError where the name is not that of a Python function that
     tensorflow_ext.raw_ops gives the op back."""
     _check_name("the op's name", name)
+    if hasattr(builtins, name):
+        raise NewOpError(
+            f"the op's name '{name}': Python has a function or a type that is so "
+            "called, which the function's module uses; expected another"
+        )
     back = python_name(camel_case(name))
     if back != name:
         raise NewOpError(

@@ -250,13 +250,24 @@ def _downloaded(name: str, lock: str, folder: str) -> Iterator[Finding]:
         yield Finding(name, where, NOTE, "./run test downloads them.")
 
 
+def oldest_rust() -> str:
+    """The oldest compiler that builds the Rust programs."""
+    manifest = (ROOT / "Cargo.toml").read_text()
+    match = re.search(r'^rust-version = "([\d.]+)"$', manifest, re.MULTILINE)
+    return match.group(1) if match else "0"
+
+
 def check_languages() -> Iterator[Finding]:
     """The languages whose tests are left out where there is no toolchain."""
     yield _language("Go", "go", _tool("go", "version", oldest="1.19"))
     cargo = _tool("cargo", "--version")
-    yield _language("Rust", "rust", cargo, _tool("cargo-clippy", "--version"))
-    if cargo[1]:
+    rustc = _tool("rustc", "--version", oldest=oldest_rust())
+    yield _language("Rust", "rust", cargo, rustc)
+    if cargo[1] and rustc[1]:
         yield from _downloaded("crates", "Cargo.lock", "rust")
+        clippy, usable = _tool("cargo-clippy", "--version")
+        if not usable:
+            yield Finding("clippy", clippy, NOTE, "Rust is built without its warnings.")
     javac = _tool("javac", "-version", oldest="17")
     yield _language("Java", "java", javac, _tool("mvn", "--version"))
     if javac[1]:

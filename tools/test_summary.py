@@ -23,7 +23,7 @@ _PASSED = {"PASSED", "FLAKY"}
 # What the tests of a language need, which are left out without it.
 LANGUAGES = {
     "go": "Go 1.19 or newer (Debian, Ubuntu: sudo apt-get install golang)",
-    "rust": "cargo (https://rustup.rs installs it)",
+    "rust": "Rust 1.85 or newer, with cargo (https://rustup.rs installs it)",
     "java": "a JDK of Java 17 or newer and Maven (Debian, Ubuntu: "
     "sudo apt-get install default-jdk-headless maven), and a TensorFlow that has a "
     "release of TensorFlow Java (one of requirements/java-*.txt)",

@@ -19,7 +19,7 @@ _PROGRAMS = re.findall(
     r"\w+",
     """awk bash basename cat chmod cmp cp cut date df dirname env flock grep head id
     install kill ln ls md5sum mkdir mktemp mv readlink rm sed setpriv sha256sum sleep
-    stat tail tee timeout touch tr true uname xargs""",
+    sort stat tail tee timeout touch tr true uname xargs""",
 )
 
 # Of a virtual environment, too: it is a copy. FAKE_PIP is what pip does.
@@ -83,7 +83,8 @@ class Machine:
         for compiler in ("gcc", "g++"):
             self.program(compiler, "#!/bin/bash\n")
         self.checkout.mkdir(parents=True)
-        shutil.copy(ROOT / "run", self.checkout)
+        for file in ("run", "Cargo.toml"):
+            shutil.copy(ROOT / file, self.checkout)
         for part in ("tools", "requirements", "third_party"):
             shutil.copytree(ROOT / part, self.checkout / part, symlinks=False)
         (self.checkout / "python" / "tensorflow_ext").mkdir(parents=True)

@@ -79,12 +79,51 @@ def test_registry_of_a_language(
     (machine.checkout / "Cargo.lock").write_text("version = 4\n")
     machine.works()
     machine.has_oldest_headers()
+    machine.program(
+        "rustc", "#!/bin/bash\necho 'rustc 1.85.0 (4d91de4e4 2025-02-17)'\n"
+    )
     for program in programs:
         machine.program(program, f"#!/bin/bash\n{says(says_it)}\n")
     for _ in range(2):
         said = machine.fails("test", "//tests/lint:all")
         assert f"{what}: failed. No package registry answers: check the network" in said
         assert f"  | {says_it.splitlines()[-1]}" in said
+
+
+@pytest.mark.parametrize(
+    ("rustc", "version"),
+    [
+        ("echo rustc 1.63.0", "1.63.0"),
+        (
+            "echo 'rustc 1.75.0 (82e1608df 2023-12-21) (built from a source tarball)'",
+            "1.75.0",
+        ),
+        ("echo 'error: no default toolchain' >&2; exit 1", "none that runs"),
+    ],
+)
+def test_too_old_a_rust(machine: Machine, rustc: str, version: str) -> None:
+    """As Debian 12 and Ubuntu 24.04 have it, and rustup without a toolchain."""
+    machine.works()
+    machine.has_oldest_headers()
+    machine.program(
+        "cargo", "#!/bin/bash\n[[ $1 == --version ]] || exit 1\necho cargo 1.65.0\n"
+    )
+    machine.program("rustc", f"#!/bin/bash\n{rustc}\n")
+    _, said = machine.run("test", "//tests/lint:all")
+    assert f"rustc is {version}: what is written in Rust is left out" in said
+    assert "takes 1.85 or newer (https://rustup.rs installs it)" in said
+    assert "fetching the crates" not in said
+    _, said = machine.run("doctor")
+    assert "Its tests are left out: they need Rust 1.85 or newer" in said
+
+
+def test_clippy_is_not_needed(machine: Machine) -> None:
+    for program, version in (("cargo", "1.85.0"), ("rustc", "1.90.1")):
+        machine.program(program, f"#!/bin/bash\necho {program} {version}\n")
+    (machine.checkout / "Cargo.lock").write_text("version = 4\n")
+    _, said = machine.run("doctor")
+    assert re.search("ok +Rust +1.85.0 .*/cargo, 1.90.1 .*/rustc", said), said
+    assert re.search("note +clippy +no cargo-clippy", said), said
 
 
 def test_pip_is_killed(machine: Machine) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@local_config_rust: cargo, if it is on PATH, and the crates of Cargo.lock.
+"""@local_config_rust: cargo, if it is on PATH and as new as Cargo.toml says, and the
+crates of Cargo.lock.
 
   //:defs.bzl   HAVE_RUST, CARGO and RUSTFMT ('' if there is none),
                 if_rust(then, otherwise = [])
@@ -32,11 +33,22 @@ def _ask(ctx, rustc, *arguments):
         fail("%s does not run: %s" % (rustc, answer.stderr))
     return answer.stdout.strip()
 
+def _is_new_enough(ctx, rustc):
+    """Whether it is what rust-version of the workspace asks for, or newer."""
+    manifest = ctx.read(Label("//:Cargo.toml"))
+    oldest = manifest.partition('\nrust-version = "')[2].partition('"')[0]
+    answer = ctx.execute([rustc, "--version"])
+    if answer.return_code:
+        return False
+    version = answer.stdout.split(" ")[1]
+    numbers = [[int(n) for n in v.split(".")[:2]] for v in (version, oldest)]
+    return numbers[0] >= numbers[1]
+
 def _rust_configure_impl(ctx):
     rustc = ctx.which("rustc")
     installed = ctx.path(find_python(ctx)).dirname.dirname.get_child("rust")
     made_from = installed.get_child(".made-from")
-    if not rustc or not made_from.exists:
+    if not rustc or not made_from.exists or not _is_new_enough(ctx, rustc):
         _without_rust(ctx)
         return
 

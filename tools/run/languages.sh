@@ -10,9 +10,16 @@ install_go() {
 
 # install_rust: the crates of Cargo.lock, from which Bazel builds without a network.
 install_rust() {
-  local folder=$VENV/rust made_from
+  local folder=$VENV/rust made_from oldest version
   if ! command -v cargo >/dev/null; then
     say "no cargo: what is written in Rust is left out (https://rustup.rs installs it)"
+    return
+  fi
+  oldest=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+  version=$(rustc --version 2>/dev/null | cut -d ' ' -f 2) || true
+  if ! printf '%s\n' "$oldest" "$version" | sort --version-sort --check=quiet; then
+    say "rustc is ${version:-none that runs}: what is written in Rust is left out, for it" \
+      "takes $oldest or newer (https://rustup.rs installs it)"
     return
   fi
   made_from=$(sha256sum Cargo.lock)

@@ -160,8 +160,9 @@ fn add_step(model: &Model, rate: f32, scope: &mut Scope) -> Result<Step> {
 
 fn read<T>(path: &Path, from_bytes: fn([u8; 4]) -> T) -> Result<Vec<T>> {
     let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let (values, _) = bytes.as_chunks();
-    Ok(values.iter().map(|value| from_bytes(*value)).collect())
+    let values = bytes.chunks_exact(4);
+    let values = values.map(|value| value.try_into().map(from_bytes));
+    Ok(values.collect::<std::result::Result<_, _>>()?)
 }
 
 /// Writes the variables into the folder from which they came, by the model's own saver.

@@ -64,8 +64,8 @@ def missing_packages(command: str, venv: Path) -> list[str]:
     """
     missing = [
         package
-        for needed_by, program, package in _rows("packages.txt")
-        if needed_by == command and not shutil.which(program)
+        for needed_by, programs, package in _rows("packages.txt")
+        if needed_by == command and not any(map(shutil.which, programs.split("|")))
     ]
     if command == "demo" and not (venv / "bin" / "python").exists():
         try:

@@ -200,6 +200,9 @@ def test_checkout_cannot_be_written(machine: Machine) -> None:
 
 @pytest.mark.parametrize("home", [None, "/home/nobody/is/here", ""])
 def test_no_home(machine: Machine, home: str | None) -> None:
+    _, said = machine.run("doctor", HOME=home)
+    folder = f"in {machine.home.parent}/tensorflow_ext-home-"
+    assert f"MB of disk, {folder}" in said, said
     said = machine.works(HOME=home)
     assert f"HOME is {home or 'not set'}, which is no folder to write to" in said
     machine.works(HOME=home)
@@ -288,6 +291,14 @@ def test_the_bazel_that_fits_is_taken(machine: Machine) -> None:
     machine.program("bazelisk", bazel)
     machine.works()
     assert re.search(r"Bazel +4\.2\.3 .*/bazelisk", machine.run("doctor")[1])
+
+
+def test_bazelisk_alone(machine: Machine) -> None:
+    """No package of Bazel is missed."""
+    machine.program("bazelisk", machine.program_text("bazel"))
+    machine.without("bazel")
+    assert "bazel-bootstrap" not in machine.run("doctor")[1]
+    machine.works()
 
 
 def test_packages_for_tests_that_a_system_lacks(machine: Machine) -> None:

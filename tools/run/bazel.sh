@@ -47,7 +47,7 @@ bazel_flags() {
 # choose_bazel: BAZEL, the first that fits, and BAZEL_FLAGS.
 choose_bazel() {
   local candidates candidate version found=""
-  mapfile -t candidates < <(command -v bazel; command -v bazelisk)
+  mapfile -t candidates < <(command -v bazel bazelisk)
   for candidate in ${candidates[@]+"${candidates[@]}"}; do
     version=$("$candidate" --version 2>/dev/null) || version="a program that fails"
     BAZEL=$candidate

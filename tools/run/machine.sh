@@ -18,18 +18,23 @@ check_checkout() {
 # cache_folder: for what other checkouts can use too.
 cache_folder() { echo "${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/tensorflow_ext"; }
 
-# find_cache: CACHE; and a home where there is none, for Bazel and pip keep theirs there.
+# find_home: another HOME where there is none to write to: Bazel and pip keep theirs there.
+find_home() {
+  local home=${HOME:-}
+  [[ ! -d $home || ! -w $home || $home == *[[:space:]]* ]] || return 0
+  HOME=${TMPDIR:-/tmp}/tensorflow_ext-home-$(id -u)
+  export HOME
+  say "HOME is ${home:-not set}, which is no folder to write to (or has a space in" \
+    "it): what is kept for the next time goes to $HOME"
+}
+
+# find_cache: CACHE, in a home that is there.
 find_cache() {
   local home=${HOME:-}
-  if [[ ! -d $home || ! -w $home || $home == *[[:space:]]* ]]; then
-    HOME=${TMPDIR:-/tmp}/tensorflow_ext-home-$(id -u)
-    export HOME
-    mkdir -m 700 "$HOME" 2>/dev/null || [[ -d $HOME && -O $HOME && ! -L $HOME ]] ||
-      die "HOME is ${home:-not set}, which is no folder to write to, and $HOME is not to" \
-        "be had either: name a folder, HOME=FOLDER ./run ..."
-    say "HOME is ${home:-not set}, which is no folder to write to (or has a space in" \
-      "it): what is kept for the next time goes to $HOME"
-  fi
+  find_home
+  [[ $HOME == "$home" ]] || mkdir -m 700 "$HOME" 2>/dev/null ||
+    [[ -d $HOME && -O $HOME && ! -L $HOME ]] ||
+    die "$HOME is not to be had either: name a folder, HOME=FOLDER ./run ..."
   CACHE=$(cache_folder)
   mkdir -p "$CACHE" 2>/dev/null && [[ -w $CACHE ]] ||
     die "the cache folder $CACHE cannot be written; XDG_CACHE_HOME names another."
@@ -123,12 +128,11 @@ apt_install() {
 
 # missing_packages COMMAND: those of tools/run/packages.txt whose program is not here.
 missing_packages() {
-  local command program package
-  while read -r command program package; do
+  local command programs package
+  while read -r command programs package; do
     [[ $command == "$1" ]] || continue
-    # Bazel by the name of its own launcher is as good.
-    command -v "$program" >/dev/null || [[ $program == bazel && $(command -v bazelisk) ]] ||
-      printf '%s\n' "$package"
+    # shellcheck disable=SC2086  # One of several names is enough.
+    command -v ${programs//|/ } >/dev/null || printf '%s\n' "$package"
   done < <(grep -v '^#' tools/run/packages.txt)
 }
 

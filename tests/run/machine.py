@@ -19,7 +19,7 @@ _PROGRAMS = re.findall(
     r"\w+",
     """awk bash basename cat chmod cmp cp cut date df dirname env flock grep head id
     install kill ln ls md5sum mkdir mktemp mv readlink rm sed setpriv sha256sum sleep
-    sort stat tail tee timeout touch tr true uname xargs""",
+    sort stat tail tee timeout touch tr true uname wc xargs""",
 )
 
 # Of a virtual environment, too: it is a copy. FAKE_PIP is what pip does.

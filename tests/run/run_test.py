@@ -240,23 +240,27 @@ def test_no_rights(machine: Machine) -> None:
 
 
 def test_apt_is_locked(machine: Machine) -> None:
-    """By another package manager, which is waited for."""
+    """Twice, by another package manager, which is waited for."""
     machine.without("g++")
     machine.program("id", "#!/bin/bash\necho 0\n")
     machine.program("sleep", "#!/bin/bash\n")
-    installed = machine.home / "installed"
+    calls = machine.home / "calls"
     machine.program(
         "apt-get",
         f"""#!/bin/bash
-if [[ ! -e {installed} ]]; then
-  touch {installed}
-  echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7'
+echo "$@" >>{calls}
+if (($(wc -l <{calls}) < 3)); then
+  if [[ $LC_ALL == C ]]; then
+    echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7'
+  else
+    echo 'E: Sperre /var/lib/apt/lists/lock konnte nicht bekommen werden.'
+  fi
   exit 100
 fi
 [[ "$*" != *" install "* ]] || cp "$(dirname "$0")/gcc" "$(dirname "$0")/g++"
 """,
     )
-    assert "installing g++" in machine.works()
+    assert "installing g++" in machine.works(LC_ALL="C.UTF-8")
 
 
 def test_apt_fails(machine: Machine) -> None:
@@ -274,10 +278,11 @@ def test_packaged_bazel_is_too_old(machine: Machine) -> None:
     machine.program("apt-get", "#!/bin/bash\n[[ $* != *install* ]]\n")
     machine.program(
         "apt-cache",
-        "#!/bin/bash\nprintf '%s:\\n  Installed: (none)\\n  Candidate: %s\\n'"
-        ' "$2" 3.5.1+ds-3ubuntu1\n',
+        "#!/bin/bash\n"
+        "[[ $LC_ALL == C ]] && word=Candidate || word=Installationskandidat\n"
+        'echo "  $word: 3.5.1+ds-3ubuntu1"\n',
     )
-    said = machine.fails()
+    said = machine.fails(LC_ALL="C.UTF-8")
     assert "failed. This system's package of Bazel is too old: Bazelisk (https" in said
     assert machine.pip_runs() == 0
 

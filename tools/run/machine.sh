@@ -67,10 +67,11 @@ unlock() {
 may_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
 # apt_get ARGUMENT...: waits for others that have its locks, mends what they left half done.
+# In English, which this and why() read.
 apt_get() {
   local attempt
   for attempt in {1..60}; do
-    DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" && return
+    LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" && return
     case $(tail -n 5 "$STEP_LOG") in
       *"Could not get lock"* | *"Unable to lock"*)
         echo "another package manager is at work, waiting for it"
@@ -88,7 +89,7 @@ BAZELISK="Bazelisk (https://github.com/bazelbuild/bazelisk/releases), as bazelis
 
 # apt_version PACKAGE: what apt-get would install; nothing where it has none.
 apt_version() {
-  apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *//p' | grep -v '(none)'
+  LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *//p' | grep -v '(none)'
 }
 
 # A list that cannot be had may be one of a registry that is not needed: installing tells.

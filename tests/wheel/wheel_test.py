@@ -12,6 +12,7 @@ import sysconfig
 import zipfile
 
 import acceptance
+import check_wheel
 import hatch_hooks
 import make_wheel
 import notices
@@ -68,8 +69,45 @@ def test_two_builds_give_the_same_bytes(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234567890")
     monkeypatch.chdir(tmp_path)
+    # Beside one of another version.
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / wheel.name.replace("-", "-9", 1)).touch()
     assert _make(pathlib.Path("dist")).read_bytes() == wheel.read_bytes()
     assert (tmp_path / "dist" / wheel.name).is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "minors", "message"),
+    [
+        (None, "2.21", "is no wheel: [Errno 2] No such file"),
+        (b"no zip", "2.21", "is no wheel: File is not a zip file; expected one that"),
+        (
+            {"tensorflow_ext/lib/loader.so": ""},
+            "2.21",
+            "is for no TensorFlow; expected",
+        ),
+        ({"tensorflow_ext/lib/2.20/a.so": ""}, "2.2x", "--minors 2.2x: expected what"),
+    ],
+)
+def test_check_wheel_called_wrongly(
+    text: dict[str, str] | bytes | None,
+    minors: str,
+    message: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "one.whl"
+    if isinstance(text, bytes):
+        path.write_bytes(text)
+    elif text:
+        with zipfile.ZipFile(path, "w") as opened:
+            for name, content in text.items():
+                opened.writestr(name, content)
+    monkeypatch.setattr(sys, "argv", ["check_wheel.py", str(path), "--minors", minors])
+    with pytest.raises(SystemExit, match="2"):
+        check_wheel.main()
+    assert message in capsys.readouterr().err
 
 
 def test_contents(wheel: pathlib.Path) -> None:

@@ -111,12 +111,25 @@ def main() -> int:
     parser.add_argument("wheel", type=pathlib.Path)
     parser.add_argument("--minors", help="of TensorFlow, as 2.20,2.21 (all)")
     wheel = (arguments := parser.parse_args()).wheel.absolute()
-    minors = minors_of(wheel)
-    if arguments.minors:
-        minors = arguments.minors.split(",")
+    try:
+        of_wheel = minors_of(wheel)
+    except (OSError, zipfile.BadZipFile) as error:
+        parser.error(
+            f"{wheel} is no wheel: {error}; expected one that ./run wheel made"
+        )
+    if not of_wheel:
+        parser.error(
+            f"{wheel} is for no TensorFlow; expected one that ./run wheel made"
+        )
+    minors = arguments.minors.split(",") if arguments.minors else of_wheel
+    if not set(minors) <= set(of_wheel):
+        parser.error(
+            f"--minors {arguments.minors}: expected what {wheel} is for, "
+            f"{','.join(of_wheel)} or some of them"
+        )
     found = pythons()
-    if not found or not minors:
-        print(f"no Python of {', '.join(_NAMES)}, or nothing in {wheel}")
+    if not found:
+        print(f"no Python of {', '.join(_NAMES)}")
         return 1
     results = collections.Counter[str]()
     print(f"{'Python':8}{'TensorFlow':12}result", flush=True)

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,9 +62,11 @@ def make(
         staging.stage(root, folder, minors, headers)
         folder.joinpath(notices.FILE).write_text(third_party, encoding="utf-8")
         # Which platform it is for, only a wheel says.
-        first = _build(folder, "linux_x86_64", pathlib.Path(temporary))
-        platform = _platform(first)
-        wheel = _build(folder, platform, out)
+        first = _build(folder, "linux_x86_64", pathlib.Path(temporary, "first"))
+        built = _build(folder, _platform(first), pathlib.Path(temporary, "second"))
+        # Other wheels, of other versions, may lie there.
+        out.mkdir(parents=True, exist_ok=True)
+        wheel = pathlib.Path(shutil.move(built, out.absolute() / built.name))
     for minor, sizes in sizes_of(wheel).items():
         gpu = has_gpu_kernels(root, minor)
         if not gpu and sizes["wheel"] > _MOST_BYTES:
@@ -75,8 +78,7 @@ def make(
 
 
 def _build(folder: pathlib.Path, platform: str, out: pathlib.Path) -> pathlib.Path:
-    out = out.absolute()  # hatchling runs elsewhere
-    out.mkdir(parents=True, exist_ok=True)
+    """The wheel for a platform, in a folder that is not there yet."""
     # Whoever sets a date for reproducible builds would change the wheel with it.
     environ = {k: v for k, v in os.environ.items() if k != "SOURCE_DATE_EPOCH"}
     done = subprocess.run(
@@ -89,7 +91,7 @@ def _build(folder: pathlib.Path, platform: str, out: pathlib.Path) -> pathlib.Pa
     )
     if done.returncode:
         raise WheelError(f"hatchling cannot build it:\n{done.stdout}{done.stderr}")
-    (wheel,) = out.glob(f"*-py3-none-{platform}.whl")
+    (wheel,) = out.glob("*.whl")
     return wheel
 
 

@@ -246,6 +246,29 @@ def test_a_clone_is_of_the_commit(tmp_path: pathlib.Path) -> None:
     assert (tree / "built").exists()
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (None, "git rev-parse in "),
+        ("", "no git, whose last commit is what is checked; expected it on PATH"),
+    ],
+)
+def test_a_tree_that_git_does_not_know(
+    path: str | None,
+    message: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(release_check._git, "__kwdefaults__", {"folder": tmp_path})
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    if path is not None:
+        monkeypatch.setenv("PATH", path)
+    with pytest.raises(SystemExit, match="2"):
+        release_check.main(["--list"])
+    assert message in capsys.readouterr().err
+
+
 def test_the_table() -> None:
     table = steps.steps(_ROOT)
     names = [step.name for step in table]

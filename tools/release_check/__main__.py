@@ -28,10 +28,26 @@ from release_check.steps import Step
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+class GitError(Exception):
+    """Says what Git does not do here, and what was expected."""
+
+
 def _git(*arguments: str, folder: pathlib.Path = _ROOT) -> str:
-    done = subprocess.run(
-        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
-    )
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=folder, check=False, capture_output=True, text=True
+        )
+    except FileNotFoundError as error:
+        raise GitError(
+            "no git, whose last commit is what is checked; expected it on PATH "
+            "(Debian, Ubuntu: sudo apt-get install git)"
+        ) from error
+    if done.returncode:
+        said = done.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        raise GitError(
+            f"git {arguments[0]} in {folder}: {said or done.returncode}; expected a "
+            "checkout with a commit, which is what is checked"
+        )
     return done.stdout.strip()
 
 
@@ -123,7 +139,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="STEP")
     parser.add_argument("--restart", action="store_true", help="run passed steps again")
     options = parser.parse_args(arguments)
-    commit = _git("rev-parse", "HEAD")
+    try:
+        return _check(parser, options)
+    except GitError as error:
+        parser.error(str(error))
+
+
+def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    commit = _git("rev-parse", "--verify", "HEAD")
     folder = cache_folder()
     state = runner.State(folder / commit[:12])
     all_steps = steps.steps(_ROOT)

@@ -29,6 +29,7 @@ _OPS = {
         "--attr 'sizes:list(int)>=2=[1,2]' --attr Tout:{float,double}=float "
         "--attr label:string=abc --module generated_ones"
     ),
+    "general, of one input": "generated_one --inputs x:T --outputs y:T",
 }
 every_kind = pytest.mark.parametrize("words", _OPS.values(), ids=_OPS)
 
@@ -60,6 +61,8 @@ def test_it_goes_without_a_trace(words: str) -> None:
     tree = Tree(_ROOT)
     _add(words, tree)
     assert tree.changes()
+    for path, text in tree.changes().items():
+        assert text is not None and not text.endswith("\n\n"), path
     remove("generated_one", tree)
     assert tree.changes() == {}
 

@@ -18,12 +18,13 @@ def test_the_commands_of_the_page(tmp_path: pathlib.Path) -> None:
     found = re.search(r"## Set-up\n.*?```text\n(.*?)```", page, re.DOTALL)
     assert found is not None
     shutil.copy(_ROOT / "examples" / "cpp" / "first_gradient.cc", tmp_path)
-    commands = found[1].replace(".venv/bin/python", sys.executable)
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-eu", "-c", commands],
+        ["bash", "-eu", "-c", found[1]],
         cwd=tmp_path,
         env={
             **os.environ,
+            "PATH": path,
             "PYTHONPATH": os.pathsep.join(sys.path),
             "TF_CPP_MIN_LOG_LEVEL": "3",
         },

@@ -104,6 +104,19 @@ def test_every_block_is_looked_at() -> None:
     assert len(_BLOCKS) >= 20
 
 
+@pytest.mark.parametrize(
+    ("page", "pattern"),
+    [("README.md", "*/"), ("fine_tune/README.md", "*/fine_tune/")],
+)
+def test_every_example_is_listed(page: str, pattern: str) -> None:
+    examples = ROOT / "examples"
+    readme = examples / page
+    for folder in examples.glob(pattern):
+        if any(folder.rglob("BUILD")):
+            link = f"]({os.path.relpath(folder, readme.parent)}"
+            assert link in readme.read_text(), f"{readme} names no {folder}"
+
+
 @pytest.mark.parametrize("page", sorted({block.page for block in _of({"python"})}))
 def test_python(page: str, tmp_path: pathlib.Path) -> None:
     pieces = [

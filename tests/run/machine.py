@@ -35,6 +35,7 @@ case "$*" in
     mkdir -p "$here/../lib/python3.11/site-packages/tensorflow_cpu-2.21.0.dist-info" ;;
   *sysconfig*) echo "$here/../lib/python3.11/site-packages" ;;
   *importlib.metadata*) echo "$FAKE_CANDIDATE" ;;
+  "-m tensorflow_ext "* | *make_wheel.py*) echo "in $PWD" ;;
   *"base_prefix"*) cat "$here/made-by" 2>/dev/null || echo "$0" ;;
   *"import tensorflow"* | *ensurepip*) ;;
   *version_info*) echo 3.11 ;;

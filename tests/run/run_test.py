@@ -327,6 +327,11 @@ done
     assert "not here: chromium. Tests that need them are left out" in said
 
 
+@pytest.mark.parametrize("command", ["config --write .", "wheel --out dist"])
+def test_paths_begin_where_run_is_called(machine: Machine, command: str) -> None:
+    assert f"in {machine.home.parent}\n" in machine.works(*command.split())
+
+
 def test_too_small_a_disk(machine: Machine) -> None:
     machine.program("df", "#!/bin/bash\nprintf 'Avail\\n 700M\\n'\n")
     said = machine.fails()

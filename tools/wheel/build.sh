@@ -5,7 +5,7 @@
 # make_wheel ARGUMENT...: the versions are those of $TF, with commas between them; the
 # arguments go to make_wheel.py.
 make_wheel() {
-  local version versions minors=""
+  local version versions minors="" root=$PWD
   choose_tensorflow "" # the newest, where none is named
   IFS=, read -ra versions <<<"${TF:-$TENSORFLOW}"
   # First all of them: what is mistyped is not found out after an hour.
@@ -17,6 +17,7 @@ make_wheel() {
     ./run build --tf "$version" "--cuda=$CUDA" //tools/wheel:public_headers
   done
   # Here the last of them is chosen.
-  "$VENV/bin/python" tools/wheel/make_wheel.py --minors "$minors" \
+  cd "$CALLED_FROM" # --out begins there.
+  "$VENV/bin/python" "$root/tools/wheel/make_wheel.py" --minors "$minors" \
     --headers "$BAZEL_BIN/tools/wheel/public_headers.txt" "$@"
 }

@@ -132,7 +132,8 @@ missing_packages() {
   local command programs package
   while read -r command programs package; do
     [[ $command == "$1" ]] || continue
-    # shellcheck disable=SC2086  # One of several names is enough.
+    # One of several names is enough.
+    # shellcheck disable=SC2086
     command -v ${programs//|/ } >/dev/null || printf '%s\n' "$package"
   done < <(grep -v '^#' tools/run/packages.txt)
 }

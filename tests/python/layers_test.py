@@ -192,6 +192,20 @@ def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
             np.testing.assert_array_equal(actual, of_model)
 
 
+@every_layer
+def test_arguments_that_are_objects(case: Case, tmp_path: pathlib.Path) -> None:
+    """They are saved, of layers without a configuration of their own, too."""
+    model = case.model(
+        dtype=keras.DTypePolicy("mixed_float16"),
+        activity_regularizer=keras.regularizers.L2(0.5),
+    )
+    model.save(tmp_path / "model.keras")
+    layer = keras.saving.load_model(tmp_path / "model.keras").layers[-1]
+    assert type(layer) is case.layer
+    assert layer.dtype_policy.name == "mixed_float16"
+    assert layer.activity_regularizer.l2 == 0.5
+
+
 def test_the_package_alone_loads_a_model(tmp_path: pathlib.Path) -> None:
     """Keras knows the layers without an import of them."""
     model = keras.Sequential([keras.Input((3,)), layers.SignQuantizer()])

@@ -110,6 +110,11 @@ class SameShape(keras.layers.Layer):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
+    # A layer that has none of its own gets one by Keras of the arguments as they were
+    # given: a DTypePolicy or a regularizer among them cannot be saved.
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config()
+
 
 class OfTwo(keras.layers.Layer):
     """A layer that is called with a list of two tensors.
@@ -119,6 +124,10 @@ class OfTwo(keras.layers.Layer):
     """
 
     input_names: tuple[str, str]
+
+    # As in SameShape.
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config()
 
     def _check_two(self, inputs: Any) -> None:
         """Raises a ValueError unless these are two tensors, or shapes."""

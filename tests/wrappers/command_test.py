@@ -46,11 +46,71 @@ def test_writes(tmp_path: pathlib.Path) -> None:
     assert '#include "typed.h"' in (tmp_path / "typed.cc").read_text()
 
 
+@pytest.mark.parametrize(
+    ("option", "file", "foreign"),
+    [
+        ("--cxx", "ops.h", "ops.h"),
+        ("--cxx", "ops.h", "ops.cc"),
+        ("--rust", "ops.rs", "ops.rs"),
+        ("--java", "folder", "folder/RoiPool.java"),
+        ("--java", "ops.srcjar", "ops.srcjar"),
+    ],
+)
+def test_replaces_its_own_files_alone(
+    option: str,
+    file: str,
+    foreign: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """And writes none if there is another one among them."""
+    arguments = [option, "--write", str(tmp_path / file)]
+    assert main(["wrappers", *arguments]) == 0
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    texts = [path.read_bytes() for path in written]
+    for path in written:
+        path.write_bytes(b"" if path.suffix != ".srcjar" else texts[0])
+    assert main(["wrappers", *arguments]) == 0
+    assert [path.read_bytes() for path in written] == texts
+    for path in written:
+        path.unlink()
+    (tmp_path / foreign).write_text("by hand\n")
+    refused = _refused(capsys, *arguments)
+    assert (
+        f"--write {tmp_path / foreign}: it was not written by this command" in refused
+    )
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [
+        tmp_path / foreign
+    ]
+    assert (tmp_path / foreign).read_text() == "by hand\n"
+
+
+def test_what_cannot_be_written(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = tmp_path / "none" / "ops.h"
+    refused = _refused(capsys, "--cxx", "--write", str(nowhere))
+    assert f"{nowhere}: No such file or directory." in refused
+    (tmp_path / "folder.h").mkdir()
+    refused = _refused(capsys, "--cxx", "--write", str(tmp_path / "folder.h"))
+    assert "folder.h: Is a directory." in refused
+    (tmp_path / "file").write_text("")
+    refused = _refused(capsys, "--java", "--write", str(tmp_path / "file"))
+    assert "file: File exists." in refused
+    assert len(refused.splitlines()) == 1
+
+
+def test_a_keyword_in_a_namespace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrappers", "--cxx", "--name", "new.scope"]) == 0
+    assert "namespace new_::scope::ops {" in capsys.readouterr().out
+
+
 def test_refuses(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = str(tmp_path / "ops.txt")
     assert "expected a file *.h for C++" in _refused(capsys, "--cxx", "--write", wrong)
-    no_name = _refused(capsys, "--cxx", "--name", "a b")
-    assert "--name 'a b': expected a name" in no_name
+    for name in ("a b", "a..b", "a.", ".a", "1a", "_", "ä"):
+        refused = _refused(capsys, "--cxx", "--name", name)
+        assert f"--name {name!r}: expected a name" in refused
     no_file = _refused(capsys, "--cxx", "--library", "none.so")
     assert "--library none.so: there is no such file" in no_file
     text = tmp_path / "text.so"

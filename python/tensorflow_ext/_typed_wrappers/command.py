@@ -19,6 +19,9 @@ LANGUAGES = ("cxx", "go", "java", "rust")
 
 _NAMESPACE = "TfExt>"
 
+# Words with dots between them: a package of Go and Java drops the underscores.
+_NAME = re.compile(r"_*[A-Za-z]\w*(\._*[A-Za-z]\w*)*", re.ASCII)
+
 
 class WrappersError(Exception):
     """The wrappers cannot be written; the message says why."""
@@ -71,8 +74,10 @@ def run(arguments: argparse.Namespace) -> None:
             f"--write {path}: expected a file *{end} for {chosen.title}."
         )
     name = arguments.name or library_name(arguments.library)
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", name):
-        raise WrappersError(f"--name {name!r}: expected a name such as your_ops.")
+    if not _NAME.fullmatch(name):
+        raise WrappersError(
+            f"--name {name!r}: expected a name such as your_ops or com.example.ops."
+        )
     try:
         ops = op_interface.describe_all(read_op_defs(arguments.library))
         stem = f"{name}_cc_ops" if path is None else path.stem
@@ -81,24 +86,53 @@ def run(arguments: argparse.Namespace) -> None:
         raise WrappersError(str(error)) from error
     if path is None:
         print(*files.values(), sep="", end="")
-    elif chosen.files is not None:
-        _write_folder(path, files)
-    else:
-        for suffix, text in files.items():
-            path.with_suffix(suffix).write_text(text)
-
-
-def _write_folder(path: pathlib.Path, files: Mapping[str, str]) -> None:
-    """Writes files into a folder, or, as build tools want it, into an archive."""
-    if path.suffix == ".srcjar":
-        with zipfile.ZipFile(path, "w") as archive:
-            for file, text in sorted(files.items()):
-                # ZipInfo's time is always the same.
-                archive.writestr(zipfile.ZipInfo(file), text)
         return
-    path.mkdir(parents=True, exist_ok=True)
-    for file, text in files.items():
-        (path / file).write_text(text)
+    try:
+        if chosen.files is None:
+            _write({path.with_suffix(end): text for end, text in files.items()})
+        elif path.suffix == ".srcjar":
+            _write_archive(path, files)
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            _write({path / file: text for file, text in files.items()})
+    except OSError as error:
+        raise WrappersError(
+            f"--write {path}: {error.filename or path}: {error.strerror or error}."
+        ) from error
+
+
+def _write(files: Mapping[pathlib.Path, str]) -> None:
+    """Writes all of the files, or none if one is not to be replaced."""
+    for path, text in files.items():
+        if path.exists():
+            _check_replaced(path, [path.read_bytes()], text)
+    for path, text in files.items():
+        path.write_bytes(text.encode())
+
+
+def _write_archive(path: pathlib.Path, files: Mapping[str, str]) -> None:
+    """Writes the files into an archive, as build tools want a folder."""
+    if path.exists():
+        old = [path.read_bytes()]
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                old = [archive.read(member) for member in archive.namelist()]
+        _check_replaced(path, old, next(iter(files.values())))
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in sorted(files.items()):
+            # ZipInfo's time is always the same.
+            archive.writestr(zipfile.ZipInfo(file), text)
+
+
+def _check_replaced(path: pathlib.Path, old: Sequence[bytes], new: str) -> None:
+    """Raises a WrappersError unless all that is there are wrappers of this language,
+    by their first line, or nothing."""
+    first = new.encode().partition(b"\n")[0]
+    if not all(not text or text.startswith(first) for text in old):
+        raise WrappersError(
+            f"--write {path}: it was not written by this command and would be "
+            "replaced; expected another path, or remove it first."
+        )
 
 
 def library_name(libraries: Sequence[str]) -> str:

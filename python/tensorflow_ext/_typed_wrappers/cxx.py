@@ -13,8 +13,8 @@ from tensorflow_ext._typed_wrappers.language import (
 )
 from tensorflow_ext._typed_wrappers.op_interface import Attribute, Op
 
-# https://en.cppreference.com/w/cpp/keyword, and what a class of an op calls its own.
-_KEYWORDS = words(
+# https://en.cppreference.com/w/cpp/keyword
+_WORDS = words(
     """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t
     char16_t char32_t class compl concept const consteval constexpr constinit const_cast
@@ -25,9 +25,10 @@ _KEYWORDS = words(
     static static_assert static_cast struct switch template this thread_local throw
     true try typedef typeid typename union unsigned using virtual void volatile wchar_t
     while xor xor_eq
-    attrs builder node operation scope
     """
 )
+# And what a class of an op calls its own.
+_KEYWORDS = _WORDS | words("attrs builder node operation scope")
 
 # How a value is kept; a string is passed as a view of it.
 TYPES = {
@@ -101,6 +102,10 @@ def _setter(attribute: Attribute, op: Op) -> str:
     return names.safe(names.pascal_case(attribute.name), {op.name, "Attrs"})
 
 
+def _namespace(name: str) -> str:
+    return "::".join(names.safe(part, _WORDS) for part in name.split("."))
+
+
 LANGUAGE = Language(
     title="C++",
     templates={".h": "cxx_header.jinja", ".cc": "cxx_source.jinja"},
@@ -109,6 +114,7 @@ LANGUAGE = Language(
         "kept": _kept,
         "left_to_op_def": is_left_to_op_def,
         "literal": literal,
+        "namespace": _namespace,
         "parameter": _parameter,
         "setter": _setter,
     },

@@ -9,7 +9,6 @@ before or after this package.
 """
 
 import importlib.abc
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec
@@ -105,16 +104,25 @@ class _Finder(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        if fullname != self._name:
+        if fullname != self._name or self not in sys.meta_path:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        # By the finders behind this one, which stays until the module is imported: who
+        # asks where a module is need not import it.
+        behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        found = (
+            finder.find_spec(fullname, path, target)
+            for finder in behind
+            if hasattr(finder, "find_spec")  # Python 3.11 has finders without
+        )
+        spec = next(filter(None, found), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_call(module: ModuleType) -> None:
                 execute(module)
-                self._then(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    self._then(module)
 
             spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
         return spec

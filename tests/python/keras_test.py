@@ -162,6 +162,23 @@ def test_order_of_imports(first: str, legacy: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("found", "legacy"), [("keras", "1"), ("tf_keras", "0")])
+def test_found_before_it_is_imported(found: str, legacy: str) -> None:
+    """The Keras that TensorFlow does not import: whoever asks whether it is there does
+    not take it from this package."""
+    _run(
+        f"""
+        import importlib.util, sys
+        import tensorflow_ext as tfe
+        assert {found!r} not in sys.modules
+        assert importlib.util.find_spec({found!r}) is not None
+        import {found} as k
+        assert k.saving.get_registered_name(tfe.gelu) == "tensorflow_ext>gelu"
+        """,
+        legacy,
+    )
+
+
 def test_another_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keras on another backend gets no layers of this package, and goes on."""
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")

@@ -144,12 +144,38 @@ def test_what_is_refused() -> None:
         tfe.interpolate_bilinear(_IMAGE, [[[0.0, 0.0]]], "yx")
     with pytest.raises(TypeError, match="argument 'image' is of type int32"):
         tfe.dense_image_warp(np.ones((1, 2, 2, 1), np.int32), np.ones((1, 2, 2, 2)))
-    with pytest.raises(ValueError, match="argument 'flow' has shape"):
-        tfe.dense_image_warp(_IMAGE, np.ones((1, 3, 2)))
+    for shape in ((1, 3, 2), (1, 3, 4, 1), (1, 3, 4, 3)):
+        with pytest.raises(ValueError, match=r"argument 'flow' has .*\[N, H, W, 2\]"):
+            tfe.dense_image_warp(_IMAGE, np.ones(shape))
+    with pytest.raises(ValueError, match="argument 'image' has shape"):
+        tfe.dense_image_warp(_IMAGE[0], np.ones((1, 3, 4, 2)))
     with pytest.raises(tf.errors.InvalidArgumentError):
         tfe.dense_image_warp(_IMAGE, np.ones((2, 3, 4, 2)))
-    with pytest.raises(tf.errors.InvalidArgumentError):
-        tfe.interpolate_bilinear(_IMAGE, np.ones((1, 3)))
+    for shape in ((1, 3), (1, 5, 1), (1, 0), (2,), ()):
+        with pytest.raises(ValueError, match=r"'query_points' has .*\[N, \.\.\., 2\]"):
+            tfe.interpolate_bilinear(_IMAGE, np.ones(shape))
+    with pytest.raises(ValueError, match="argument 'grid' has shape"):
+        tfe.interpolate_bilinear(_IMAGE[0], np.ones((1, 3, 2)))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("shape", [(1, None, None), None])
+def test_points_of_unknown_shape(
+    shape: tuple[int | None, ...] | None, jit_compile: bool
+) -> None:
+    points = _RNG.normal(size=(1, 5, 2))
+    function = tf.function(
+        lambda points: tfe.interpolate_bilinear(_IMAGE, points),
+        input_signature=[tf.TensorSpec(shape, tf.float64)],
+        jit_compile=jit_compile,
+    )
+    expected = tfe.interpolate_bilinear(_IMAGE, points)
+    np.testing.assert_allclose(function(points), expected, rtol=1e-14)
+    for wrong in (1, 3):
+        with pytest.raises(
+            (ValueError, tf.errors.InvalidArgumentError), match="compatible"
+        ):
+            function(np.ones((1, 5, wrong)))
 
 
 def test_channels_first() -> None:

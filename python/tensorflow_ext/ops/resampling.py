@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points in images."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import tensorflow as tf
@@ -66,7 +67,8 @@ def interpolate_bilinear(
       of the two is, else in float32.
 
     Raises:
-      ValueError: `indexing` is none of the two.
+      ValueError: `indexing` is none of the two; a rank, or the last size of
+        `query_points`, is known and wrong.
       TypeError: An argument is not of a type F.
       tf.errors.InvalidArgumentError: A rank or a shape is wrong.
     """
@@ -76,8 +78,8 @@ def interpolate_bilinear(
             "'ij' or 'xy'"
         )
     with tf.name_scope(name or "interpolate_bilinear"):
-        images = _floating("interpolate_bilinear", "grid", grid)
-        points = _floating("interpolate_bilinear", "query_points", query_points)
+        images = _images("interpolate_bilinear", "grid", grid)
+        points = _points("interpolate_bilinear", query_points)
         if indexing == "ij":
             points = tf.reverse(points, [-1])
         return _at_the_nearest(images, _of_each(images, points))
@@ -107,19 +109,16 @@ def dense_image_warp(
 
     Raises:
       TypeError: An argument is not of a type F.
-      ValueError: `flow` is not of rank 4.
+      ValueError: A rank, or the last size of `flow`, is known and wrong.
       tf.errors.InvalidArgumentError: A rank or a shape is wrong.
     """
     with tf.name_scope(name or "dense_image_warp"):
-        images = _floating("dense_image_warp", "image", image)
+        images = _images("dense_image_warp", "image", image)
         moves = _floating("dense_image_warp", "flow", flow)
-        if moves.shape.rank not in (None, 4):
-            raise ValueError(
-                f"dense_image_warp: argument 'flow' has shape {moves.shape}, expected "
-                "[N, H, W, 2]"
-            )
+        sizes = [None, None, None, 2]
+        moves = _ensure("dense_image_warp", "flow", moves, sizes, "[N, H, W, 2]")
         # Half types do not tell the columns of a large image apart.
-        moves = tf.cast(tf.ensure_shape(moves, [None] * 4), _wide(moves.dtype))
+        moves = tf.cast(moves, _wide(moves.dtype))
         height, width = tf.unstack(tf.shape(moves)[1:3])
         grid = tf.stack(tf.meshgrid(tf.range(width), tf.range(height)), axis=-1)
         points = tf.cast(grid, moves.dtype) - tf.reverse(moves, [-1])
@@ -135,6 +134,42 @@ def _floating(function: str, name: str, value: TensorLike) -> tf.Tensor:
             "half, bfloat16, float or double"
         )
     return tensor
+
+
+def _images(function: str, name: str, value: TensorLike) -> tf.Tensor:
+    tensor = _floating(function, name, value)
+    return _ensure(function, name, tensor, [None] * 4, "[N, H, W, C]")
+
+
+def _points(function: str, value: TensorLike) -> tf.Tensor:
+    name, expected = "query_points", "[N, ..., 2]"
+    tensor = _floating(function, name, value)
+    rank = tensor.shape.rank
+    if rank is not None:
+        sizes = [None] * max(rank - 1, 1) + [2]
+        return _ensure(function, name, tensor, sizes, expected)
+    shape = tf.shape(tensor)
+    rows = tf.reshape(tensor, tf.stack([-1, shape[-1]]))
+    return tf.reshape(_ensure(function, name, rows, [None, 2], expected), shape)
+
+
+def _ensure(
+    function: str,
+    name: str,
+    tensor: tf.Tensor,
+    sizes: Sequence[int | None],
+    expected: str,
+) -> tf.Tensor:
+    """The tensor, whose shape is checked now as far as it is known, else when it is
+    computed: what it has too few of would be broadcast."""
+    if not tensor.shape.is_compatible_with(sizes):
+        raise ValueError(
+            f"{function}: argument '{name}' has shape {tensor.shape}, expected "
+            f"{expected}"
+        )
+    if tensor.shape.rank is not None and tensor.shape[-1] is not None:
+        return tensor
+    return tf.ensure_shape(tensor, sizes, name=name)
 
 
 def _of_each(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:

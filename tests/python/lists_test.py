@@ -64,6 +64,18 @@ def test_clip_by_global_norm_of_nothing(values: list[None]) -> None:
         tfe.clip_by_global_norm(values, 1.0)
 
 
+def test_clip_by_global_norm_of_what_is_no_list() -> None:
+    """As TensorFlow's."""
+    for values in (iter([1.0]), tf.constant([1.0]), tf.Variable([1.0]), "ab", 1.0):
+        for function in (tfe.clip_by_global_norm, tf.clip_by_global_norm):
+            with pytest.raises(TypeError):
+                function(values, 1.0)
+    with pytest.raises(TypeError, match=r"argument 'values' is .*, expected a"):
+        tfe.clip_by_global_norm((x for x in [1.0]), 1.0)
+    clipped = tf.function(lambda x: tfe.clip_by_global_norm((x, [x]), 1.0).clipped)
+    assert len(clipped(tf.constant(2.0))) == 2
+
+
 @pytest.mark.parametrize("clip_norm", [-1.0, np.nan])
 def test_clip_norm_that_xla_cannot_refuse(clip_norm: float) -> None:
     function = tf.function(tfe.clip_by_global_norm, jit_compile=True)

@@ -52,6 +52,7 @@ def clip_by_global_norm(
         it.
 
     Raises:
+      TypeError: `values` is no sequence, but a tensor or an iterator.
       ValueError: There is no value that is not None.
       tf.errors.InvalidArgumentError: `clip_norm` is no scalar, negative or NaN
         (compiled by XLA, which cannot refuse it, the latter make all values NaN).
@@ -59,6 +60,11 @@ def clip_by_global_norm(
     Source: R. Pascanu et al., "On the difficulty of training recurrent neural
     networks", ICML 2013.
     """
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        raise TypeError(
+            f"clip_by_global_norm: argument 'values' is {values!r}, expected a list or "
+            "tuple of tensors"
+        )
     given = [value for value in values if value is not None]
     if not given:
         raise ValueError(

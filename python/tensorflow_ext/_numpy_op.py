@@ -52,7 +52,8 @@ def numpy_op(
         in a list or tuple if there are several. TensorFlow may call it from any thread,
         from several at once, and at each run of a graph.
       Tout: The outputs' types: one, or a list with one for each. An output of another
-        type is an error, but a Python number becomes one of `Tout`.
+        type is an error, but a Python number becomes one of `Tout`, which has to hold
+        it if it is an integer.
       gradient: What tf.RegisterGradient takes: a function of `op` (with `inputs`,
         `outputs`, `name`, `get_attr`) and an upstream gradient for each output, which
         returns a tensor, tf.IndexedSlices or None for each input. By default the op has
@@ -184,18 +185,26 @@ class _NumpyOp:
         where = f"numpy_op {self.name}: output {index}"
         if isinstance(value, tf.Tensor | tf.Variable):
             raise TypeError(f"{where} is a tensor; expected a NumPy array")
+        if type(value) is int and expected.kind in "iu":
+            limits = np.iinfo(expected)
+            if not limits.min <= value <= limits.max:
+                raise ValueError(
+                    f"{where} is {value}; expected an integer from {limits.min} to "
+                    f"{limits.max}, as Tout says {dtype.name}"
+                )
+            return np.asarray(value, expected)
         array = np.asarray(value)
         if dtype == tf.string:
             if array.dtype.kind in "SUO":
                 return array
         elif type(value) in (bool, int, float, complex):
-            if np.can_cast(array.dtype, expected, casting="same_kind"):
-                return array.astype(expected)
+            if np.can_cast(type(value), expected, casting="same_kind"):
+                return np.asarray(value, expected)
         elif array.dtype == expected:
             return array
         raise TypeError(
             f"{where} is of type {array.dtype}; expected {dtype.name}, as Tout says: "
-            f"return it with .astype(np.{expected}) or change Tout"
+            f"return it with .astype(tf.{dtype.name}.as_numpy_dtype) or change Tout"
         )
 
     def _shapes(self, inputs: list[tf.TensorShape]) -> list[tf.TensorShape]:

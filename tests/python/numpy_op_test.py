@@ -144,6 +144,10 @@ def test_stateful() -> None:
     ("function", "types", "message"),
     [
         (np.float64, tf.float32, "output 0 is of type float64; expected float32"),
+        (np.abs, tf.bfloat16, r"with \.astype\(tf\.bfloat16\.as_numpy_dtype\)"),
+        (lambda x: 300, tf.int8, "output 0 is 300; expected .* -128 to 127.* int8"),
+        (lambda x: -1, tf.uint8, "output 0 is -1; expected .* 0 to 255, .* uint8"),
+        (lambda x: 2**70, tf.int64, "output 0 is 1180591620717411303424; expected"),
         (lambda x: 1.5, tf.int32, "output 0 is of type float64; expected int32"),
         (lambda x: x[:2], tf.float32, r"output 0 has shape \(2,\); expected \(4,\)"),
         (lambda x: [x, x], [tf.float32], "returned 2; expected a list of 1 arrays"),
@@ -173,6 +177,9 @@ def test_errors_of_the_function(
 def test_python_numbers_and_strings() -> None:
     assert tfe.numpy_op(lambda x: 2, tf.float32)(X).numpy() == 2
     assert tfe.numpy_op(lambda: 2.5, tf.bfloat16)().dtype == tf.bfloat16
+    assert tfe.numpy_op(lambda: 2**70, tf.float64)().numpy() == 2.0**70
+    for tout, value in [(tf.uint8, 255), (tf.uint64, 2**64 - 1), (tf.int8, -128)]:
+        assert tfe.numpy_op(lambda value=value: value, tout)().numpy() == value
     upper = tfe.numpy_op(lambda s: s.upper(), tf.string)
     assert tf.function(upper)(tf.constant("abc")).numpy() == b"ABC"
 

@@ -88,6 +88,23 @@ def test_forward(op: Comparison) -> None:
 
 
 @every_op
+def test_no_iteration(op: Comparison) -> None:
+    """The result is as empty as it is of more iterations, and so is the gradient."""
+
+    def with_gradient(*element: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(element)
+            output = op.function(*element)
+        found = tape.gradient(output, element)
+        return [output, *(g for g in found if g is not None)]
+
+    if not op.name.startswith("roi_"):
+        one, none = (_stack(op.inputs, 1), [x[:0] for x in _stack(op.inputs, 1)])
+        of_one, of_none = (_vectorized(with_gradient, x)() for x in (one, none))
+        assert [x.shape for x in of_none] == [(0, *x.shape[1:]) for x in of_one]
+
+
+@every_op
 def test_jacobian(op: Comparison) -> None:
     inputs = op.tensors()
     wanted = [i for i in range(len(inputs)) if i not in op.without_gradient]
@@ -243,6 +260,19 @@ def test_roi_pool_of_nothing() -> None:
     data, rois = _images(3, 2, 5, 6, 4), _rois(3, 0, images=2)
     mapped = _vectorized(_roi_pool, [data, rois])()
     assert mapped.pooled.shape == (3, 0, 2, 2, 4)
+
+
+def test_regions_of_no_iteration() -> None:
+    data, rois = _images(0, 2, 5, 6, 4), _rois(0, 7, images=2)
+    assert _vectorized(_roi_pool, [data, rois])().pooled.shape == (0, 7, 2, 2, 4)
+    grad = functools.partial(
+        raw_ops.roi_align_grad,
+        data_shape=[2, 5, 6, 4],
+        pooled_height=2,
+        pooled_width=3,
+    )
+    upstream = tf.zeros([0, 7, 2, 3, 4])
+    assert _vectorized(grad, [upstream, rois])().shape == (0, 2, 5, 6, 4)
 
 
 _ROUNDING = {tf.float16: 2e-3, tf.bfloat16: 2e-2, tf.float32: 4e-6, tf.float64: 1e-14}

@@ -30,6 +30,9 @@ class Role(enum.Enum):
     SHAPE = enum.auto()  # the shape of the output, which is a table
 
 
+_EACH_A_ROW = (Role.ROWS, Role.INDICES, Role.REGIONS)
+
+
 def batched(*roles: Role) -> Rule:
     """The rule for an op whose inputs have these roles: B iterations of n rows are
     one batch of B * n rows.
@@ -38,6 +41,8 @@ def batched(*roles: Role) -> Rule:
     are laid one after the other, and the indices of an iteration count from the
     start of its table.
     """
+    of_tables = Role.SHAPE in roles or Role.TABLES in roles  # what the output has
+    rows = next(i for i, role in enumerate(roles) if role in _EACH_A_ROW)
 
     def rule(vectorized: Vectorized) -> list[Output]:
         folded = [
@@ -59,13 +64,14 @@ def batched(*roles: Role) -> Rule:
                 inputs[index] = tf.concat([[length * size], shape[1:]], axis=0)
             elif role in (Role.TABLE, Role.TABLES) and index in folded:
                 size = tf.shape(inputs[index])[1]
+        count = size if of_tables else tf.shape(inputs[rows])[1]
         for index in folded:
             if size is not None:
                 inputs[index] = _renumber(inputs[index], roles[index], size)
             inputs[index] = _fold(inputs[index])
         outputs = as_list(call(vectorized, *inputs))
         return [
-            _unfold(vectorized, tf.cast(output, declared.dtype))
+            _unfold(vectorized, tf.cast(output, declared.dtype), count)
             for output, declared in zip(outputs, vectorized.op.outputs, strict=True)
         ]
 
@@ -81,13 +87,11 @@ def _fold(tensor: tf.Tensor) -> tf.Tensor:
     return result
 
 
-def _unfold(vectorized: Vectorized, tensor: tf.Tensor) -> Output:
-    """[B * n, ...] as the stacked output [B, n, ...]."""
+def _unfold(vectorized: Vectorized, tensor: tf.Tensor, count: tf.Tensor) -> Output:
+    """[B * n, ...] as the stacked output [B, n, ...], with n = `count`."""
+    # B and n, of which an empty tensor leaves both open.
     length = vectorized.pfor.loop_len_vector[0]
-    shape = tf.shape(tensor)
-    # Not -1, which an empty tensor leaves open.
-    count = shape[0] // tf.maximum(length, 1)
-    unfolded = tf.concat([[length, count], shape[1:]], axis=0)
+    unfolded = tf.concat([[length, count], tf.shape(tensor)[1:]], axis=0)
     return pfor.wrap(tf.reshape(tensor, unfolded), True)
 
 

@@ -120,6 +120,17 @@ def test_slopes_go_on(tmp_path: pathlib.Path) -> None:
     )
 
 
+def test_a_file_without_a_state_of_slopes(tmp_path: pathlib.Path) -> None:
+    inputs = keras.Input((5,))
+    of_other = keras.Model(inputs, keras.layers.ReLU(name="a")(inputs))
+    of_other.save_weights(tmp_path / "model.weights.h5")
+    layer = layers.RReLU(seed=3, name="a")
+    model = keras.Model(inputs, layer(inputs))
+    state = layer.seed_generator.state.numpy()
+    model.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(layer.seed_generator.state, state)
+
+
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_training_of_a_frequency(per_channel: bool) -> None:
     """Snake learns how often a wave repeats, and goes on with it."""

@@ -16,7 +16,9 @@ class RReLU(SameShape):
 
     In training a is drawn for each element, uniformly from `lower` to `upper`; else it
     is their mean. The seeds are those of a keras.random.SeedGenerator, whose state is
-    saved with the model: what is loaded goes on with the numbers that would have come.
+    kept in *.keras and *.weights.h5: what is loaded from these goes on with the numbers
+    that would have come. It is kept neither in Keras' older *.h5, nor by `get_weights`
+    and `clone_model`: these, and a file without it, leave the layer's own.
     Replicas of a tf.distribute.Strategy draw the same, as with Keras' own layers.
 
     Args:
@@ -51,7 +53,8 @@ class RReLU(SameShape):
         store["seed"] = self.seed_generator.state.numpy()
 
     def load_own_variables(self, store: Any) -> None:
-        self.seed_generator.state.assign(store["seed"])
+        if "seed" in store:
+            self.seed_generator.state.assign(store["seed"])
 
     def get_config(self) -> dict[str, Any]:
         return {

@@ -35,6 +35,23 @@ def test_normalization_is_that_of_keras(
     np.testing.assert_allclose(mine(_X), theirs(_X), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 1e-6), ("float64", 0), ("mixed_float16", 1e-3)]
+)
+@pytest.mark.parametrize("make", [layers.LayerNormalization, layers.RmsNormalization])
+def test_normalization_of_integers(
+    make: type[keras.layers.Layer], dtype: str, tolerance: float
+) -> None:
+    """Also of those that the compute type does not hold."""
+    x = np.arange(12).reshape(2, 6) * 10_000
+    y = make(dtype=dtype)(x)
+    assert y.dtype == keras.DTypePolicy(dtype).compute_dtype
+    expected = make(dtype="float64")(x.astype(np.float64))
+    np.testing.assert_allclose(y, expected, rtol=tolerance, atol=tolerance)
+    even = make(dtype=dtype)(x % 20_000 == 0)
+    np.testing.assert_allclose(even, make()(x % 20_000 == 0), rtol=1e-3, atol=1e-3)
+
+
 class _Gated(keras.layers.Layer):
     """A SwiGLU of two dense layers."""
 

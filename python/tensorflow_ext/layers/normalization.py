@@ -39,6 +39,14 @@ class _Normalization(SameShape):
             constraint=constraint,
         )
 
+    def _floating(self, inputs: tf.Tensor) -> tf.Tensor:
+        """The inputs; integers, which Keras does not cast, in a type that does not
+        overflow."""
+        if not (inputs.dtype.is_integer or inputs.dtype.is_bool):
+            return inputs
+        wide = self.compute_dtype == "float64"
+        return tf.cast(inputs, tf.float64 if wide else tf.float32)
+
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "epsilon": self.epsilon}
 
@@ -108,10 +116,13 @@ class LayerNormalization(_Normalization):
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        size = tf.shape(inputs)[-1:]
-        gamma = tf.ones(size, inputs.dtype) if self.gamma is None else self.gamma
-        beta = tf.zeros(size, inputs.dtype) if self.beta is None else self.beta
-        return ops.layer_norm(inputs, gamma, beta, epsilon=self.epsilon).y
+        x = self._floating(inputs)
+        size = tf.shape(x)[-1:]
+        gamma = tf.ones(size, x.dtype) if self.gamma is None else self.gamma
+        beta = tf.zeros(size, x.dtype) if self.beta is None else self.beta
+        gamma, beta = (tf.cast(weight, x.dtype) for weight in (gamma, beta))
+        y = ops.layer_norm(x, gamma, beta, epsilon=self.epsilon).y
+        return tf.cast(y, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -167,7 +178,10 @@ class RmsNormalization(_Normalization):
         self.built = True
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        return ops.rms_norm(inputs, self.scale, epsilon=self.epsilon).y
+        x = self._floating(inputs)
+        scale = tf.cast(self.scale, x.dtype)
+        y = ops.rms_norm(x, scale, epsilon=self.epsilon).y
+        return tf.cast(y, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
         return {

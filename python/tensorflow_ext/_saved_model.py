@@ -10,7 +10,7 @@ from tensorflow_ext import raw_ops
 
 
 def describe_saved_model(
-    directory: str | os.PathLike[str], tags: Sequence[str] = ("serve",)
+    directory: str | os.PathLike[str], tags: str | Sequence[str] = ("serve",)
 ) -> list[list[str]]:
     """Reads what a client that trains a SavedModel has to name, without loading it.
 
@@ -20,7 +20,8 @@ def describe_saved_model(
     Args:
       directory: A folder with a saved_model.pb or saved_model.pbtxt, as
         `tf.saved_model.save` and `keras.Model.export` write it.
-      tags: The tags of the graph to describe, all of them, in any order.
+      tags: The tags of the graph to describe, all of them, in any order; or the one
+        that it has.
 
     Returns:
       Rows of one thing each:
@@ -34,6 +35,7 @@ def describe_saved_model(
         then the message names those there are.
       tf.errors.OpError: The file is no SavedModel, or names in it are wrong.
     """
+    listed = [tags] if isinstance(tags, str) else list(tags)
     with context.eager_mode():  # where the caller builds a graph, too
-        lines = raw_ops.describe_saved_model(os.fspath(directory), tags=list(tags))
+        lines = raw_ops.describe_saved_model(os.fspath(directory), tags=listed)
         return [line.decode().split("\t") for line in lines.numpy().tolist()]

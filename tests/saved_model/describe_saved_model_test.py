@@ -98,8 +98,9 @@ def test_tags_choose_the_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> 
     assert tfe.describe_saved_model(tmp_path) == described(saved)
     both = tfe.describe_saved_model(tmp_path, ["gpu", "serve"])
     assert both == described(saved, 1) != described(saved)
+    assert tfe.describe_saved_model(tmp_path, "serve") == described(saved)
     with pytest.raises(tf.errors.NotFoundError) as caught:
-        tfe.describe_saved_model(tmp_path, ["train"])
+        tfe.describe_saved_model(tmp_path, "train")
     message = str(caught.value)
     assert f"argument 'directory' is '{tmp_path}'" in message
     assert "no graph with the tags [train]; those there are: [serve], [serve, gpu]" in (

@@ -104,6 +104,8 @@ def test_what_cannot_be_vectorized_is_a_note_unless_required() -> None:
         ({"elements": 0}, "elements=0"),
         ({"directions": -1}, "directions=-1"),
         ({"step": 0.0}, "step=0.0"),
+        ({"require": "abc"}, r"require=\['abc'\]; expected some of \['inputs'\]"),
+        ({"fixed": "abc"}, r"fixed=\['abc'\]; expected some of \['inputs'\]"),
         ({"require": ["x"]}, r"require=\['x'\]; expected some of \['inputs'\]"),
     ],
 )

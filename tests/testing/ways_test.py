@@ -169,6 +169,8 @@ def test_integers_and_fixed_inputs_are_left_alone() -> None:
     report = check_gradient(function, inputs, fixed=["inputs[2]"], **_QUICK)
     alone = [f.subject for f in report.findings if f.message == "left alone"]
     assert alone == ["inputs[1]", "inputs[2]"]
+    of_one_name = check_gradient(function, inputs, fixed="inputs[2]", **_QUICK)
+    assert str(of_one_name) == str(report)
 
 
 def test_surrogate_gradient_begins_with_order_2() -> None:

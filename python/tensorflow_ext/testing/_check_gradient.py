@@ -11,7 +11,7 @@ import tensorflow as tf
 from tensorflow_ext.testing._check_differences import Settings, check_differences
 from tensorflow_ext.testing._elements import Tolerance
 from tensorflow_ext.testing._evaluation import epsilon, in_double
-from tensorflow_ext.testing._function import Function, make_function
+from tensorflow_ext.testing._function import Function, as_names, make_function
 from tensorflow_ext.testing._report import Finding, GradientReport, Outcome
 from tensorflow_ext.testing._ways import Ways, draw, element, reason
 
@@ -24,12 +24,12 @@ def check_gradient(
     order: int = 2,
     *,
     variables: Sequence[tf.Variable] | None = None,
-    modes: Sequence[str] = ("eager", "function"),
+    modes: str | Sequence[str] = ("eager", "function"),
     forward: bool | None = None,
     batched: bool | None = None,
     undefined: bool = True,
-    require: bool | Sequence[str] = False,
-    fixed: Sequence[str] = (),
+    require: bool | str | Sequence[str] = False,
+    fixed: str | Sequence[str] = (),
     surrogate: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
@@ -52,15 +52,16 @@ def check_gradient(
         and by the upstream gradients.
       variables: Whose gradients to check; None for all trainable ones that `fn`
         reads.
-      modes: Of "eager", "function" (tf.function) and "xla" (compiled by XLA).
+      modes: Of "eager", "function" (tf.function) and "xla" (compiled by XLA), some
+        or one.
       forward: Whether tf.autodiff.ForwardAccumulator is to agree; None: where it
         has what it needs.
       batched: Whether the gradient of every order is to work in tf.vectorized_map;
         None: the first, where it has what it needs. The longest of the checks.
       undefined: Whether to differentiate each output alone, too.
       require: Which inputs must have a gradient, instead of None: all, none, or
-        their names as the report has them ("inputs[0]").
-      fixed: Names of inputs that are not to be moved, like integers.
+        their names as the report has them ("inputs[0]"), one or several.
+      fixed: Names of inputs that are not to be moved, like integers; or one.
       surrogate: Whether the gradient is not that of the value, on purpose
         (straight-through): then differences begin with order 2.
       rtol: Relative tolerance; None for one that suits the type.
@@ -86,6 +87,8 @@ def check_gradient(
       RuntimeError: TensorFlow does not execute eagerly here.
     """
     _require(order >= 1, f"order={order}", "1 or more")
+    modes, fixed = as_names(modes), as_names(fixed)
+    require = require if isinstance(require, bool) else as_names(require)
     known = bool(modes) and set(modes) <= set(_MODES)
     _require(known, f"modes={modes!r}", f"some of {', '.join(_MODES)}")
     _require(elements >= 1, f"elements={elements}", "1 or more")

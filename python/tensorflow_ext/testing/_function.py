@@ -16,6 +16,11 @@ def has_gradient(value: Any) -> bool:
     return dtype is not None and (dtype.is_floating or dtype.is_complex)
 
 
+def as_names(names: str | Iterable[str]) -> list[str]:
+    """Several names, or one: a str is no list of its characters."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 @dataclasses.dataclass(frozen=True)
 class Function:
     """A function of tensors and variables, floating or complex, and where to take it.

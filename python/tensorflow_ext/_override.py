@@ -49,7 +49,8 @@ class override_gradient:
 
     What it does not reach: ops of a ConcreteFunction, of a loaded SavedModel or of an
     imported GraphDef, which are there already; a body of tf.py_function, which runs in
-    another thread. A SavedModel keeps the new gradients for Python (with
+    another thread; a function of tf.recompute_grad, which runs again as a gradient:
+    decorate the function itself. A SavedModel keeps the new gradients for Python (with
     experimental_custom_gradients, the default), but TensorFlow cannot load those of ops
     in branches and loops; C and C++ differentiate the model by the ops' own gradients.
 

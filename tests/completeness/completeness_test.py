@@ -129,7 +129,7 @@ def test_python_has_its_gradient_and_vectorization(op: str) -> None:
 def test_documentation(op: str) -> None:
     # Python's own registry of OpDefs leaves the documentation out.
     (op_def,) = (d for d in raw_ops._OP_DEFS if d.name == op)
-    inferred = _attributes.inferred(op_def, [None] * len(op_def.input_arg))
+    inferred = _attributes.inferred(op_def.input_arg, [None] * len(op_def.input_arg))
     missing_parts = [
         part.name
         for part in [*op_def.input_arg, *op_def.output_arg, *op_def.attr]

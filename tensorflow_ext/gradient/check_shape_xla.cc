@@ -18,7 +18,7 @@ class CheckGradientShapeLowering : public Lowering {
 
   absl::Status Compile(LoweringContext* context) const override {
     tensorflow::TensorShape gradient, expected;
-    TF_RETURN_IF_ERROR(context->InputShape(0, &gradient));
+    TF_RETURN_IF_ERROR(context->InputBounds(0, &gradient));
     TF_RETURN_IF_ERROR(context->ConstantInputAsShape(1, &expected));
     if (gradient != expected) {
       return absl::InvalidArgumentError(

@@ -77,16 +77,36 @@ xla::XlaOp LoweringContext::Input(int index) const {
 }
 
 absl::Status LoweringContext::InputShape(int index, TensorShape* shape) const {
+  TF_RETURN_IF_ERROR(CheckStatic(index, 0));
+  return InputBounds(index, shape);
+}
+
+absl::Status LoweringContext::InputBounds(int index, TensorShape* shape) const {
   TF_ASSIGN_OR_RETURN(const ::xla::Shape input, context_->InputXlaShape(index));
   *shape = TensorShape(input.dimensions());
   return absl::OkStatus();
 }
 
-absl::Status LoweringContext::InputShapes(
+absl::Status LoweringContext::InputBounds(
     std::vector<TensorShape>* shapes) const {
   shapes->resize(num_inputs());
   for (int i = 0; i < num_inputs(); ++i) {
-    TF_RETURN_IF_ERROR(InputShape(i, &(*shapes)[i]));
+    TF_RETURN_IF_ERROR(InputBounds(i, &(*shapes)[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoweringContext::CheckStatic(int index, int first_axis) const {
+  TF_ASSIGN_OR_RETURN(const ::xla::Shape input, context_->InputXlaShape(index));
+  const int rank = input.dimensions().size();
+  for (int axis = first_axis; axis < rank; ++axis) {
+    if (!input.is_dynamic_dimension(axis)) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        op(), ": argument '", ArgumentName(op(), index),
+        "' has a dynamic size along axis ", axis, ", at most ",
+        input.dimensions(axis),
+        "; under XLA it takes static ones. Pad it, or leave the op out of what "
+        "XLA compiles"));
   }
   return absl::OkStatus();
 }
@@ -98,9 +118,9 @@ absl::Status LoweringContext::ConstantInputAsShape(int index,
 
 absl::Status LoweringContext::CheckSameShape(int count) const {
   TensorShape first, shape;
-  TF_RETURN_IF_ERROR(InputShape(0, &first));
+  TF_RETURN_IF_ERROR(InputBounds(0, &first));
   for (int i = 1; i < count; ++i) {
-    TF_RETURN_IF_ERROR(InputShape(i, &shape));
+    TF_RETURN_IF_ERROR(InputBounds(i, &shape));
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckSameShape(op(), first, shape, i));
   }
   return absl::OkStatus();
@@ -110,12 +130,12 @@ absl::Status LoweringContext::BroadcastInputs(
     std::vector<xla::XlaOp>* inputs) const {
   const int count = num_inputs();
   TensorShape x, y, shape;
-  TF_RETURN_IF_ERROR(InputShape(count - 2, &x));
-  TF_RETURN_IF_ERROR(InputShape(count - 1, &y));
+  TF_RETURN_IF_ERROR(InputBounds(count - 2, &x));
+  TF_RETURN_IF_ERROR(InputBounds(count - 1, &y));
   TF_RETURN_IF_ERROR(BroadcastShape(op(), count - 2, x, y, &shape));
   if (count == 3) {
     TensorShape gradients;
-    TF_RETURN_IF_ERROR(InputShape(0, &gradients));
+    TF_RETURN_IF_ERROR(InputBounds(0, &gradients));
     TF_RETURN_IF_ERROR(CheckGradientShape(op(), gradients, shape));
   }
   for (int k = 0; k < count; ++k) {

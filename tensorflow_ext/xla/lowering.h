@@ -84,10 +84,18 @@ class LoweringContext {
     return xla::ConvertElementType(Input(index), ComputeType(index));
   }
 
-  // The shape of input `index`; the bound of a size that XLA takes as dynamic.
+  // The shape of input `index`, with static sizes: see CheckStatic.
   absl::Status InputShape(int index, tensorflow::TensorShape* shape) const;
-  // Those of all inputs.
-  absl::Status InputShapes(std::vector<tensorflow::TensorShape>* shapes) const;
+  // The shape of input `index`, or of all inputs, for lowerings that are right
+  // whatever sizes are dynamic: in the place of such a size its bound.
+  absl::Status InputBounds(int index, tensorflow::TensorShape* shape) const;
+  absl::Status InputBounds(std::vector<tensorflow::TensorShape>* shapes) const;
+  // Refuses dynamic sizes of input `index` from `first_axis` on. What selects
+  // among elements, such as boolean_mask, makes them: the elements beyond a
+  // size and up to its bound are any, and an operation that is not told so
+  // counts them. Errors: kUnimplemented, names the op, the argument and the
+  // axis.
+  absl::Status CheckStatic(int index, int first_axis) const;
   // The value of an input that is a CompileTimeConstantInput.
   absl::Status ConstantInputAsShape(int index,
                                     tensorflow::TensorShape* shape) const;

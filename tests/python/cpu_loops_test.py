@@ -147,6 +147,15 @@ def _bags(chosen: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor
     )
 
 
+def test_roi_pool_grad_of_no_bins() -> None:
+    """However many rows of no columns argmax claims to have."""
+    shape = [1, 2**30, 0, 2]
+    gradient = tfe.raw_ops.roi_pool_grad(
+        tf.zeros(shape), tf.zeros([1, 5]), tf.zeros(shape, tf.int32), [1, 3, 3, 2]
+    )
+    np.testing.assert_array_equal(gradient, np.zeros([1, 3, 3, 2]))
+
+
 # Prints a digest of values and gradients.
 _DIGEST = """
     import hashlib, os, sys

@@ -89,7 +89,7 @@ class ClipByGlobalNormLowering final : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     const int count = context->num_inputs() - 1;
     TensorShape shape;
-    TF_RETURN_IF_ERROR(context->InputShape(count, &shape));
+    TF_RETURN_IF_ERROR(context->InputBounds(count, &shape));
     TF_RETURN_IF_ERROR(
         CheckRank(context->op(), "clip_norm", shape, 0, kScalar));
     std::vector<XlaOp> values(count);
@@ -134,7 +134,7 @@ class ClipByGlobalNormGradLowering final : public Lowering {
 
   static absl::Status CheckShapes(LoweringContext* context, int count) {
     std::vector<TensorShape> shapes;
-    TF_RETURN_IF_ERROR(context->InputShapes(&shapes));
+    TF_RETURN_IF_ERROR(context->InputBounds(&shapes));
     for (int i = 0; i < count; ++i) {
       TF_RETURN_IF_ERROR(CheckClippedGradient(context->op(), i, shapes[i],
                                               shapes[count + 1 + i]));

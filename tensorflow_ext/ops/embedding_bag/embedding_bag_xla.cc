@@ -25,7 +25,9 @@ class BagLowering : public Lowering {
   absl::Status Read(LoweringContext* context, int indices, int params,
                     EmbeddingBagDims* dims) const {
     TensorShape indices_shape, params_shape;
-    TF_RETURN_IF_ERROR(context->InputShape(indices, &indices_shape));
+    // A mean divides by the size of a bag.
+    if (mean_) TF_RETURN_IF_ERROR(context->CheckStatic(indices, 1));
+    TF_RETURN_IF_ERROR(context->InputBounds(indices, &indices_shape));
     TF_RETURN_IF_ERROR(context->InputShape(params, &params_shape));
     *dims = EmbeddingBagDims{};
     dims->mean = mean_;
@@ -35,15 +37,15 @@ class BagLowering : public Lowering {
   static absl::Status CheckWeightsInput(LoweringContext* context, int weights,
                                         int indices) {
     TensorShape weights_shape, indices_shape;
-    TF_RETURN_IF_ERROR(context->InputShape(weights, &weights_shape));
-    TF_RETURN_IF_ERROR(context->InputShape(indices, &indices_shape));
+    TF_RETURN_IF_ERROR(context->InputBounds(weights, &weights_shape));
+    TF_RETURN_IF_ERROR(context->InputBounds(indices, &indices_shape));
     return CheckWeights(context->op(), weights_shape, indices_shape);
   }
 
   static absl::Status CheckGradientsInput(LoweringContext* context,
                                           const EmbeddingBagDims& dims) {
     TensorShape gradients;
-    TF_RETURN_IF_ERROR(context->InputShape(0, &gradients));
+    TF_RETURN_IF_ERROR(context->InputBounds(0, &gradients));
     return CheckBagGradients(context->op(), gradients, dims);
   }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 #include "tensorflow_ext/ops/normalization/normalization_shape.h"
 #include "tensorflow_ext/xla/lowering.h"
@@ -52,6 +53,18 @@ class Rows {
   const RowDims dims_;
 };
 
+// Refuses dynamic sizes, but for the number of rows of a matrix, which needs no
+// reshaping. `of_columns`: the inputs that have an element for each column.
+absl::Status CheckSizes(LoweringContext* context, const TensorShape& x,
+                        const std::vector<int>& of_columns) {
+  for (int i = 0; i < context->num_inputs(); ++i) {
+    const bool is_of_rows = absl::c_find(of_columns, i) == of_columns.end();
+    const int first_static = x.dims() == 2 && is_of_rows ? 1 : 0;
+    TF_RETURN_IF_ERROR(context->CheckStatic(i, first_static));
+  }
+  return absl::OkStatus();
+}
+
 template <typename Norm>
 class NormalizationLowering final : public Lowering {
   using Arguments = NormalizationArguments<Norm>;
@@ -65,11 +78,14 @@ class NormalizationLowering final : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     std::vector<TensorShape> shapes;
     RowDims dims;
-    TF_RETURN_IF_ERROR(context->InputShapes(&shapes));
+    TF_RETURN_IF_ERROR(context->InputBounds(&shapes));
     TF_RETURN_IF_ERROR(
         ReadNormalization<Norm>([&](int i) { return shapes[i]; }, &dims));
-    const Rows rows(context, dims);
     const TensorShape& shape = shapes[Arguments::kX];
+    std::vector<int> of_columns = {Arguments::kScale};
+    if constexpr (Norm::kCentered) of_columns.push_back(Arguments::kOffset);
+    TF_RETURN_IF_ERROR(CheckSizes(context, shape, of_columns));
+    const Rows rows(context, dims);
     XlaOp centered = rows.Matrix(Arguments::kX);
     if constexpr (Norm::kCentered) {
       const XlaOp mean = rows.RowMean(centered);
@@ -100,9 +116,11 @@ class NormalizationGradLowering final : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     std::vector<TensorShape> shapes;
     RowDims dims;
-    TF_RETURN_IF_ERROR(context->InputShapes(&shapes));
+    TF_RETURN_IF_ERROR(context->InputBounds(&shapes));
     TF_RETURN_IF_ERROR(
         ReadNormalizationGrad<Norm>([&](int i) { return shapes[i]; }, &dims));
+    TF_RETURN_IF_ERROR(
+        CheckSizes(context, shapes[Arguments::kX], {Arguments::kScale}));
     const Rows rows(context, dims);
     const XlaOp gradients = rows.Matrix(Arguments::kGradients);
     const XlaOp inverse = rows.OfRows(Arguments::kInverse);

@@ -17,7 +17,7 @@ class PruneLowering : public Lowering {
     const int last = context->num_inputs() - 1;
     tensorflow::TensorShape shape;
     TF_RETURN_IF_ERROR(context->CheckSameShape(last));
-    TF_RETURN_IF_ERROR(context->InputShape(last, &shape));
+    TF_RETURN_IF_ERROR(context->InputBounds(last, &shape));
     TF_RETURN_IF_ERROR(
         CheckRank(context->op(), "threshold", shape, 0, "a scalar, []"));
     const XlaOp first = context->Input(0);

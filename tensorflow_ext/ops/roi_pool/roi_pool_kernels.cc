@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -143,7 +144,13 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
     std::vector<int64_t> images;
     OP_REQUIRES_OK(context,
                    ReadImages(type_string(), type_, dims, rois, &images));
-    if (dims.images * dims.image_size() == 0) return;
+    const int64_t size = dims.images * dims.image_size();
+    if (size == 0) return;
+    if (dims.pooled_size() == 0) {  // There may be many rows of no bins.
+      std::memset(backprops, 0,
+                  size * tensorflow::DataTypeSize(context->input_dtype(0)));
+      return;
+    }
     // What each row of bins points at.
     std::vector<ElementRange> elements(dims.rois * dims.pooled_height);
     OP_REQUIRES_OK(context, ForRowsOfBins(context, type_string(), dims, argmax,

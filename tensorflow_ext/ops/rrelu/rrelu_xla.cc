@@ -84,7 +84,9 @@ class RreluLowering : public Lowering {
     const int last = context->num_inputs() - 2;
     TensorShape x, seed;
     TF_RETURN_IF_ERROR(context->CheckSameShape(last + 1));
-    TF_RETURN_IF_ERROR(context->InputShape(last, &x));
+    // Elements are numbered, in the order of their rows.
+    TF_RETURN_IF_ERROR(context->CheckStatic(last, 1));
+    TF_RETURN_IF_ERROR(context->InputBounds(last, &x));
     TF_RETURN_IF_ERROR(context->InputShape(last + 1, &seed));
     TF_RETURN_IF_ERROR(CheckSeedShape(context->op(), x, seed));
     if (context->ComputeType(0) == xla::F64) {

@@ -17,9 +17,10 @@ using xla::XlaOp;
 absl::Status RowsOf(LoweringContext* context, int i, const char* name,
                     tensorflow::TensorShape* shape, RowDims* dims,
                     XlaOp* matrix) {
-  absl::Status status = context->InputShape(i, shape);
-  if (!status.ok()) return status;
-  status = ReadRows(context->op(), name, *shape, dims);
+  TF_RETURN_IF_ERROR(context->InputBounds(i, shape));
+  // That of a matrix is no reshaping.
+  if (shape->dims() != 2) TF_RETURN_IF_ERROR(context->CheckStatic(i, 0));
+  const absl::Status status = ReadRows(context->op(), name, *shape, dims);
   if (!status.ok()) return status;
   *matrix = xla::Reshape(context->ComputeInput(i), {dims->rows, dims->size});
   return absl::OkStatus();

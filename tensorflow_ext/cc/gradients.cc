@@ -93,9 +93,7 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
   const ConnectedTensors connected(tensors, leading);
   Outputs found;
   if (!connected.tensors().empty()) {
-    const NodeSet between = Between(connected.nodes(), leading);
-    TF_RETURN_IF_ERROR(CheckNoLoops(between, ends));
-    TF_RETURN_IF_ERROR(CheckWholeLoops(between));
+    TF_RETURN_IF_ERROR(CheckLoops(connected.nodes(), leading, ends));
     for (const OutputTensor& x : connected.tensors()) {
       xs.push_back(Output(x.node, x.index));
     }

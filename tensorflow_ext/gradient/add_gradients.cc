@@ -110,9 +110,7 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
     const NodeSet leading = LeadingTo(Nodes(ys), /*follow_controls=*/false);
     connected.emplace(xs, leading);
     if (!connected->tensors().empty()) {
-      const NodeSet between = Between(connected->nodes(), leading);
-      TF_RETURN_IF_ERROR(CheckNoLoops(between, Nodes(ys)));
-      TF_RETURN_IF_ERROR(CheckWholeLoops(between));
+      TF_RETURN_IF_ERROR(CheckLoops(connected->nodes(), leading, Nodes(ys)));
       for (const OutputTensor& tensor : ys) {
         // With one of their own, no y leads to another.
         OutputTensor end = tensor;

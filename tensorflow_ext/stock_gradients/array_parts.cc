@@ -65,22 +65,24 @@ void TensorStridedSliceUpdateGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGrad);
 
-void PadGrad(Gradient& g) {
+// The upstream gradient without what was padded.
+Value Unpadded(Gradient& g) {
   const Value x = g.Input(0), paddings = g.Input(1);
   const Value before = Unpack(paddings, 2, 1)[0];
-  g.ReturnFirst(Slice(g.Upstream(), before, Shape(x, paddings.type())));
+  return Slice(g.Upstream(), before, Shape(x, paddings.type()));
 }
+
+void PadGrad(Gradient& g) { g.ReturnFirst(Unpadded(g)); }
 REGISTER_STAND_IN("Pad", PadGrad);
 
 // The value that pads has the gradient of the elements that it pads, which
 // TensorFlow leaves out.
 void PadV2Grad(Gradient& g) {
-  const Value x = g.Input(0), paddings = g.Input(1), dy = g.Upstream();
-  const Value before = Unpack(paddings, 2, 1)[0];
+  const Value x = g.Input(0);
   const Value is_padding =
-      Call("PadV2", {ZerosLike(x), paddings, g.Scalar(1, x.type())});
-  g.Return({Slice(dy, before, Shape(x, paddings.type())), Value(),
-            SumAll(Call("MulNoNan", {dy, is_padding}))});
+      Call("PadV2", {ZerosLike(x), g.Input(1), g.Scalar(1, x.type())});
+  g.Return({Unpadded(g), Value(),
+            SumAll(Call("MulNoNan", {g.Upstream(), is_padding}))});
 }
 REGISTER_STAND_IN("PadV2", PadV2Grad);
 

@@ -94,6 +94,16 @@ inline absl::Status CheckWholeLoops(const NodeSet& between) {
   return absl::OkStatus();
 }
 
+// Both, of the nodes between `starts`, those of the xs, and `ends`, those of
+// the ys. `leading`: LeadingTo the ends.
+inline absl::Status CheckLoops(
+    const std::vector<const tensorflow::Node*>& starts, const NodeSet& leading,
+    const std::vector<const tensorflow::Node*>& ends) {
+  const NodeSet between = Between(starts, leading);
+  const absl::Status none = CheckNoLoops(between, ends);
+  return none.ok() ? CheckWholeLoops(between) : none;
+}
+
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_GRADIENT_FUNCTIONS_LOOPS_H_

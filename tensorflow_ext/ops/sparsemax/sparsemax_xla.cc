@@ -20,8 +20,7 @@ absl::Status RowsOf(LoweringContext* context, int i, const char* name,
   TF_RETURN_IF_ERROR(context->InputBounds(i, shape));
   // That of a matrix is no reshaping.
   if (shape->dims() != 2) TF_RETURN_IF_ERROR(context->CheckStatic(i, 0));
-  const absl::Status status = ReadRows(context->op(), name, *shape, dims);
-  if (!status.ok()) return status;
+  TF_RETURN_IF_ERROR(ReadRows(context->op(), name, *shape, dims));
   *matrix = xla::Reshape(context->ComputeInput(i), {dims->rows, dims->size});
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RoiPool compiled by XLA, where the order in which it sees a bin's pixels differs from
-the kernels': the same maxima, at the same places."""
+"""What XLA compiles, where its loops differ from the kernels': RoiPool sees a bin's
+pixels in another order and finds the same maxima at the same places; Resampler takes
+another way for few channels than for many."""
 
 import numpy as np
 import pytest
@@ -83,3 +84,38 @@ def test_roi_pool_of_no_image() -> None:
     pooled, argmax = pool(tf.ones([2, 8, 8, 3]))
     np.testing.assert_array_equal(pooled, np.zeros([2, 2, 2, 3]))
     np.testing.assert_array_equal(argmax, np.full([2, 2, 2, 3], -1))
+
+
+def _points(rng: np.random.Generator, shape: tuple[int, ...], size: int) -> np.ndarray:
+    """Of all kinds: between pixels, at pixels, at and beyond the border, nowhere."""
+    points = rng.uniform(-2, size + 1, shape)
+    flat = points.reshape(-1, 2)
+    flat[::3] = np.round(flat[::3])
+    flat[1] = [np.nan, 1.5]
+    flat[2] = [1.5, np.inf]
+    flat[4] = [-1e30, 1e30]
+    return points
+
+
+@pytest.mark.parametrize("kind", ["distinct", "NaN and infinity"])
+@pytest.mark.parametrize("channels", [1, 3, 8, 9, 40])
+@pytest.mark.parametrize("points", [(7,), (2, 20), (2, 4, 6)])
+def test_resampler(points: tuple[int, ...], channels: int, kind: str) -> None:
+    """A pixel without weight does not count, whatever its value."""
+    rng = np.random.default_rng(1)
+    data = tf.constant(_values(rng, (points[0], 5, 4, channels), kind))
+    warp = tf.constant(_points(rng, (*points, 2), 5))
+    upstream = tf.constant(rng.normal(size=(*points, channels)))
+
+    def gradients(data: tf.Tensor, warp: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as outer:
+            outer.watch(warp)
+            with tf.GradientTape() as tape:
+                tape.watch([data, warp])
+                value = tfe.resampler(data, warp)
+            first = tape.gradient(value, [data, warp], upstream)
+        return [value, *first, outer.gradient(first[0], warp)]
+
+    compiled = tf.function(gradients, jit_compile=True)(data, warp)
+    for found, expected in zip(compiled, gradients(data, warp), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

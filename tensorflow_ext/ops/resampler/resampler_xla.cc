@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 #include "tensorflow_ext/ops/resampler/resampler.h"
@@ -15,51 +17,59 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// FindCell of resampler.h for all points, each of shape [P].
+// FindCell of resampler.h for all points. All is of the shape that warp has
+// before its coordinates: were it reshaped before the output, XLA would divide
+// the index of every element.
 struct Cells {
-  Cells(XlaOp warp, const ResamplerDims& dims)
-      : dims(dims), count(dims.all_points()) {
-    const XlaOp points =
-        xla::ConvertElementType(xla::Reshape(warp, {count, 2}),
-                                xla::ComputeType(xla::ElementType(warp)));
-    const XlaOp all_x = Coordinate(points, 0), all_y = Coordinate(points, 1);
-    inside = IsInside(all_x, dims.width) & IsInside(all_y, dims.height);
-    const XlaOp px = Select(inside, all_x, 0), py = Select(inside, all_y, 0);
+  Cells(XlaOp warp, const TensorShape& warp_shape, const ResamplerDims& dims)
+      : dims(dims) {
+    const auto sizes = warp_shape.dim_sizes();
+    points.assign(sizes.begin(), sizes.end() - 1);
+    const XlaOp points_of_compute_type =
+        xla::ConvertElementType(warp, xla::ComputeType(xla::ElementType(warp)));
+    const XlaOp all_x = Coordinate(points_of_compute_type, 0);
+    const XlaOp all_y = Coordinate(points_of_compute_type, 1);
+    const XlaOp px = OrOutside(all_x, dims.width);
+    const XlaOp py = OrOutside(all_y, dims.height);
     x = xla::ConvertElementType(xla::Floor(px), xla::S32);
     y = xla::ConvertElementType(xla::Floor(py), xla::S32);
     fx = px - xla::Floor(px);
     fy = py - xla::Floor(py);
-    image = xla::Iota(warp.builder(), xla::S32, {count}, /*dimension=*/0) /
-            dims.points;
+    image = xla::Iota(warp.builder(), xla::S32, points, /*dimension=*/0);
   }
 
-  // Corner k: where it is, whether it is a pixel, and its weight.
+  // Corner k: where it is, whether it is a pixel, and its weight, which is 0
+  // where it is none.
   XlaOp Column(int k) const { return x + (k & 1); }
   XlaOp Row(int k) const { return y + (k >> 1); }
   XlaOp IsPixel(int k) const {
-    return inside & IsIndex(Column(k), dims.width) &
-           IsIndex(Row(k), dims.height);
+    return IsIndex(Column(k), dims.width) & IsIndex(Row(k), dims.height);
   }
   XlaOp Weight(int k, ResamplerOrder order) const {
-    return Side(fx, k & 1, order.x) * Side(fy, k >> 1, order.y);
+    return Select(IsPixel(k),
+                  Side(fx, k & 1, order.x) * Side(fy, k >> 1, order.y), 0);
   }
 
   // A value of each point for all of its channels.
-  XlaOp OverChannels(XlaOp points) const {
-    return xla::BroadcastInDim(points, {count, dims.channels}, {0});
+  XlaOp OverChannels(XlaOp of_points) const {
+    std::vector<int64_t> sizes = points, dimensions(points.size());
+    sizes.push_back(dims.channels);
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    return xla::BroadcastInDim(of_points, sizes, dimensions);
   }
+  int64_t channel_dimension() const { return points.size(); }
 
   const ResamplerDims dims;
-  const int64_t count;
-  XlaOp inside, x, y, fx, fy, image;
+  std::vector<int64_t> points;
+  XlaOp x, y, fx, fy, image;
 
  private:
-  XlaOp Coordinate(XlaOp points, int64_t k) const {
-    return xla::Reshape(xla::SliceInDim(points, k, k + 1, /*dimension=*/1),
-                        {count});
+  XlaOp Coordinate(XlaOp all, int64_t k) const {
+    return xla::Reshape(xla::SliceInDim(all, k, k + 1, channel_dimension()),
+                        points);
   }
-  static XlaOp IsInside(XlaOp coordinate, int64_t size) {
-    return (coordinate > -1) & (coordinate < size);
+  static XlaOp OrOutside(XlaOp coordinate, int64_t size) {
+    return Select((coordinate > -1) & (coordinate < size), coordinate, -2);
   }
   static XlaOp IsIndex(XlaOp index, int64_t size) {
     return (index >= 0) & (index < size);
@@ -70,16 +80,30 @@ struct Cells {
   }
 };
 
-// Corner k of every point, [P, C], in the compute type; 0 where `counts` does
-// not hold.
-XlaOp CornerValues(XlaOp data, const Cells& cells, int k, XlaOp counts) {
+// Corner k of every point, for all channels, in the compute type; of some pixel
+// where it is none.
+XlaOp CornerValues(XlaOp data, const Cells& cells, int k) {
   const XlaOp values = xla::GatherNd(
       data,
-      PixelIndex(cells.image, cells.Row(k), cells.Column(k), {cells.count}));
-  return Select(
-      cells.OverChannels(counts),
-      xla::ConvertElementType(values, xla::ComputeType(xla::ElementType(data))),
-      0);
+      PixelIndex(cells.image, cells.Row(k), cells.Column(k), cells.points));
+  return xla::ConvertElementType(values,
+                                 xla::ComputeType(xla::ElementType(data)));
+}
+
+// weight * values for all channels; 0 where the weight is 0, also of values
+// that are infinite or NaN.
+XlaOp Weighted(const Cells& cells, XlaOp weight, XlaOp values) {
+  const XlaOp weights = cells.OverChannels(weight);
+  const XlaOp product = weights * values;
+  if (!cells.dims.has_few_channels()) return Select(weights != 0, product, 0);
+  // LLVM takes a condition that all channels share out of the loop over them.
+  // Where that is short, the branches cost more than all else: over the points
+  // nothing is vectorized then. This one, of the product, stays in the loop.
+  const XlaOp instead_of_nan =
+      Select(weight != 0, std::numeric_limits<double>::quiet_NaN(),
+             xla::ZerosLike(weight));
+  return Select(product == product, product,
+                cells.OverChannels(instead_of_nan));
 }
 
 XlaOp ComputeZeros(LoweringContext* context, const TensorShape& shape) {
@@ -90,41 +114,37 @@ XlaOp ComputeZeros(LoweringContext* context, const TensorShape& shape) {
 // ResampleCpu of resampler.h; the output has `shape`.
 XlaOp Resample(LoweringContext* context, const ResamplerDims& dims,
                ResamplerOrder order, XlaOp data, XlaOp warp,
-               const TensorShape& shape) {
+               const TensorShape& warp_shape, const TensorShape& shape) {
   if (shape.num_elements() == 0 || dims.image_size() == 0) {
     return ComputeZeros(context, shape);
   }
-  const Cells cells(warp, dims);
-  XlaOp sum = ComputeZeros(context, TensorShape({cells.count, dims.channels}));
+  const Cells cells(warp, warp_shape, dims);
+  XlaOp sum = ComputeZeros(context, shape);
   for (int k = 0; k < 4; ++k) {
     const XlaOp weight = cells.Weight(k, order);
-    const XlaOp counts = cells.IsPixel(k) & (weight != 0);
-    sum =
-        sum + cells.OverChannels(weight) * CornerValues(data, cells, k, counts);
+    sum = sum + Weighted(cells, weight, CornerValues(data, cells, k));
   }
-  return xla::Reshape(sum, shape.dim_sizes());
+  return sum;
 }
 
 // Its adjoint: the gradient of data, whose shape is `shape`. `gradients` are in
 // the compute type.
 XlaOp Adjoint(LoweringContext* context, const ResamplerDims& dims,
               ResamplerOrder order, XlaOp gradients, XlaOp warp,
-              const TensorShape& shape) {
+              const TensorShape& warp_shape, const TensorShape& shape) {
   const XlaOp zeros = ComputeZeros(context, shape);
   if (shape.num_elements() == 0 || dims.points == 0) return zeros;
-  const Cells cells(warp, dims);
-  const XlaOp upstream = xla::Reshape(gradients, {cells.count, dims.channels});
-  std::vector<XlaOp> indices, updates;
+  const Cells cells(warp, warp_shape, dims);
+  XlaOp sum = zeros;
   for (int k = 0; k < 4; ++k) {
     const XlaOp weight = cells.Weight(k, order);
-    const XlaOp counts = cells.IsPixel(k) & (weight != 0);
     // No image has the index `images`.
-    indices.push_back(PixelIndex(Select(counts, cells.image, dims.images),
-                                 cells.Row(k), cells.Column(k), {cells.count}));
-    updates.push_back(cells.OverChannels(weight) * upstream);
+    const XlaOp image = Select(weight != 0, cells.image, dims.images);
+    const XlaOp index =
+        PixelIndex(image, cells.Row(k), cells.Column(k), cells.points);
+    sum = xla::ScatterAddNd(sum, index, cells.OverChannels(weight) * gradients);
   }
-  return xla::ScatterAddNd(zeros, xla::ConcatInDim(indices, 0),
-                           xla::ConcatInDim(updates, 0));
+  return sum;
 }
 
 // The gradient of order (0, 0) with respect to warp, whose shape is `shape`.
@@ -134,22 +154,26 @@ XlaOp WarpGrad(LoweringContext* context, const ResamplerDims& dims,
   if (shape.num_elements() == 0 || dims.image_size() == 0) {
     return ComputeZeros(context, shape);
   }
-  const Cells cells(warp, dims);
-  const XlaOp upstream = xla::Reshape(gradients, {cells.count, dims.channels});
+  const Cells cells(warp, shape, dims);
   XlaOp v[4];
   for (int k = 0; k < 4; ++k) {
-    v[k] = CornerValues(data, cells, k, cells.IsPixel(k));
+    v[k] = Select(cells.OverChannels(cells.IsPixel(k)),
+                  CornerValues(data, cells, k), 0);
   }
+  std::vector<int64_t> one_coordinate = cells.points;
+  one_coordinate.push_back(1);
   // Between low and high corners, interpolated along the other coordinate.
   const auto derivative = [&](XlaOp low, XlaOp high, XlaOp fraction) {
     const XlaOp f = cells.OverChannels(fraction);
     const XlaOp slope = low * (1 - f) + high * f;
-    const XlaOp sum = xla::ReduceSum(upstream * slope, {1});
-    return xla::Reshape(Select(cells.inside, sum, 0), {cells.count, 1});
+    const XlaOp sum =
+        xla::ReduceSum(gradients * slope, {cells.channel_dimension()});
+    return xla::Reshape(Select((cells.x >= -1) & (cells.y >= -1), sum, 0),
+                        one_coordinate);
   };
   const XlaOp by_x = derivative(v[1] - v[0], v[3] - v[2], cells.fy);
   const XlaOp by_y = derivative(v[2] - v[0], v[3] - v[1], cells.fx);
-  return xla::Reshape(xla::ConcatInDim({by_x, by_y}, 1), shape.dim_sizes());
+  return xla::ConcatInDim({by_x, by_y}, cells.channel_dimension());
 }
 
 // Resampler, and ResamplerDerivative, which has an order.
@@ -167,7 +191,7 @@ class ResamplerLowering : public Lowering {
     TF_RETURN_IF_ERROR(
         ReadResamplerDims(context->op(), "data", data, warp, &dims, &output));
     context->SetOutput(0, Resample(context, dims, order_, context->Input(0),
-                                   context->Input(1), output));
+                                   context->Input(1), warp, output));
     return absl::OkStatus();
   }
 
@@ -188,8 +212,8 @@ class ResamplerGradLowering : public Lowering {
     TF_RETURN_IF_ERROR(
         CheckResamplerGradients(context->op(), gradients, output));
     const XlaOp upstream = context->ComputeInput(0);
-    context->SetOutput(
-        0, Adjoint(context, dims, {0, 0}, upstream, context->Input(2), data));
+    context->SetOutput(0, Adjoint(context, dims, {0, 0}, upstream,
+                                  context->Input(2), warp, data));
     context->SetOutput(1, WarpGrad(context, dims, upstream, context->Input(1),
                                    context->Input(2), warp));
     return absl::OkStatus();
@@ -214,7 +238,7 @@ class ResamplerAdjointLowering : public Lowering {
         CheckResamplerGradients(context->op(), gradients, output));
     context->SetOutput(0,
                        Adjoint(context, dims, order_, context->ComputeInput(0),
-                               context->Input(1), data));
+                               context->Input(1), warp, data));
     return absl::OkStatus();
   }
 

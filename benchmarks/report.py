@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import limits
 import pytorch
+import reasons
 import tensorflow as tf
 from results import Move, Result, Suite, by_group
 from rich.console import Console
@@ -60,36 +61,6 @@ cache lines it wrote. *ours* is what the threads take at least, the longest shar
 equal part, beside all shards on one; where all is shared out evenly the ratio is 0.016,
 and less work than 0.03 ms a thread is not worth one. What the threads do to each other
 through the memory that they share is not in it."""
-
-_LIMITS = """\
-## What keeps ratios above their bars
-
-Known:
-
-- **ResNet, nodes that run.** The gradients by the input, scale and offset of a batch
-  normalization are outputs of one node, and each gets an Identity of its own: without
-  it AddSymbolicGradients is wrong where they are differentiated once more. TensorFlow
-  keeps the Identities of what is fetched, here of all gradients.
-- **Chains of ReverseGradient.** Its gradient is a function with an attribute, Neg's is
-  one node that TensorFlow's own C++ code adds.
-- **GeluGrad and Gelu, exact.** Bound by arithmetic, 28 multiplications and a division
-  for 16 values: results that agree to the last bit between instruction sets allow no
-  fused multiply-add. Under XLA the rival, by erf, has no relative accuracy in the tail.
-- **ClipByGlobalNorm.** Clipped, both sides read each value twice and write it once:
-  where the values exceed the caches, that is the limit of both. Under XLA ours sums the
-  squares in double.
-- **CorrelationCost's gradients under XLA.** A loop over displacements: what is compiled
-  does not grow with their number, and a NaN stays with the pixels that it meets. The
-  rivals are unrolled, or products of matrices of which most is not needed.
-- **FloorMod and MultiplyLeft of [N, 3] and [3] beside XLA.** TensorFlow's Sum over N
-  takes longer than the op and its gradient; what XLA compiles sums while it computes.
-- **Small steps beside PyTorch.** A node of a graph costs more than a call of PyTorch
-  (the smallest tensors of *cost over bytes of a tensor*), and TensorFlow's threads
-  sleep between parts of the work where OpenMP's spin.
-
-Not understood yet:
-
-- **Resampler forward under XLA.** Runs of the same program differ from each other."""
 
 
 def _cells(results: Sequence[Result]) -> Iterator[list[str]]:
@@ -206,7 +177,8 @@ def write_markdown(
             date = "" if suite.date == newest else f"Measured on {suite.date}."
             lines += ["", f"## {group}", "", *([date, ""] if date else ())]
             lines += _markdown_rows(members)
-    lines += ["", _LIMITS]
+    rows = [result for suite in record.values() for result in suite.results]
+    lines += ["", *reasons.section(rows)]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 

@@ -15,7 +15,7 @@ from limits import Needs
 # times what the rounds of the two runs were apart. The median of 15 rounds has a
 # standard error of half that, and two of them make three standard errors of both.
 _SMALLEST_MOVE = 0.05
-_SPREADS = 2.0
+SPREADS = 2.0
 
 
 @dataclasses.dataclass
@@ -140,7 +140,7 @@ def moves(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[Mov
             was = old.get(row.key)
             if was is None:
                 continue
-            noise = _SPREADS * math.hypot(was.spread, row.spread)
+            noise = SPREADS * math.hypot(was.spread, row.spread)
             if abs(row.ratio - was.ratio) > max(noise, _SMALLEST_MOVE * was.ratio):
                 found.append(Move(row, was.ratio, row.ratio))
     return iter(sorted(found, key=lambda move: move.was / max(move.now, 1e-12)))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why rows are above their bars: a section of docs/benchmarks.md, made from the rows,
+so that none is passed over."""
+
+import dataclasses
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from results import SPREADS, Result, by_group
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why some rows are above their bars.
+
+    Attributes:
+      title: What has it.
+      text: The reason, in sentences.
+      group: A regular expression that fits the rows' whole group; as are
+      case: of their case and
+      rival: of their rival.
+    """
+
+    title: str
+    text: str
+    group: str
+    case: str = ".*"
+    rival: str = ".*"
+
+    def explains(self, result: Result) -> bool:
+        return all(
+            re.fullmatch(pattern, text)
+            for pattern, text in (
+                (self.group, result.group),
+                (self.case, result.case),
+                (self.rival, result.rival),
+            )
+        )
+
+
+_COMPILED = "lowerings, jit_compile"
+
+# The first that explains a row is printed with it.
+REASONS = (
+    Reason(
+        "Nodes that run",
+        "The gradients by the input, scale and offset of a normalization are outputs of"
+        " one node, and each gets an Identity of its own: without it"
+        " AddSymbolicGradients is wrong where they are differentiated once more."
+        " TensorFlow keeps the Identities of what is fetched, here of all gradients.",
+        "TF_AddGradients on (networks|models of Keras)",
+        ".*: (nodes that run|a step)",
+    ),
+    Reason(
+        "Chains of ReverseGradient",
+        "Its gradient is a function with an attribute, Neg's is one node that"
+        " TensorFlow's own C++ code adds.",
+        "TF_AddGradients",
+        ".*ReverseGradient",
+    ),
+    Reason(
+        "Exact Gelu",
+        "Bound by arithmetic, 28 multiplications and a division for 16 values: results"
+        " that agree to the last bit between instruction sets allow no fused"
+        " multiply-add. Under XLA the rival, by erf, has no relative accuracy in the"
+        " tail.",
+        f"activations, .*|{_COMPILED}",
+        "Gelu(Grad)?, exact.*|gelu, exact, .*",
+    ),
+    Reason(
+        "Tanhshrink and LiSHT under XLA",
+        "x - tanh(x) of the rival has no correct digit for small x; ours has all of"
+        " them, from a polynomial of its own. LiSHT shares it.",
+        f"activations, .*|{_COMPILED}",
+        "(Tanhshrink|Lisht)(Grad)?|(tanhshrink|lisht), .*",
+        ".*jit_compile|TensorFlow's ops",
+    ),
+    Reason(
+        "ClipByGlobalNorm under XLA",
+        "Ours sums the squares in double, which neither overflows nor loses the small"
+        " ones; the rival in float. A sum in double has half as many lanes.",
+        f"ClipByGlobalNorm.*|{_COMPILED}",
+        "(forward.*|clip_by_global_norm, .*)",
+        ".*jit_compile|TensorFlow's ops",
+    ),
+    Reason(
+        "ClipByGlobalNorm",
+        "Clipped, both sides read each value twice and write it once: where the values"
+        " exceed the caches, that is the limit of both. To go back from the last value"
+        " to the first in the second pass, so that it begins in the caches, changed"
+        " nothing.",
+        "ClipByGlobalNorm.*",
+    ),
+    Reason(
+        "CorrelationCost's gradients under XLA",
+        "A loop over displacements: what is compiled does not grow with their number,"
+        " and a NaN stays with the pixels that it meets. The rivals are unrolled, or"
+        " products of matrices of which most is not needed.",
+        _COMPILED,
+        "CorrelationCost, .*",
+    ),
+    Reason(
+        "Resampler under XLA",
+        "A pixel without weight does not count, even if it is infinite, as in the"
+        " kernels: a comparison and a selection for each value of a corner. The rival"
+        " multiplies it by 0.",
+        f"Resampler|{_COMPILED}",
+        "(Resampler, )?.*forward.*",
+        ".*gather_nd of 4 corners.*",
+    ),
+    Reason(
+        "EmbeddingBag beside PyTorch",
+        "PyTorch multiplies and adds in one instruction. Ours rounds the product, so"
+        " that all instruction sets have the same result.",
+        "EmbeddingBag",
+        "forward.*",
+        "PyTorch .*",
+    ),
+    Reason(
+        "FloorMod and MultiplyLeft of [N, 3] and [3] beside XLA",
+        "TensorFlow's Sum over N takes longer than the op and its gradient; what XLA"
+        " compiles sums while it computes.",
+        "elementwise, .*",
+        "(FloorMod|MultiplyLeft).*",
+        ".*jit_compile",
+    ),
+    Reason(
+        "Small steps beside PyTorch",
+        "A node of a graph costs more than a call of PyTorch (the smallest tensors of"
+        " *cost over bytes of a tensor*), and TensorFlow's threads sleep between parts"
+        " of the work where OpenMP's spin.",
+        "LayerNorm|RmsNorm|Resampler",
+        ".*",
+        "PyTorch .*",
+    ),
+)
+
+
+def is_beyond_the_noise(result: Result) -> bool:
+    """Whether a row is above its bar by more than its rounds are apart."""
+    if result.reached or result.bar is None:
+        return False
+    return result.ratio - result.bar > SPREADS * result.spread
+
+
+def section(results: Sequence[Result]) -> list[str]:
+    """The lines of the section on all rows of the page."""
+    with_bar = [result for result in results if result.bar is not None]
+    above = [result for result in with_bar if not result.reached]
+    clearly = [result for result in above if is_beyond_the_noise(result)]
+    explained: dict[Reason | None, list[Result]] = {}
+    for result in clearly:
+        reason = next((r for r in REASONS if r.explains(result)), None)
+        explained.setdefault(reason, []).append(result)
+    unknown = explained.pop(None, [])
+    lines = ["## What keeps ratios above their bars", ""]
+    lines += textwrap.wrap(
+        f"Of {len(with_bar)} rows with a bar, {len(above)} are above it,"
+        f" {len(clearly)} of them by more than twice their spread, which is half the"
+        " distance between the quartiles of their rounds. These are:",
+        88,
+    )
+    lines.append("")
+    for reason in REASONS:
+        if reason in explained:
+            ratios = _ratios(explained[reason])
+            text = f"- **{reason.title}** ({ratios}). {reason.text}"
+            lines += textwrap.wrap(text, 88, subsequent_indent="  ")
+    if unknown:
+        lines += ["", "Not understood yet:", ""]
+        lines += _listed(unknown)
+    return lines
+
+
+def _ratios(results: Sequence[Result]) -> str:
+    lowest, highest = (f(r.ratio for r in results) for f in (min, max))
+    if len(results) == 1:
+        return f"one row, {lowest:.2f}"
+    return f"{len(results)} rows, {lowest:.2f} to {highest:.2f}"
+
+
+def _listed(results: Sequence[Result]) -> Iterator[str]:
+    for group, members in by_group(results):
+        for result in members:
+            text = (
+                f"- {group}: {result.case}, beside {result.rival}, {result.ratio:.2f}"
+            )
+            yield from textwrap.wrap(
+                text.replace("*", "\\*"), 88, subsequent_indent="  "
+            )

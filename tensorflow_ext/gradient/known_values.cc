@@ -3,6 +3,7 @@
 #include "tensorflow_ext/gradient/known_values.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -94,18 +95,59 @@ std::optional<std::vector<int64_t>> SummedAxes(const PartialTensorShape& x,
   return axes;
 }
 
-// The element of a vector of sizes that GatherV2 takes by a scalar, if that
-// size is known, though others may not be.
-std::optional<int64_t> GatheredSize(const std::vector<Known>& inputs) {
+// Whether an op takes elements of its first input, whatever they are.
+bool TakesElements(const std::string& op) {
+  return op == "GatherV2" || op == "Slice" || op == "StridedSlice";
+}
+
+// What is known of the sizes that such an op takes of a vector of sizes, of
+// which not all may be known: it is shown their indices in their place.
+Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
   const PartialTensorShape& sizes = inputs[0].sizes;
-  const std::optional<Tensor>& index = inputs[1].value;
-  if (sizes.unknown_rank() || !index || index->dims() != 0) return std::nullopt;
-  const int64_t i = index->dtype() == DT_INT32 ? index->scalar<int32_t>()()
-                                               : index->scalar<int64_t>()();
-  if (i < 0 || i >= sizes.dims() || sizes.dim_size(i) == kUnknown) {
-    return std::nullopt;
+  if (inputs[0].value || sizes.unknown_rank()) return Known();
+  std::vector<int64_t> indices(sizes.dims());
+  std::iota(indices.begin(), indices.end(), 0);
+  const DataType type =
+      TypeAttribute(step, step.node.op() == "GatherV2" ? "Tparams" : "T");
+  std::vector<Tensor> values = {Integers(indices, type)};
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (!inputs[i].value) return Known();
+    values.push_back(*inputs[i].value);
   }
-  return sizes.dim_size(i);
+  const std::vector<Tensor> found = ComputeNow(step.node, values);
+  if (found.size() != 1 || found[0].dims() > 1) return Known();
+  PartialTensorShape shape{TensorShape({})};
+  for (int64_t i = 0; i < found[0].NumElements(); ++i) {
+    const int64_t index = type == DT_INT64 ? found[0].flat<int64_t>()(i)
+                                           : found[0].flat<int32_t>()(i);
+    shape.AddDim(sizes.dim_size(index));
+  }
+  if (found[0].dims() == 1) return ShapeVector(shape, type);
+  return shape.dim_size(0) == kUnknown ? Known()
+                                       : Scalar(shape.dim_size(0), type);
+}
+
+// What is known of a vector that DynamicStitch makes of such sizes and others.
+Known StitchedSizes(const Step& step, const std::vector<Known>& inputs) {
+  const size_t count = inputs.size() / 2;
+  std::vector<int64_t> stitched;
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<Tensor>& indices = inputs[i].value;
+    const PartialTensorShape& sizes = inputs[count + i].sizes;
+    if (!indices || indices->dims() != 1 || sizes.unknown_rank() ||
+        sizes.dims() != indices->NumElements()) {
+      return Known();
+    }
+    for (int k = 0; k < sizes.dims(); ++k) {
+      const int64_t index = indices->flat<int32_t>()(k);
+      if (index < 0 || index >= kMaxKnownElements) return Known();
+      if (index >= static_cast<int64_t>(stitched.size())) {
+        stitched.resize(index + 1, kUnknown);
+      }
+      stitched[index] = sizes.dim_size(k);
+    }
+  }
+  return ShapeVector(PartialTensorShape(stitched), TypeAttribute(step, "T"));
 }
 
 // Whether a reshape from `from` to `to` must leave the shape as it is: all
@@ -199,9 +241,13 @@ std::vector<Known> KnownOutputs(const Step& step,
     }
     return outputs;
   }
-  if (op == "GatherV2") {
-    const std::optional<int64_t> size = GatheredSize(inputs);
-    if (size) return {Scalar(*size, TypeAttribute(step, "Tparams"))};
+  if (TakesElements(op)) {
+    const Known sizes = TakenSizes(step, inputs);
+    if (sizes.value || !sizes.sizes.unknown_rank()) return {sizes};
+  }
+  if (op == "DynamicStitch") {
+    const Known sizes = StitchedSizes(step, inputs);
+    if (!sizes.sizes.unknown_rank()) return {sizes};
   }
   std::vector<Tensor> values;
   for (const Known& input : inputs) {

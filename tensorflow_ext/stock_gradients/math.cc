@@ -196,26 +196,37 @@ REGISTER_GRADIENT("SparseMatMul", SparseMatMulGrad);
 
 // C = X' Y', where X' is X or its adjoint and Y' alike: dX' = dC Y'^H and
 // dY' = X'^H dC. Each operand has a type of its own, and so has the product.
+// All axes but the last two broadcast, except in the first version of the op.
 void BatchMatMulGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dc = g.Upstream();
   const bool adjoint_x = g.Attr<bool>("adj_x"),
              adjoint_y = g.Attr<bool>("adj_y");
-  const auto gradient = [&](Value operand, Value a, bool adjoint_a, Value b,
-                            bool adjoint_b) {
+  const auto product = [&](Value operand, Value a, bool adjoint_a, Value b,
+                           bool adjoint_b) {
     if (!IsInexact(operand) || !IsInexact(dc)) return Value();
     const DataType type = dc.type();
-    const Value product =
-        MatMul(Cast(a, type), Cast(b, type), adjoint_a, adjoint_b);
-    return SumTo(operand, Cast(product, operand.type()), Shape(product));
+    return Cast(MatMul(Cast(a, type), Cast(b, type), adjoint_a, adjoint_b),
+                operand.type());
   };
-  g.Return({adjoint_x ? gradient(x, y, adjoint_y, dc, true)
-                      : gradient(x, dc, false, y, !adjoint_y),
-            adjoint_y ? gradient(y, dc, true, x, adjoint_x)
-                      : gradient(y, x, !adjoint_x, dc, false)});
+  const Value dx = adjoint_x ? product(x, y, adjoint_y, dc, true)
+                             : product(x, dc, false, y, !adjoint_y);
+  const Value dy = adjoint_y ? product(y, dc, true, x, adjoint_x)
+                             : product(y, x, !adjoint_x, dc, false);
+  if (g.op() == "BatchMatMul") return g.Return({dx, dy});
+  const Value x_shape = Shape(x), y_shape = Shape(y);
+  const Values axes =
+      CallAll("BroadcastGradientArgs",
+              {SliceVector(x_shape, 0, -2), SliceVector(y_shape, 0, -2)});
+  const auto sum = [](Value gradient, Value axes, Value shape) {
+    return gradient.exists() ? Reshape(Sum(gradient, axes), shape) : gradient;
+  };
+  g.Return({sum(dx, axes[0], x_shape), sum(dy, axes[1], y_shape)});
 }
 REGISTER_GRADIENT("BatchMatMul", BatchMatMulGrad);
-REGISTER_GRADIENT("BatchMatMulV2", BatchMatMulGrad);
-REGISTER_GRADIENT("BatchMatMulV3", BatchMatMulGrad);
+// TensorFlow's client gradients are right, but sum and reshape even where shape
+// inference knows the batches.
+REGISTER_STAND_IN("BatchMatMulV2", BatchMatMulGrad);
+REGISTER_STAND_IN("BatchMatMulV3", BatchMatMulGrad);
 
 // C = A' B', where A' is A or its transpose and B' alike.
 void MatMulGrad(Gradient& g) {

@@ -30,6 +30,17 @@ class Reduction {
   // Such a value, repeated along the axes.
   Value Repeat(Value value) { return BroadcastTo(WithAllAxes(value), shape_); }
 
+  // The axes, none of which counts from behind: int32 [k].
+  Value PositiveAxes() const {
+    Gradient* g = x.gradient();
+    return FloorMod(Cast(Reshape(axes, g->Ints({-1})), DT_INT32), Rank(x));
+  }
+  // How many elements x has along the axes: an int64 scalar.
+  Value Count() const {
+    return Prod(Gather(Shape(x, DT_INT64), PositiveAxes()),
+                x.gradient()->Int(0));
+  }
+
   const Value x, axes;
   Value shape() const { return shape_; }
 
@@ -43,12 +54,12 @@ void SumGrad(Gradient& g) { g.ReturnFirst(Reduction(g).Repeat(g.Upstream())); }
 REGISTER_STAND_IN("Sum", SumGrad);
 
 void MeanGrad(Gradient& g) {
-  const Value y = g.Output(), dy = g.Upstream();
-  // How many elements a mean is of; any number but 0 where there is none.
-  const Value count =
-      Maximum(Size(g.Input(0), DT_INT64) / Maximum(Size(y, DT_INT64), 1), 1);
+  Reduction reduction(g);
+  const Value dy = g.Upstream();
+  // Where a mean is of no elements, x has none that the quotient could reach.
+  const Value count = Maximum(reduction.Count(), 1);
   g.ReturnFirst(
-      Reduction(g).Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));
+      reduction.Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));
 }
 REGISTER_STAND_IN("Mean", MeanGrad);
 
@@ -70,10 +81,9 @@ REGISTER_STAND_IN("Min", ExtremumGrad);
 void ProdGrad(Gradient& g) {
   Reduction reduction(g);
   const Value x = reduction.x, shape = reduction.shape();
-  const Value axis = g.Int(0), minus_one = g.Ints({-1});
+  const Value axis = g.Int(0);
   const Value all = Range(axis, Rank(x), g.Int(1));
-  const Value reduced =
-      FloorMod(Cast(Reshape(reduction.axes, minus_one), DT_INT32), Rank(x));
+  const Value reduced = reduction.PositiveAxes();
   const Value others = Call("ListDiff", {all, reduced});
   const Value permutation = Concat({reduced, others}, axis);
   const auto size = [&](Value axes) { return Prod(Gather(shape, axes), axis); };

@@ -40,6 +40,16 @@ def binary(op: str, x: Sequence[int | None], y: Sequence[int | None]) -> Graph:
     return graph_of(build)
 
 
+def products(op: str, x: Sequence[int | None], y: Sequence[int | None]) -> Graph:
+    def build() -> None:
+        types = {"Tout": tf.float64} if op == "BatchMatMulV3" else {}
+        operands = {"x": placeholder("x", *x), "y": placeholder("y", *y)}
+        z = getattr(tf.raw_ops, op)(**operands, **types, name="z")
+        v1.placeholder(tf.float64, z.shape, name="dz")
+
+    return graph_of(build)
+
+
 @pytest.mark.parametrize(
     ("op", "expected"),
     [
@@ -81,6 +91,70 @@ def test_two_sizes_that_are_not_known_may_differ(
 
     np.testing.assert_allclose(dx, summed(feeds["dz:0"] * feeds["y:0"], x))
     np.testing.assert_allclose(dy, summed(feeds["dz:0"] * feeds["x:0"], y))
+
+
+@pytest.mark.parametrize("op", ["BatchMatMulV2", "BatchMatMulV3"])
+def test_of_products_only_the_operand_without_batch_is_summed(op: str) -> None:
+    graph = products(op, (None, None, 3), (3, 4))
+    types, _ = added(graph, ["z:0"], ["x:0", "y:0"], ["dz:0"])
+    assert types["BroadcastGradientArgs"] == types["StridedSlice"] == 0
+    assert types["Sum"] == 1
+
+
+@pytest.mark.parametrize("op", ["BatchMatMulV2", "BatchMatMulV3"])
+@pytest.mark.parametrize(("x_batch", "y_batch"), [(1, 5), (5, 1), (5, 5), (1, 1)])
+def test_two_batches_that_are_not_known_may_differ(
+    op: str, x_batch: int, y_batch: int
+) -> None:
+    graph = products(op, (None, 2, 3), (None, 3, 4))
+    gradients = graph.gradients(["z:0"], ["x:0", "y:0"], ["dz:0"])
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(x_batch, 2, 3)), rng.normal(size=(y_batch, 3, 4))
+    dz = rng.normal(size=(max(x_batch, y_batch), 2, 4))
+    feeds = {"x:0": x, "y:0": y, "dz:0": dz}
+    dx, dy = graph.run([str(name) for name in gradients], feeds)
+    full_dx, full_dy = dz @ y.swapaxes(1, 2), x.swapaxes(1, 2) @ dz
+    np.testing.assert_allclose(dx, full_dx.reshape(-1, x_batch, 2, 3).sum(0))
+    np.testing.assert_allclose(dy, full_dy.reshape(-1, y_batch, 3, 4).sum(0))
+
+
+def mean(shape: Sequence[int | None], axes: Any, keep_dims: bool) -> Graph:
+    def build() -> None:
+        x = placeholder("x", *shape)
+        z = tf.raw_ops.Mean(input=x, axis=axes, keep_dims=keep_dims, name="z")
+        v1.placeholder(tf.float64, z.shape, name="dz")
+
+    return graph_of(build)
+
+
+@pytest.mark.parametrize("axes", [-1, [1], np.array([-1], np.int64)])
+@pytest.mark.parametrize("keep_dims", [False, True])
+def test_of_a_mean_the_count_is_a_constant(axes: Any, keep_dims: bool) -> None:
+    graph = mean((None, 3), axes, keep_dims)
+    types, (gradient,) = added(graph, ["z:0"], ["x:0"], ["dz:0"])
+    assert not types.keys() & {"Size", "Prod", "GatherV2", "Maximum", "Cast"}
+    x, dz = np.zeros((5, 3)), np.arange(5.0).reshape((5, 1) if keep_dims else 5)
+    (dx,) = graph.run([str(gradient)], {"x:0": x, "dz:0": dz})
+    np.testing.assert_allclose(dx, np.tile(np.arange(5.0)[:, None] / 3, 3))
+
+
+@pytest.mark.parametrize("keep_dims", [False, True])
+@pytest.mark.parametrize("axes", [[0], [-2, 2], [], [0, 1, 2], -3])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (0, 3, 4), (2, 0, 4)])
+def test_the_count_of_a_mean_of_any_sizes(
+    shape: tuple[int, ...], axes: Any, keep_dims: bool
+) -> None:
+    graph = mean((None, None, 4), np.array(axes, np.int32), keep_dims)
+    (gradient,) = graph.gradients(["z:0"], ["x:0"], ["dz:0"])
+    along = tuple(np.array(axes, int).reshape(-1))
+    rng = np.random.default_rng(0)
+    all_axes = np.sum(np.zeros(shape), axis=along, keepdims=True).shape
+    dz = rng.normal(size=all_axes)
+    result = np.sum(np.zeros(shape), axis=along, keepdims=keep_dims)
+    feeds = {"x:0": np.zeros(shape), "dz:0": dz.reshape(result.shape)}
+    (dx,) = graph.run([str(gradient)], feeds)
+    count = max(1, np.prod([shape[axis] for axis in along]))
+    np.testing.assert_allclose(dx, np.broadcast_to(dz / count, shape))
 
 
 def test_integers_have_gradients_where_tensorflows_have() -> None:

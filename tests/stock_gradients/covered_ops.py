@@ -128,16 +128,16 @@ _OPS = {
     # In the place of TensorFlow's client gradients. cases_stock*.py have those of
     # TensorFlow's that stay, too.
     "stock": (
-        "Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BroadcastTo Complex "
-        "ConcatV2 Conv2D Cos Cosh CropAndResize DepthToSpace DepthwiseConv2dNative Div "
-        "DivNoNan DynamicStitch Exp Expm1 FusedBatchNormV3 GatherNd GatherV2 Identity "
-        "Imag Inv LRN Log Log1p LogSoftmax Max MaxPool Maximum Mean Min Minimum Mul "
-        "Pad PadV2 PartitionedCall Pow Prod QuantizeAndDequantizeV4 ReadVariableOp "
-        "Real RealDiv Reciprocal Relu ResizeBicubic Rsqrt ScaleAndTranslate ScatterNd "
-        "ScatterNdNonAliasingAdd Sigmoid Sin Sinh Slice SoftmaxCrossEntropyWithLogits "
-        "SpaceToDepth Sqrt Square SquaredDifference StatefulPartitionedCall "
-        "StridedSlice Sub Sum Tan Tanh UnsortedSegmentMax UnsortedSegmentMin "
-        "UnsortedSegmentSum"
+        "Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BatchMatMulV2 "
+        "BatchMatMulV3 BroadcastTo Complex ConcatV2 Conv2D Cos Cosh CropAndResize "
+        "DepthToSpace DepthwiseConv2dNative Div DivNoNan DynamicStitch Exp Expm1 "
+        "FusedBatchNormV3 GatherNd GatherV2 Identity Imag Inv LRN Log Log1p LogSoftmax "
+        "Max MaxPool Maximum Mean Min Minimum Mul Pad PadV2 PartitionedCall Pow Prod "
+        "QuantizeAndDequantizeV4 ReadVariableOp Real RealDiv Reciprocal Relu "
+        "ResizeBicubic Rsqrt ScaleAndTranslate ScatterNd ScatterNdNonAliasingAdd "
+        "Sigmoid Sin Sinh Slice SoftmaxCrossEntropyWithLogits SpaceToDepth Sqrt Square "
+        "SquaredDifference StatefulPartitionedCall StridedSlice Sub Sum Tan Tanh "
+        "UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentSum"
     ),
 }
 

@@ -92,7 +92,7 @@ class Expander {
       const Output input = forward_.input(i);
       if (nodes_.Added(gradient->node()) &&
           tensorflow::DataTypeIsNumeric(input.type())) {
-        shapes_.Refine(*gradient, shapes_.Of(input));
+        shapes_.Refine(*gradient, input);
       }
     }
     return absl::OkStatus();
@@ -122,6 +122,20 @@ class Expander {
     const bool is_pure =
         !step.op_def->is_stateful() && step.control_inputs.empty();
     if (!is_pure) return false;
+    const std::string& op = step.node.op();
+    state.is_of_shapes =
+        op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank" ||
+        absl::c_all_of(step.inputs, [this](const Source& input) {
+          return input.kind == Source::kStep &&
+                 steps_[input.index].is_of_shapes;
+        });
+    const auto may_have_value = [](const Source& input) {
+      return input.kind == Source::kStep || input.kind == Source::kInput;
+    };
+    // Most steps compute with tensors, of which nothing is known that matters.
+    if (!AsksForShapes(op) && !absl::c_all_of(step.inputs, may_have_value)) {
+      return state.is_of_shapes;
+    }
     std::vector<Known> inputs;
     for (const Source& input : step.inputs)
       inputs.push_back(WhatIsKnown(input));
@@ -130,13 +144,6 @@ class Expander {
       return true;
     }
     state.outputs = KnownOutputs(step, inputs);
-    const std::string& op = step.node.op();
-    state.is_of_shapes =
-        op == "Shape" || op == "ShapeN" || op == "Size" || op == "Rank" ||
-        absl::c_all_of(step.inputs, [this](const Source& input) {
-          return input.kind == Source::kStep &&
-                 steps_[input.index].is_of_shapes;
-        });
     return state.is_of_shapes || state.IsKnown();
   }
 

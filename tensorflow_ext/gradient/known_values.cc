@@ -209,6 +209,19 @@ std::optional<Tensor> SmallConstant(const NodeDef& node) {
   return tensor;
 }
 
+bool AsksForShapes(const std::string& op) {
+  static const auto* const ops =
+      new absl::flat_hash_set<std::string>{"BroadcastGradientArgs",
+                                           "BroadcastTo",
+                                           "DynamicStitch",
+                                           "Rank",
+                                           "Reshape",
+                                           "Shape",
+                                           "ShapeN",
+                                           "Size"};
+  return ops->contains(op) || IsReduction(op) || TakesElements(op);
+}
+
 std::vector<Known> KnownOutputs(const Step& step,
                                 const std::vector<Known>& inputs) {
   const std::string& op = step.node.op();

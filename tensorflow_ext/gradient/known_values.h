@@ -8,6 +8,7 @@
 #define TENSORFLOW_EXT_GRADIENT_KNOWN_VALUES_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tensorflow/core/framework/node_def.pb.h"
@@ -32,6 +33,10 @@ Known KnownValue(const tensorflow::Tensor& value);
 // The value that `node` has if it is a Const of few elements.
 std::optional<tensorflow::Tensor> SmallConstant(
     const tensorflow::NodeDef& node);
+
+// Whether it matters to KnownOutputs and EqualInput what is known of the shapes
+// of the op's inputs, and of sizes among them; else that all have a value.
+bool AsksForShapes(const std::string& op);
 
 // What is known of the outputs of `step` from what is known of its inputs. The
 // value of output `i` of BroadcastGradientArgs may hold axes along which input

@@ -60,6 +60,36 @@ PartialTensorShape ToPartialShape(InferenceContext* context,
   return is_valid ? result : PartialTensorShape();
 }
 
+// What is known of the shape of a tensor, where shape inference keeps it.
+struct Kept {
+  Kept(const ShapeRefiner* refiner, const Output& tensor)
+      : context(ContextOf(refiner, tensor)) {
+    if (context == nullptr || tensor.index() >= context->num_outputs()) return;
+    shape = context->output(tensor.index());
+    has_rank = context->RankKnown(shape);
+  }
+
+  int rank() const { return context->Rank(shape); }
+  // The size along `axis`, -1 if it is not known.
+  int64_t size(int axis) const {
+    const DimensionHandle size = context->Dim(shape, axis);
+    return context->ValueKnown(size) ? context->Value(size) : -1;
+  }
+
+  InferenceContext* const context;
+  ShapeHandle shape;
+  bool has_rank = false;
+};
+
+// Whether `of` says no less than `like`, and nothing else.
+bool SaysAsMuch(const Kept& of, const Kept& like) {
+  if (!of.has_rank || of.rank() != like.rank()) return false;
+  for (int axis = 0; axis < like.rank(); ++axis) {
+    if (like.size(axis) != -1 && like.size(axis) != of.size(axis)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 StaticShapes::StaticShapes(const Scope& scope) : refiner_(RefinerOf(scope)) {}
@@ -85,12 +115,23 @@ PartialTensorShape StaticShapes::OfVariable(const Output& handle,
   return ToPartialShape(context, (*held)[0].shape);
 }
 
-void StaticShapes::Refine(const Output& tensor,
-                          const PartialTensorShape& shape) {
-  InferenceContext* context = ContextOf(refiner_, tensor);
-  if (context == nullptr || shape.unknown_rank()) return;
+bool StaticShapes::MayAgree(const Output& a, const Output& b) const {
+  const Kept x(refiner_, a), y(refiner_, b);
+  if (!x.has_rank || !y.has_rank) return true;
+  if (x.rank() != y.rank()) return false;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const int64_t x_size = x.size(axis), y_size = y.size(axis);
+    if (x_size != -1 && y_size != -1 && x_size != y_size) return false;
+  }
+  return true;
+}
+
+void StaticShapes::Refine(const Output& tensor, const Output& like) {
+  const Kept of(refiner_, tensor), other(refiner_, like);
+  // To set a shape that is known already costs more than to compare it.
+  if (of.context == nullptr || !other.has_rank || SaysAsMuch(of, other)) return;
   ShapeHandle handle;
-  if (context->MakeShapeFromPartialTensorShape(shape, &handle).ok()) {
+  if (of.context->MakeShapeFromPartialTensorShape(Of(like), &handle).ok()) {
     refiner_->SetShape(tensor.node(), tensor.index(), handle).IgnoreError();
   }
 }

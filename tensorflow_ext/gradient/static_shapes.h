@@ -27,10 +27,12 @@ class StaticShapes {
   tensorflow::PartialTensorShape OfVariable(const tensorflow::Output& handle,
                                             tensorflow::DataType type) const;
 
-  // Adds to what is known of the shape of `tensor` that it is `shape`. Does
-  // nothing where shape inference has found another shape.
-  void Refine(const tensorflow::Output& tensor,
-              const tensorflow::PartialTensorShape& shape);
+  // Whether the two may have the same shape, as far as theirs are known.
+  bool MayAgree(const tensorflow::Output& a, const tensorflow::Output& b) const;
+
+  // Adds to what is known of the shape of `tensor` that it is that of `like`.
+  // Does nothing where shape inference has found another shape.
+  void Refine(const tensorflow::Output& tensor, const tensorflow::Output& like);
 
  private:
   tensorflow::ShapeRefiner* const refiner_;  // may be null

@@ -42,6 +42,14 @@ inline absl::Status DoNotBroadcast(const std::string& op, int first,
                         "sizes are equal or one of them is 1");
 }
 
+// For an output of more elements than a tensor can have.
+inline std::string TooLargeAdvice(const std::string& op, int first,
+                                  const std::string& x, const std::string& y) {
+  return absl::StrCat("'", ArgumentName(op, first), "' of shape ", x, " and '",
+                      ArgumentName(op, first + 1), "' of shape ", y,
+                      " broadcast to it, take them in parts");
+}
+
 inline absl::Status WrongGradientShape(const std::string& op,
                                        const std::string& gradients,
                                        const std::string& expected) {
@@ -70,7 +78,10 @@ inline absl::Status BroadcastShape(const std::string& op, int first,
     }
     sizes[d] = x_size == 1 ? y_size : x_size;
   }
-  return tensorflow::TensorShape::BuildTensorShape(sizes, shape);
+  return BuildOutputShape(
+      op, sizes,
+      internal::TooLargeAdvice(op, first, x.DebugString(), y.DebugString()),
+      shape);
 }
 
 // Argument 0 has the shape that the others broadcast to.
@@ -113,7 +124,10 @@ inline auto BroadcastShapeFn(const char* op) {
       }
     }
     for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, shape);
-    return absl::OkStatus();
+    return CheckOutputShape(
+        c, op, shape,
+        internal::TooLargeAdvice(op, first, c->DebugString(x),
+                                 c->DebugString(y)));
   };
 }
 

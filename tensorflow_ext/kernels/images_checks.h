@@ -67,10 +67,19 @@ inline absl::Status ReadDataShape(const std::string& op,
 
 // The same in a shape function, for input `index`; what is unknown stays so.
 inline absl::Status InferDataShape(
-    tensorflow::shape_inference::InferenceContext* c, int index,
-    tensorflow::shape_inference::ShapeHandle* data) {
-  TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(index, data));
-  return c->WithRank(*data, 4, data);
+    tensorflow::shape_inference::InferenceContext* c, const std::string& op,
+    int index, tensorflow::shape_inference::ShapeHandle* data) {
+  if (const tensorflow::Tensor* known = c->input_tensor(index)) {
+    tensorflow::TensorShape shape;
+    TF_RETURN_IF_ERROR(ReadDataShape(op, *known, &shape));
+    return c->MakeShapeFromTensorShape(shape, data);
+  }
+  if (c->MakeShapeFromShapeTensor(index, data).ok() &&
+      c->WithRank(*data, 4, data).ok()) {
+    return absl::OkStatus();
+  }
+  return ShapeError(op, "data_shape", c->DebugString(c->input(index)),
+                    "[4], the sizes N, H, W, C");
 }
 
 // Gives *data the channels that `gradients` has in its last dimension.

@@ -93,10 +93,26 @@ inline absl::Status InferRois(
 }
 
 // The shape of pooled; an error if it has too many elements.
-inline absl::Status PooledShape(const RegionDims& dims,
+inline constexpr char kTooManyBins[] =
+    "lower pooled_height or pooled_width, or split the regions in rois";
+
+inline absl::Status PooledShape(const std::string& op, const RegionDims& dims,
                                 tensorflow::TensorShape* shape) {
-  return tensorflow::TensorShape::BuildTensorShape(
-      {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels}, shape);
+  return BuildOutputShape(
+      op, {dims.rois, dims.pooled_height, dims.pooled_width, dims.channels},
+      kTooManyBins, shape);
+}
+
+// The same in a shape function, where R and C may be unknown.
+inline absl::Status InferPooled(
+    tensorflow::shape_inference::InferenceContext* c, absl::string_view op,
+    const RegionAttributes& attributes,
+    tensorflow::shape_inference::DimensionHandle num_rois,
+    tensorflow::shape_inference::DimensionHandle channels,
+    tensorflow::shape_inference::ShapeHandle* pooled) {
+  *pooled = c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
+                          c->MakeDim(attributes.pooled_width), channels});
+  return CheckOutputShape(c, op, *pooled, kTooManyBins);
 }
 
 // The image that each region names.

@@ -2,13 +2,17 @@
 
 #include "tensorflow_ext/xla/lowering.h"
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 // Before XLA's headers.
 // clang-format off
 #include "tensorflow_ext/compatibility.h"
 // clang-format on
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tensorflow/compiler/tf2xla/lib/broadcast.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
@@ -113,7 +117,15 @@ absl::Status LoweringContext::CheckStatic(int index, int first_axis) const {
 
 absl::Status LoweringContext::ConstantInputAsShape(int index,
                                                    TensorShape* shape) const {
-  return context_->ConstantInputAsShape(index, shape);
+  const absl::Status status = context_->ConstantInputAsShape(index, shape);
+  std::vector<int64_t> sizes;
+  if (status.ok() || !context_->ConstantInputAsIntVector(index, &sizes).ok()) {
+    return status;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(op(), ": argument '", ArgumentName(op(), index), "' is [",
+                   absl::StrJoin(sizes, " "),
+                   "], expected sizes >= 0 whose product is that of a tensor"));
 }
 
 absl::Status LoweringContext::CheckSameShape(int count) const {

@@ -23,6 +23,8 @@ namespace tensorflow_ext {
 
 inline constexpr char kWarpExpected[] =
     "[N, ..., 2], points (x, y) on the N images of data";
+inline constexpr char kTooManyPoints[] =
+    "split the points in warp, or the images' channels";
 
 // The attributes x_order and y_order. `Context` is an InferenceContext or an
 // OpKernelConstruction.
@@ -62,9 +64,9 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
   // No product of sizes where one of them is 0: it may be out of range.
   const int64_t points = warp.num_elements() / 2;
   dims->points = points == 0 ? 0 : points / dims->images;
-  *output = warp;
-  output->RemoveLastDims(1);
-  return output->AddDimWithStatus(dims->channels);
+  auto sizes = warp.dim_sizes();
+  sizes.back() = dims->channels;
+  return BuildOutputShape(op, sizes, kTooManyPoints, output);
 }
 
 // gradients: the shape of the output.

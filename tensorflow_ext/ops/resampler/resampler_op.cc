@@ -29,7 +29,9 @@ absl::Status InferPoints(InferenceContext* c, const char* op, ShapeHandle data,
         absl::StrCat(kWarpExpected, ", data of shape ", c->DebugString(data)));
   }
   TF_RETURN_IF_ERROR(c->Subshape(*warp, 0, -1, &points));
-  return c->Concatenate(points, c->Vector(c->Dim(data, 3)), output);
+  TF_RETURN_IF_ERROR(
+      c->Concatenate(points, c->Vector(c->Dim(data, 3)), output));
+  return CheckOutputShape(c, op, *output, kTooManyPoints);
 }
 
 absl::Status ResamplerShape(InferenceContext* c) {
@@ -70,7 +72,7 @@ absl::Status ResamplerAdjointShape(InferenceContext* c) {
   ResamplerOrder order;
   ShapeHandle gradients, data, warp, output;
   TF_RETURN_IF_ERROR(ReadOrder(c, kOp, &order));
-  TF_RETURN_IF_ERROR(InferDataShape(c, 2, &data));
+  TF_RETURN_IF_ERROR(InferDataShape(c, kOp, 2, &data));
   TF_RETURN_IF_ERROR(InferPoints(c, kOp, data, 1, &warp, &output));
   TF_RETURN_IF_ERROR(InferShapeOf(c, kOp, "gradients", 0, "Resampler's output",
                                   output, &gradients));

@@ -56,7 +56,7 @@ inline absl::Status ReadRoiAlignDims(const std::string& op, const char* name,
   TF_RETURN_IF_ERROR(ReadRoiDims(op, rois, dims));
   dims->pooled_height = attributes.pooled_height;
   dims->pooled_width = attributes.pooled_width;
-  return PooledShape(*dims, pooled);
+  return PooledShape(op, *dims, pooled);
 }
 
 // gradients: the shape of pooled.

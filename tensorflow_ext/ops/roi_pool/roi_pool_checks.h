@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/images_checks.h"
@@ -42,17 +43,25 @@ inline absl::Status ReadImageDims(const std::string& op, const char* name,
   return absl::OkStatus();
 }
 
+// argmax has the regions of rois and the channels of the images.
+inline absl::Status WrongArgmaxShape(absl::string_view op,
+                                     absl::string_view argmax,
+                                     absl::string_view expected) {
+  return ShapeError(
+      op, "argmax", argmax,
+      absl::StrCat("that of RoiPool's output, ", expected,
+                   ", for the regions in rois and the images' channels"));
+}
+
 // argmax: [R, PH, PW, C] for the R and C that `dims` has.
 inline absl::Status ReadArgmaxDims(const std::string& op,
                                    const tensorflow::TensorShape& argmax,
                                    RoiPoolDims* dims) {
   if (argmax.dims() != 4 || argmax.dim_size(0) != dims->rois ||
       argmax.dim_size(3) != dims->channels) {
-    return ShapeError(
-        op, "argmax", argmax,
-        absl::StrCat("that of RoiPool's output, [", dims->rois, ", PH, PW, ",
-                     dims->channels,
-                     "], for the regions in rois and the images' channels"));
+    return WrongArgmaxShape(
+        op, argmax.DebugString(),
+        absl::StrCat("[", dims->rois, ",PH,PW,", dims->channels, "]"));
   }
   dims->pooled_height = argmax.dim_size(1);
   dims->pooled_width = argmax.dim_size(2);

@@ -33,7 +33,7 @@ class RoiPoolOp : public TypedOp {
                    ReadImageDims(type_string(), "data", data.shape(), &dims));
     OP_REQUIRES_OK(context, ReadRoiDims(type_string(), rois.shape(), &dims));
     TensorShape shape;
-    OP_REQUIRES_OK(context, PooledShape(dims, &shape));
+    OP_REQUIRES_OK(context, PooledShape(type_string(), dims, &shape));
     Tensor* pooled = nullptr;
     Tensor* argmax = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, shape, &pooled));

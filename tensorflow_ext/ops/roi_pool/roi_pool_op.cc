@@ -2,7 +2,10 @@
 
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/kernels/argument_shape.h"
+#include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
+#include "tensorflow_ext/ops/roi_pool/roi_pool_checks.h"
 #include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
@@ -14,44 +17,50 @@ using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
 absl::Status RoiPoolShape(InferenceContext* c) {
+  constexpr char kOp[] = "TfExt>RoiPool";
   RegionAttributes attributes;
-  TF_RETURN_IF_ERROR(attributes.Read(c, "TfExt>RoiPool"));
-  ShapeHandle data;
+  TF_RETURN_IF_ERROR(attributes.Read(c, kOp));
+  ShapeHandle data, pooled;
   DimensionHandle num_rois;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &data));
-  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPool", 1, &num_rois));
-  const ShapeHandle pooled =
-      c->MakeShape({num_rois, c->MakeDim(attributes.pooled_height),
-                    c->MakeDim(attributes.pooled_width), c->Dim(data, 3)});
+  TF_RETURN_IF_ERROR(InferRank(c, kOp, "data", 0, 4, kImagesExpected, &data));
+  TF_RETURN_IF_ERROR(InferRois(c, kOp, 1, &num_rois));
+  TF_RETURN_IF_ERROR(
+      InferPooled(c, kOp, attributes, num_rois, c->Dim(data, 3), &pooled));
   c->set_output(0, pooled);
   c->set_output(1, pooled);
   return absl::OkStatus();
 }
 
-absl::Status RoiPoolGradShape(InferenceContext* c) {
-  ShapeHandle gradients, data;
+// argmax, which has the regions of rois and the channels of the images `data`.
+absl::Status InferArgmax(InferenceContext* c, const char* op, ShapeHandle data,
+                         ShapeHandle* argmax) {
   DimensionHandle num_rois;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &gradients));
-  TF_RETURN_IF_ERROR(c->Merge(gradients, c->input(2), &gradients));
-  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPoolGrad", 1, &num_rois));
-  TF_RETURN_IF_ERROR(c->Merge(c->Dim(gradients, 0), num_rois, &num_rois));
-  TF_RETURN_IF_ERROR(InferDataShape(c, 3, &data));
+  TF_RETURN_IF_ERROR(InferRois(c, op, 1, &num_rois));
+  const ShapeHandle wanted = c->MakeShape(
+      {num_rois, c->UnknownDim(), c->UnknownDim(), c->Dim(data, 3)});
+  if (c->Merge(c->input(2), wanted, argmax).ok()) return absl::OkStatus();
+  return WrongArgmaxShape(op, c->DebugString(c->input(2)),
+                          c->DebugString(wanted));
+}
+
+absl::Status RoiPoolGradShape(InferenceContext* c) {
+  constexpr char kOp[] = "TfExt>RoiPoolGrad";
+  ShapeHandle gradients, data, argmax;
+  TF_RETURN_IF_ERROR(InferDataShape(c, kOp, 3, &data));
+  TF_RETURN_IF_ERROR(InferArgmax(c, kOp, data, &argmax));
+  TF_RETURN_IF_ERROR(
+      InferShapeOf(c, kOp, "gradients", 0, "argmax", argmax, &gradients));
   TF_RETURN_IF_ERROR(MergeChannels(c, gradients, &data));
   c->set_output(0, data);
   return absl::OkStatus();
 }
 
 absl::Status RoiPoolGradGradShape(InferenceContext* c) {
+  constexpr char kOp[] = "TfExt>RoiPoolGradGrad";
   ShapeHandle gradients, argmax;
-  DimensionHandle num_rois, channels;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 4, &gradients));
-  TF_RETURN_IF_ERROR(InferRois(c, "TfExt>RoiPoolGradGrad", 1, &num_rois));
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 4, &argmax));
-  TF_RETURN_IF_ERROR(c->Merge(c->Dim(argmax, 0), num_rois, &num_rois));
   TF_RETURN_IF_ERROR(
-      c->Merge(c->Dim(argmax, 3), c->Dim(gradients, 3), &channels));
-  TF_RETURN_IF_ERROR(c->ReplaceDim(argmax, 0, num_rois, &argmax));
-  TF_RETURN_IF_ERROR(c->ReplaceDim(argmax, 3, channels, &argmax));
+      InferRank(c, kOp, "gradients", 0, 4, kImagesExpected, &gradients));
+  TF_RETURN_IF_ERROR(InferArgmax(c, kOp, gradients, &argmax));
   c->set_output(0, argmax);
   return absl::OkStatus();
 }

@@ -110,7 +110,7 @@ class RoiPoolLowering : public Lowering {
     dims.pooled_width = attributes_.pooled_width;
     TF_RETURN_IF_ERROR(ReadImageDims(context->op(), "data", data_shape, &dims));
     TF_RETURN_IF_ERROR(ReadRoiDims(context->op(), rois_shape, &dims));
-    TF_RETURN_IF_ERROR(PooledShape(dims, &shape));
+    TF_RETURN_IF_ERROR(PooledShape(context->op(), dims, &shape));
     const auto sizes = shape.dim_sizes();
     const XlaOp no_maximum =
         xla::Zeros(context->builder(), context->InputType(0), sizes);

@@ -77,6 +77,19 @@ class Spans {
   XlaOp InsideA(XlaBuilder* builder) const { return OfA(Ones(builder)); }
   XlaOp InsideB(XlaBuilder* builder) const { return OfB(Ones(builder)); }
 
+  // InsideA, but for pixels between the windows. Their coefficient is 0, and 0
+  // times what they meet may be NaN.
+  XlaOp InWindows(XlaBuilder* builder) const {
+    const XlaOp inside = InsideA(builder);
+    if (dims_.kernel_size >= dims_.stride_1) return inside;
+    const auto covered = [&](int64_t axis) {
+      const XlaOp pixel =
+          xla::Iota(builder, xla::S32, {1, height_, width_, 1}, axis);
+      return pixel % dims_.stride_1 < dims_.kernel_size;
+    };
+    return xla::Select(covered(kRows) & covered(kColumns), inside, 0);
+  }
+
   // Calls `body(i, state)` for i in [0, count); returns the last element of the
   // state, which is what `body` returns.
   static absl::StatusOr<XlaOp> Loop(
@@ -159,7 +172,7 @@ class Spans {
         {dims_.images, height_, width_, dims_.channels}, {0, kRows, kColumns});
   }
 
-  // `values`, [N, rows, columns, C], where both pixels are inside, else 0.
+  // `values`, [N, rows, columns, C], where both pixels count, else 0.
   XlaOp Pairs(XlaOp values, XlaOp inside_a, XlaOp inside_b, XlaOp d) const {
     const XlaOp both = inside_a * At(inside_b, d, 1, 1);
     const XlaOp mask = xla::BroadcastInDim(
@@ -311,11 +324,11 @@ class CorrelationCostGradLowering : public Lowering {
     const Spans spans(dims, computed);
     TF_RETURN_IF_ERROR(spans.CheckSize(context->op()));
     const XlaOp other = context->ComputeInput(1);
-    // Coefficients, the other image, inside a, inside b, sums.
+    // Coefficients, the other image, in windows of a, inside b, sums.
     const auto sums = Spans::Loop(
         dims.output_channels(),
         {spans.SpreadWindows(context->ComputeInput(0)),
-         to_a ? spans.OfB(other) : spans.OfA(other), spans.InsideA(builder),
+         to_a ? spans.OfB(other) : spans.OfA(other), spans.InWindows(builder),
          spans.InsideB(builder),
          to_a ? spans.ZerosOfA(builder) : spans.ZerosOfB(builder)},
         [&](XlaOp d, xla::State s) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of an op that is itself the gradient of an elementwise y = f(x):
-// XGrad(gradients, x) = gradients f'(x), which is linear in `gradients`.
+// Gradients of elementwise ops whose kernels compute half types in float: sums
+// over what was broadcast, and the gradient of an op that is itself the
+// gradient of a y = f(x).
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -21,8 +23,24 @@ inline DataType ComputedIn(Value x) {
   return is_half ? DT_FLOAT : type;
 }
 
-// The op itself, with its attributes named, by `gradients`; by x, with the
-// upstream gradient dd, dd gradients f''(x). `second` writes f''.
+// Unbroadcast (formula_ops.h) with the sums of half types made in float, and
+// rounded to x's type once: TensorFlow's sums of half types round at every
+// step. dx and dy may be in either type already, or missing.
+inline std::pair<Value, Value> UnbroadcastInFloat(Value x, Value dx, Value y,
+                                                  Value dy) {
+  const DataType type = x.type(), computed = ComputedIn(x);
+  if (dx.exists()) dx = Cast(dx, computed);
+  if (dy.exists()) dy = Cast(dy, computed);
+  std::pair<Value, Value> sums = Unbroadcast(x, dx, y, dy);
+  for (Value* sum : {&sums.first, &sums.second}) {
+    if (sum->exists()) *sum = Cast(*sum, type);
+  }
+  return sums;
+}
+
+// Of XGrad(gradients, x) = gradients f'(x), which is linear in `gradients`: the
+// op itself, with its attributes named, by `gradients`; by x, with the upstream
+// gradient dd, dd gradients f''(x). `second` writes f''.
 inline void ReturnUnaryGradGrad(
     Gradient& g, Value (*second)(Gradient& g, Value x),
     const std::vector<std::string>& attributes = {}) {

@@ -6,16 +6,13 @@
 namespace tensorflow_ext {
 namespace {
 
-// Many elements share a frequency, and TensorFlow's sums of half types round at
-// every step: this one is made in float.
 void SnakeGradient(Gradient& g) {
   const Value x = g.Input(0), frequency = g.Input(1);
-  const DataType type = x.type();
   const Values backprops =
       g.CallAll("TfExt>SnakeGrad", {g.Upstream(), x, frequency});
-  const auto [dx, dfrequency] = Unbroadcast(
-      x, backprops[0], frequency, Cast(backprops[1], ComputedIn(frequency)));
-  g.Return({dx, Cast(dfrequency, type)});
+  const auto [dx, dfrequency] =
+      UnbroadcastInFloat(x, backprops[0], frequency, backprops[1]);
+  g.Return({dx, dfrequency});
 }
 REGISTER_GRADIENT("TfExt>Snake", SnakeGradient);
 

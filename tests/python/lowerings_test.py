@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What XLA compiles, where its loops differ from the kernels': RoiPool sees a bin's
 pixels in another order and finds the same maxima at the same places; Resampler takes
-another way for few channels than for many."""
+another way for few channels than for many; RoiAlign's samples lie on the same side of
+an image's edge."""
 
 import numpy as np
 import pytest
@@ -119,3 +120,54 @@ def test_resampler(points: tuple[int, ...], channels: int, kind: str) -> None:
     compiled = tf.function(gradients, jit_compile=True)(data, warp)
     for found, expected in zip(compiled, gradients(data, warp), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def _regions_with_a_sample_on_an_edge(
+    rng: np.random.Generator, bins: int, samples: int, pixels: int, offset: float
+) -> np.ndarray:
+    """Of 2,000 regions one sample each is at -1 or at the last edge, but for roundings,
+    which decide whether it counts."""
+    count = bins * samples
+    size = rng.uniform(count - 0.9 * bins, count - 0.1 * bins, 2000)
+    edge = rng.choice([-1.0, pixels], 2000)
+    top = edge - (rng.integers(0, count, 2000) + 0.5) * size / count
+    rois = np.zeros((2000, 5))
+    rois[:, 3] = 3
+    rois[:, 2], rois[:, 4] = top + offset, top + size + offset
+    return rois
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [0.0625, 0.7])
+@pytest.mark.parametrize(
+    ("bins", "samples", "ratio", "aligned"),
+    [
+        (7, 3, 3, True),
+        (5, 2, 2, False),
+        (6, 1, 1, False),
+        (3, 3, 0, True),
+        (1, 4, 0, False),
+    ],
+)
+def test_roi_align_on_an_edge(
+    bins: int, samples: int, ratio: int, aligned: bool, scale: float, dtype: str
+) -> None:
+    def align(data: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
+        return tfe.roi_align(
+            data,
+            rois,
+            pooled_height=bins,
+            pooled_width=1,
+            spatial_scale=scale,
+            sampling_ratio=ratio,
+            aligned=aligned,
+        )
+
+    rng = np.random.default_rng(0)
+    rois = _regions_with_a_sample_on_an_edge(rng, bins, samples, 6, 0.5 * aligned)
+    rois[:, 1:] /= scale
+    rois = tf.constant(rois, dtype)
+    data = tf.ones([1, 6, 5, 1], dtype)
+    np.testing.assert_allclose(
+        tf.function(align, jit_compile=True)(data, rois), align(data, rois), rtol=1e-5
+    )

@@ -32,6 +32,21 @@ struct RoiAlignOptions {
   bool aligned;
 };
 
+// x * y, rounded before anything is added to it. A device that rounds the sum
+// alone has a sample outside of an image that others have on its edge.
+template <typename F>
+TENSORFLOW_EXT_HOST_DEVICE F RoundedProduct(F x, F y) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(F) == sizeof(float)) {
+    return __fmul_rn(x, y);
+  } else {
+    return __dmul_rn(x, y);
+  }
+#else
+  return x * y;  // compiled with -ffp-contract=off
+#endif
+}
+
 // One side of a region: where it begins, the extent of a bin, which may be
 // negative, and the samples along a bin. No samples: the bins are 0.
 template <typename F>
@@ -44,8 +59,8 @@ TENSORFLOW_EXT_HOST_DEVICE AlignedSide<F> MakeAlignedSide(
     F first, F last, int64_t bins, const RoiAlignOptions& options) {
   const F scale = static_cast<F>(options.spatial_scale);
   const F offset = options.aligned ? F(0.5) : F(0);
-  const F begin = first * scale - offset;
-  F size = last * scale - offset - begin;
+  const F begin = RoundedProduct(first, scale) - offset;
+  F size = RoundedProduct(last, scale) - offset - begin;
   if (!options.aligned && size < F(1)) size = F(1);
   // Neither NaN nor infinite.
   if (!(begin - begin == F(0) && size - size == F(0))) return {0, 0, 0};
@@ -64,7 +79,7 @@ struct BinSamples {
   F begin, step, count, per_step;
 
   TENSORFLOW_EXT_HOST_DEVICE BinSamples(const AlignedSide<F>& side, int64_t i)
-      : begin(side.begin + static_cast<F>(i) * side.bin),
+      : begin(side.begin + RoundedProduct(static_cast<F>(i), side.bin)),
         step(side.bin / side.samples),
         count(side.samples) {
     if (step < F(0)) {
@@ -75,12 +90,12 @@ struct BinSamples {
   }
 
   TENSORFLOW_EXT_HOST_DEVICE F At(F index) const {
-    return begin + (index + F(0.5)) * step;
+    return begin + RoundedProduct(index + F(0.5), step);
   }
 
   // How many samples are below `limit`, or, if `with_limit`, at most `limit`.
   TENSORFLOW_EXT_HOST_DEVICE F Below(F limit, bool with_limit) const {
-    F below = std::floor((limit - begin) * per_step + F(0.5));
+    F below = std::floor(RoundedProduct(limit - begin, per_step) + F(0.5));
     // NaN, from 0 * infinity, is 0 here.
     below = below > F(0) ? (below < count ? below : count) : F(0);
     // The product is rounded: one sample more or less.

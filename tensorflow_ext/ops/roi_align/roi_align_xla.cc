@@ -4,6 +4,7 @@
 // see MakeBinWeights in roi_align.h.
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "tensorflow_ext/ops/roi_align/roi_align.h"
@@ -29,13 +30,16 @@ struct SideOfRegions {
       : pixels(pixels) {
     // MakeAlignedSide.
     const double offset = options.aligned ? 0.5 : 0.0;
-    XlaOp start = first * options.spatial_scale - offset;
-    XlaOp size = last * options.spatial_scale - offset - start;
-    const XlaOp finite = xla::IsFinite(start) & xla::IsFinite(size);
+    XlaOp start = RoundedProduct(first, options.spatial_scale) - offset;
+    XlaOp size = RoundedProduct(last, options.spatial_scale) - offset - start;
+    const XlaOp finite = xla::IsFinite(first * options.spatial_scale) &
+                         xla::IsFinite(last * options.spatial_scale) &
+                         xla::IsFinite(start) & xla::IsFinite(size);
     start = Select(finite, start, 0);
     size = Select(finite, size, 0);
     if (!options.aligned) size = xla::Max(size, 1);
-    XlaOp bin = size / Divisor(size, bins);
+    // A quotient of a quotient XLA would divide once.
+    XlaOp bin = xla::OptimizationBarrier(size / Divisor(size, bins));
     XlaOp samples = options.sampling_ratio > 0
                         ? Divisor(bin, options.sampling_ratio)
                         : xla::Ceil(bin);
@@ -52,7 +56,7 @@ struct SideOfRegions {
         xla::Iota(first.builder(), xla::S32, sizes, /*dimension=*/1),
         xla::ElementType(first));
     step = bin / count;
-    begin = over_bins(start) + i * bin;
+    begin = over_bins(start) + RoundedProduct(i, bin);
     begin = Select(step < 0, begin + bin, begin);
     step = xla::Abs(step);
 
@@ -109,7 +113,19 @@ struct SideOfRegions {
   XlaOp lowest, touched;  // int32
 
  private:
-  XlaOp At(XlaOp index) const { return begin + (index + 0.5) * step; }
+  XlaOp At(XlaOp index) const {
+    return begin + RoundedProduct(index + 0.5, step);
+  }
+
+  // RoundedProduct of roi_align.h. XLA would round the sum alone; the maximum
+  // keeps it from that, and changes nothing but an infinite product.
+  template <typename Y>
+  static XlaOp RoundedProduct(XlaOp x, Y y) {
+    const XlaOp product = x * y;
+    const bool is_double = xla::ElementType(product) == xla::F64;
+    return xla::Max(product, is_double ? std::numeric_limits<double>::lowest()
+                                       : std::numeric_limits<float>::lowest());
+  }
 
   // Hidden from XLA, which would multiply by the reciprocal of a constant. That
   // is rounded, and samples at the edge of an image would fall outside.
@@ -124,7 +140,8 @@ struct SideOfRegions {
       const XlaOp at = At(index);
       return (at < limit) | (closed & (at == limit));
     };
-    const XlaOp quotient = xla::Floor((limit - begin) * (1 / step) + 0.5);
+    const XlaOp quotient =
+        xla::Floor(RoundedProduct(limit - begin, 1 / step) + 0.5);
     const XlaOp below =
         Select(quotient > 0, Select(quotient < count, quotient, count), 0);
     const XlaOp less = below - 1;

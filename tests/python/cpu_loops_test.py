@@ -156,6 +156,14 @@ def test_roi_pool_grad_of_no_bins() -> None:
     np.testing.assert_array_equal(gradient, np.zeros([1, 3, 3, 2]))
 
 
+def test_embedding_bag_of_many_empty_bags() -> None:
+    """However many there are: nothing is to be done for them."""
+    empty = tf.zeros([2**40, 0])
+    params = tf.zeros([3, 0])
+    indices = tf.zeros([2**40, 0], tf.int32)
+    assert tfe.raw_ops.embedding_bag(indices, params, empty).shape == [2**40, 0]
+
+
 # Prints a digest of values and gradients.
 _DIGEST = """
     import hashlib, os, sys

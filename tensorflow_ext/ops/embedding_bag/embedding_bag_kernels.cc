@@ -161,6 +161,8 @@ class EmbeddingBagCpuOp final : public EmbeddingBagOp {
   void Launch(OpKernelContext* context, const EmbeddingBagDims& dims,
               const void* indices, const void* params, const void* weights,
               void* output) override {
+    // There may be many bags of nothing.
+    if (dims.positions() == 0 && dims.width == 0) return;
     OP_REQUIRES_OK(
         context, ForBags(context, *this, index_type_, dims, indices,
                          BagCost(dims), [&](int64_t begin, int64_t end) {

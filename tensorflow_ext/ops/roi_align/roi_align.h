@@ -61,9 +61,9 @@ TENSORFLOW_EXT_HOST_DEVICE AlignedSide<F> MakeAlignedSide(
   const F offset = options.aligned ? F(0.5) : F(0);
   const F begin = RoundedProduct(first, scale) - offset;
   F size = RoundedProduct(last, scale) - offset - begin;
-  if (!options.aligned && size < F(1)) size = F(1);
-  // Neither NaN nor infinite.
+  // Neither NaN nor infinite, which the least size would hide.
   if (!(begin - begin == F(0) && size - size == F(0))) return {0, 0, 0};
+  if (!options.aligned && size < F(1)) size = F(1);
   const F bin = size / static_cast<F>(bins);
   return {begin, bin,
           options.sampling_ratio > 0 ? static_cast<F>(options.sampling_ratio)

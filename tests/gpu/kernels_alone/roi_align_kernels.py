@@ -95,10 +95,10 @@ def samples(
     with np.errstate(invalid="ignore", over="ignore"):
         begin = first * number(options.scale) - offset
         size = last * number(options.scale) - offset - begin
-        if not options.aligned:
-            size = max(size, number(1))
         if not (np.isfinite(begin) and np.isfinite(size)):
             return np.empty((bins, 0), number)
+        if not options.aligned:
+            size = max(size, number(1))
         size = size / number(bins)
         count = options.sampling_ratio or max(int(np.ceil(size)), 0)
         if count == 0 or count > 1e6:  # nothing, or next to nothing in an image

@@ -41,6 +41,14 @@ class Reason:
 
 _COMPILED = "lowerings, jit_compile"
 
+# Of rows that are at the machine's limit, whatever they are.
+AT_LIMIT = Reason(
+    "At the limit",
+    "What these must move or compute takes, alone, as much of their time as it is to"
+    " take: the rival is as near to it.",
+    ".*",
+)
+
 # The first that explains a row is printed with it.
 REASONS = (
     Reason(
@@ -144,6 +152,12 @@ def is_beyond_the_noise(result: Result) -> bool:
     return result.ratio - result.bar > SPREADS * result.spread
 
 
+def _reason(result: Result) -> Reason | None:
+    if result.is_at_limit:
+        return AT_LIMIT
+    return next((reason for reason in REASONS if reason.explains(result)), None)
+
+
 def section(results: Sequence[Result]) -> list[str]:
     """The lines of the section on all rows of the page."""
     with_bar = [result for result in results if result.bar is not None]
@@ -151,8 +165,7 @@ def section(results: Sequence[Result]) -> list[str]:
     clearly = [result for result in above if is_beyond_the_noise(result)]
     explained: dict[Reason | None, list[Result]] = {}
     for result in clearly:
-        reason = next((r for r in REASONS if r.explains(result)), None)
-        explained.setdefault(reason, []).append(result)
+        explained.setdefault(_reason(result), []).append(result)
     unknown = explained.pop(None, [])
     lines = ["## What keeps ratios above their bars", ""]
     lines += textwrap.wrap(
@@ -162,7 +175,7 @@ def section(results: Sequence[Result]) -> list[str]:
         88,
     )
     lines.append("")
-    for reason in REASONS:
+    for reason in (AT_LIMIT, *REASONS):
         if reason in explained:
             ratios = _ratios(explained[reason])
             text = f"- **{reason.title}** ({ratios}). {reason.text}"

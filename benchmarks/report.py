@@ -31,9 +31,6 @@ _HEADINGS = (
 _OF_LIMIT, _RATIO = _HEADINGS.index("of limit"), _HEADINGS.index("ratio")
 _IS_NUMBER = tuple(heading not in ("case", "rival", "note") for heading in _HEADINGS)
 
-# The part of our time that the machine's limit is to be.
-_LIMIT_BAR = 0.85
-
 _HOW_TO_READ = """\
 Each case is measured beside its rivals, in turns, in one process. *ours* is the median
 time of our side, *ratio* that time over the rival's: below 1 we are faster. It is the
@@ -109,10 +106,6 @@ def _in_megabytes(size: int | None) -> str:
     return "" if size is None else f"{size / 1e6:.1f} MB"
 
 
-def _is_at_limit(result: Result) -> bool:
-    return result.of_limit is None or result.of_limit >= _LIMIT_BAR
-
-
 def print_table(console: Console, results: Sequence[Result]) -> None:
     """Prints the table; ratios are green or red where they have a bar."""
     table = Table(title="Our time over the rival's; below 1 is faster")
@@ -126,7 +119,7 @@ def print_table(console: Console, results: Sequence[Result]) -> None:
         for result, cells in zip(members, _cells(members), strict=True):
             cells = [escape(cell) for cell in cells]
             if cells[_OF_LIMIT]:
-                color = "green" if _is_at_limit(result) else "red"
+                color = "green" if result.is_at_limit else "red"
                 cells[_OF_LIMIT] = f"[{color}]{cells[_OF_LIMIT]}[/]"
             if result.bar is not None:
                 color = "green" if result.reached else "red"
@@ -188,7 +181,7 @@ def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:
     yield from (f"| {' | '.join(_HEADINGS)} |", f"|{rule}|")
     for result, cells in zip(results, _cells(results), strict=True):
         cells = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
-        if cells[_OF_LIMIT] and not _is_at_limit(result):
+        if cells[_OF_LIMIT] and not result.is_at_limit:
             cells[_OF_LIMIT] = f"**{cells[_OF_LIMIT]}**"
         if not result.reached:
             cells[_RATIO] = f"**{cells[_RATIO]}**"

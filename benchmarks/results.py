@@ -17,6 +17,9 @@ from limits import Needs
 _SMALLEST_MOVE = 0.05
 SPREADS = 2.0
 
+# The part of our time that the machine's limit is to be.
+LIMIT_BAR = 0.85
+
 
 @dataclasses.dataclass
 class Result:
@@ -57,6 +60,12 @@ class Result:
     def reached(self) -> bool:
         """Whether the ratio, as it is printed, is within its bar, if it has one."""
         return self.bar is None or round(self.ratio, 2) <= self.bar
+
+    @property
+    def is_at_limit(self) -> bool | None:
+        """Whether the machine's limit is as much of our time as it is to be; None where
+        that was not found out."""
+        return None if self.of_limit is None else self.of_limit >= LIMIT_BAR
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What docs/benchmarks.md says of the rows that are above their bars."""
 
+import dataclasses
 import pathlib
 import sys
 
@@ -41,6 +42,13 @@ def test_a_row_is_explained_listed_or_within_the_noise(
     assert "- **Title** (2 rows, 1.20 to 1.30). Because." in text
     assert text.endswith("- Group: unknown, beside rival, 1.21")
     assert text.count("beside") == 1
+
+
+def test_what_is_at_the_limit_needs_no_other_reason() -> None:
+    row = dataclasses.replace(_row("unknown", 1.2), of_limit=0.9)
+    text = "\n".join(reasons.section([row]))
+    assert "- **At the limit** (one row, 1.20)." in text
+    assert "Not understood" not in text
 
 
 def test_nothing_is_listed_where_all_reach_their_bars() -> None:

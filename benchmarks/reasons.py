@@ -61,6 +61,15 @@ REASONS = (
         ".*: (nodes that run|a step)",
     ),
     Reason(
+        "Nodes added",
+        "What passes an upstream gradient on that another node takes too does so"
+        " through an Identity, here and in TensorFlow's own gradient of BiasAdd: else"
+        " second-order gradients by the two would be one. Those that are not fetched do"
+        " not run.",
+        "TF_AddGradients on (networks|models of Keras)",
+        ".*: nodes added",
+    ),
+    Reason(
         "Chains of ReverseGradient",
         "Its gradient is a function with an attribute, Neg's is one node that"
         " TensorFlow's own C++ code adds.",

@@ -92,10 +92,10 @@ inline absl::Status InferRois(
   return absl::OkStatus();
 }
 
-// The shape of pooled; an error if it has too many elements.
 inline constexpr char kTooManyBins[] =
     "lower pooled_height or pooled_width, or split the regions in rois";
 
+// The shape of pooled; an error if it has too many elements.
 inline absl::Status PooledShape(const std::string& op, const RegionDims& dims,
                                 tensorflow::TensorShape* shape) {
   return BuildOutputShape(

@@ -317,7 +317,7 @@ void WrongUse() {
         const Output x = Placeholder(s, "x");
         return ext::RoiPool(s, x, x, 2, 2).pooled;
       },
-      "Shape must be rank 4 but is rank 0");
+      "TfExt>RoiPool: argument 'data' has shape [], expected rank 4");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 
 import lowerings
+import machine
 import measure
 import results
 import tensorflow as tf
@@ -65,7 +66,7 @@ def _rows(recorder: Recorder) -> Iterator[Result]:
 
 def write(recorder: Recorder, file: str) -> None:
     """Writes the rows to a file, for `results.load`."""
-    suite = results.measured_today(list(_rows(recorder)))
+    suite = results.measured_today(list(_rows(recorder)), machine.describe())
     results.save({_SUITE: suite}, pathlib.Path(file))
 
 

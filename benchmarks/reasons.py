@@ -52,6 +52,14 @@ AT_LIMIT = Reason(
 # The first that explains a row is printed with it.
 REASONS = (
     Reason(
+        "The first gradient",
+        "Almost a third of it is Python compiling what runs from then on, of one line"
+        " for each node; Snake's gradient has eight. Types of an op share what is"
+        " compiled, so that a second one takes less than a millisecond.",
+        "the first gradient of an op in a type",
+        ".*, which costs most",
+    ),
+    Reason(
         "Nodes that run",
         "The gradients by the input, scale and offset of a normalization are outputs of"
         " one node, and each gets an Identity of its own: without it"

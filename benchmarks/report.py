@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results as a table, in the terminal and as Markdown."""
 
-import os
 import pathlib
-import platform
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import limits
-import pytorch
 import reasons
-import tensorflow as tf
 from results import Move, Result, Suite, by_group
 from rich.console import Console
 from rich.markup import escape
@@ -128,21 +123,6 @@ def print_table(console: Console, results: Sequence[Result]) -> None:
     console.print(table)
 
 
-def _machine() -> list[tuple[str, str]]:
-    """What the numbers were measured on."""
-    name = platform.machine()
-    cpu_info = pathlib.Path("/proc/cpuinfo")
-    if cpu_info.exists():
-        found = re.search(r"^model name\s*:\s*(.+)$", cpu_info.read_text(), re.M)
-        name = found[1] if found else name
-    torch = pytorch.torch
-    return [
-        ("processor", f"{name}, {os.cpu_count()} cores"),
-        ("TensorFlow", tf.__version__),
-        ("PyTorch", torch.__version__ if torch else "not installed"),
-    ]
-
-
 def write_markdown(
     record: Mapping[str, Suite], pictures: Sequence[str], file: pathlib.Path
 ) -> None:
@@ -153,27 +133,39 @@ def write_markdown(
       pictures: Names of files beside `file`.
       file: Is written.
     """
-    newest = max(suite.date for suite in record.values())
+    newest = max(record.values(), key=lambda suite: suite.date)
     lines = ["# Benchmarks", ""]
     lines += [
         "`./run bench --torch --markdown docs/benchmarks.md` writes this page; with",
         "names of suites it measures those alone, and the other rows stay.",
         "",
     ]
-    lines += [f"- {name}: {value}" for name, value in [*_machine(), ("date", newest)]]
+    facts = newest.machine | {"date": newest.date}
+    lines += [f"- {name}: {value}" for name, value in facts.items()]
     lines += ["", _HOW_TO_READ]
     for picture in pictures:
         name = picture.removesuffix(".png").replace("_", " ")
         lines += ["", f"![{name}]({picture})"]
     for suite in record.values():
         for group, members in by_group(suite.results):
-            date = "" if suite.date == newest else f"Measured on {suite.date}."
-            lines += ["", f"## {group}", "", *([date, ""] if date else ())]
+            lines += ["", f"## {group}", "", *_when(suite, newest)]
             lines += _markdown_rows(members)
     rows = [result for suite in record.values() for result in suite.results]
     lines += ["", *reasons.section(rows)]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _when(suite: Suite, newest: Suite) -> list[str]:
+    """When a suite was measured, and on what else, if that is not as of the newest."""
+    other = [
+        f"{name} {value}"
+        for name, value in suite.machine.items()
+        if newest.machine.get(name) != value
+    ]
+    if suite.date == newest.date and not other:
+        return []
+    return [f"Measured on {', '.join([suite.date, *other])}.", ""]
 
 
 def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:

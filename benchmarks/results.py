@@ -81,18 +81,25 @@ def by_group(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
 
 @dataclasses.dataclass
 class Suite:
-    """The rows of one suite, and the day they were measured, as ISO writes it."""
+    """The rows of one suite.
+
+    Attributes:
+      date: The day they were measured, as ISO writes it.
+      machine: What on (see `machine.describe`); empty where an older file has it not.
+      results: The rows.
+    """
 
     date: str
+    machine: dict[str, str]
     results: list[Result]
 
 
 Record = dict[str, Suite]
 
 
-def measured_today(rows: Sequence[Result]) -> Suite:
-    """A suite that has just been measured."""
-    return Suite(datetime.date.today().isoformat(), list(rows))
+def measured_today(rows: Sequence[Result], machine: Mapping[str, str]) -> Suite:
+    """A suite that has just been measured, on a machine (see `machine.describe`)."""
+    return Suite(datetime.date.today().isoformat(), dict(machine), list(rows))
 
 
 def save(record: Mapping[str, Suite], file: pathlib.Path) -> None:
@@ -110,7 +117,11 @@ def load(file: pathlib.Path) -> Record:
     """
     try:
         return {
-            name: Suite(suite["date"], [_result(row) for row in suite["results"]])
+            name: Suite(
+                suite["date"],
+                suite.get("machine", {}),
+                [_result(row) for row in suite["results"]],
+            )
             for name, suite in json.loads(file.read_text(encoding="utf-8")).items()
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -23,6 +23,7 @@ sys.path[:0] = [
     for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
 ]
 
+import machine  # noqa: E402
 import measure  # noqa: E402
 import pictures  # noqa: E402
 import pytorch  # noqa: E402
@@ -98,7 +99,7 @@ def main() -> int:
             ended.append(suite)
             console.print(f"{suite}: its process was ended, for want of memory?")
             continue
-        record[suite] = results.measured_today(rows)
+        record[suite] = results.measured_today(rows, machine.describe())
         # Not at the end alone: who stops it has what was measured.
         results.save(record, ROOT / "out" / "benchmarks.json")
     if not record:

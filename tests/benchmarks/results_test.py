@@ -30,10 +30,11 @@ ROW = Result(
     of_limit=0.5,
     spread=0.01,
 )
+MACHINE = {"processor": "A, 2 cores", "PyTorch": "2.1"}
 
 
 def _record(*rows: Result) -> results.Record:
-    return {"suite": results.Suite("2026-01-02", list(rows))}
+    return {"suite": results.Suite("2026-01-02", MACHINE, list(rows))}
 
 
 def test_load_gives_what_save_took(tmp_path: pathlib.Path) -> None:
@@ -97,16 +98,31 @@ def test_moves_of_rows_of_both_the_worst_first() -> None:
 
 def test_markdown_has_limit_and_dates(tmp_path: pathlib.Path) -> None:
     record = _record(ROW, dataclasses.replace(ROW, rival="other", ratio=1.5))
-    record["later"] = results.Suite("2026-03-04", [dataclasses.replace(ROW, group="G")])
+    later = dataclasses.replace(ROW, group="G")
+    record["later"] = results.Suite("2026-03-04", {"processor": "A, 2 cores"}, [later])
+    again = dataclasses.replace(ROW, group="H")
+    record["again"] = results.Suite("2026-03-04", MACHINE, [again])
     report.write_markdown(record, ["picture_of_it.png"], tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
     assert (
         "| case \\| 1 | 2.00 ms | 4.0 MB, 5 Mop | **0.50** | 1.0 MB | rival |  | 0.80 "
         "| 1.00 |  |\n|  |  |  |  |  | other |  | **1.50** | 1.00 |  |\n" in page
     )
-    assert page.count("Measured on 2026-01-02.") == 1
-    assert "- date: 2026-03-04" in page
+    assert page.count("Measured on") == 2
+    assert "## Group\n\nMeasured on 2026-01-02, PyTorch 2.1.\n\n|" in page
+    assert "## G\n\n|" in page
+    assert "## H\n\nMeasured on 2026-03-04, PyTorch 2.1.\n\n|" in page
+    assert "- processor: A, 2 cores\n- date: 2026-03-04\n" in page
     assert "![picture of it](picture_of_it.png)" in page
+
+
+def test_files_without_machines_load(tmp_path: pathlib.Path) -> None:
+    results.save(_record(ROW), tmp_path / "rows.json")
+    suites = json.loads((tmp_path / "rows.json").read_text())
+    del suites["suite"]["machine"]
+    (tmp_path / "rows.json").write_text(json.dumps(suites))
+    suite = results.load(tmp_path / "rows.json")["suite"]
+    assert suite == results.Suite("2026-01-02", {}, [ROW])
 
 
 def test_print_moves() -> None:

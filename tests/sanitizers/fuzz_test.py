@@ -10,7 +10,7 @@ import pytest
 import sanitized_process
 
 _HERE = pathlib.Path(__file__).absolute().parent
-# FUZZ_CALLS=1000000 takes an hour.
+# FUZZ_CALLS=1000000 takes ten minutes.
 _CALLS = int(os.environ.get("FUZZ_CALLS", "24000"))
 _SHARES = 2  # of the ops, so that two processes divide the calls
 

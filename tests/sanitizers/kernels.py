@@ -65,6 +65,13 @@ def _function(wrapper: Function) -> Function:
         attributes: Mapping[str, Any],
     ) -> list[np.ndarray]:
         outputs = tf.nest.flatten(wrapper(**inputs, **attributes))
-        return [np.array(output) for output in outputs]
+        return [_array(output) for output in outputs]
 
     return call
+
+
+def _array(output: tf.Tensor) -> np.ndarray:
+    """Of no elements, it has none of its sizes: NumPy cannot multiply all of them."""
+    if output.shape.num_elements() == 0:
+        return np.zeros(0, output.dtype.as_numpy_dtype)
+    return np.array(output)

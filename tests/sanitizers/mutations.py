@@ -6,6 +6,7 @@ attributes and lists are changed, one or several at a time, at random.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ _INTEGERS = (0, 1, -1, 2, 3, 5, 100, 2**15, 2**31 - 1, -(2**31), 2**62, -(2**63)
 _INT_ATTRIBUTES = (0, 1, 2, 3, 4, 7, -1, 64, 2**15, 2**30, 2**31 - 1, 2**40, -(2**31))
 _SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 17)
 _MOST_ELEMENTS = 1 << 16
+# NumPy also limits the product of the sizes that are not 0, of any of its types.
+_MOST_NOT_0 = np.iinfo(np.intp).max // np.dtype(complex).itemsize
 
 
 @dataclasses.dataclass
@@ -89,7 +92,8 @@ def _reshape(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
         shape.insert(random.integers(len(shape) + 1), int(_pick(random, _SIZES)))
     else:
         shape = [int(_pick(random, _SIZES)) for _ in range(random.integers(6))]
-    if np.prod(shape) > _MOST_ELEMENTS:
+    not_0 = [size for size in shape if size]
+    if math.prod(shape) > _MOST_ELEMENTS or math.prod(not_0) > _MOST_NOT_0:
         return array
     return np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
 

@@ -195,7 +195,7 @@ def steps(root: pathlib.Path) -> list[Step]:
             "./run test --cuda=no //tests/sanitizers:fuzz_test "
             "--test_env=FUZZ_CALLS=1000000 --test_timeout=21600 --test_output=all",
             "a million calls with wrong and right inputs, under AddressSanitizer",
-            60,
+            15,
             1,
             shown=r"\d+ ops, \d+ calls: .*",
         ),

@@ -34,7 +34,7 @@ def _kilobytes(folder: pathlib.Path, rounds: int, graph: str) -> list[int]:
     return [int(size) for size in re.findall(r"rounds: (\d+) KiB", run.stdout)][1:]
 
 
-# MEMORY_ROUNDS=10000 takes half an hour.
+# MEMORY_ROUNDS=10000 takes ten minutes.
 _MANY = int(os.environ.get("MEMORY_ROUNDS", "0"))
 
 

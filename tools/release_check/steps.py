@@ -204,7 +204,7 @@ def steps(root: pathlib.Path) -> list[Step]:
             "./run test --cuda=no //tests/threads:loading_test "
             "--test_env=LOADING_RUNS=1000 --test_timeout=21600 --test_output=all",
             "the library loaded 1,000 times while others differentiate",
-            30,
+            5,
             shown=r"\d+ runs, \d+ failed.*",
         ),
         Step(
@@ -212,7 +212,7 @@ def steps(root: pathlib.Path) -> list[Step]:
             "./run test --cuda=no //tests/threads:memory_test "
             "--test_env=MEMORY_ROUNDS=10000 --test_timeout=21600",
             "10,000 rounds of differentiating in the same memory",
-            30,
+            10,
         ),
         Step(
             "races",
@@ -220,7 +220,7 @@ def steps(root: pathlib.Path) -> list[Step]:
             "//tests/sanitizers:gradient_races_test --runs_per_test=10 "
             "--test_timeout=21600",
             "every op and gradient under ThreadSanitizer, ten times",
-            40,
+            10,
         ),
         *_wheel(root),
         Step(

@@ -92,6 +92,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 170)
     record: results.Record = {}
     ended = []
+    measured_on = machine.describe()
     for suite in track(arguments.suites or SUITES, "measuring", console=console):
         try:
             rows = measure.in_own_process(_measure, suite)
@@ -99,7 +100,7 @@ def main() -> int:
             ended.append(suite)
             console.print(f"{suite}: its process was ended, for want of memory?")
             continue
-        record[suite] = results.measured_today(rows, machine.describe())
+        record[suite] = results.measured_today(rows, measured_on)
         # Not at the end alone: who stops it has what was measured.
         results.save(record, ROOT / "out" / "benchmarks.json")
     if not record:

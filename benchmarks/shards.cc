@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What TensorFlow's threads would be given on a machine with many cores, found
-// on one with few. Loaded before TensorFlow, this library stands for three
-// things of TensorFlow's:
+// What threads would be given on a machine with many cores, found on one with
+// few. This library, loaded before TensorFlow, has
 //
-// - ThreadPool::NumThreads says that there are kThreads;
-// - ThreadPool::ParallelFor splits the work as Eigen's cost model does for so
-//   many threads, but runs the shards one after the other and takes their
-//   times;
-// - the allocator knows all that is in use, and fills what it hands out, so
-//   that after each shard the cache lines are known that it wrote.
+// - what kernels/parallel.h calls where it is there, in place of sharing work
+//   out: it runs the shards one after the other and takes their times;
+// - a ThreadPool::NumThreads in place of TensorFlow's, by which there are
+//   kThreads;
+// - an allocator in place of TensorFlow's, which knows all that is in use and
+//   fills what it hands out, so that after each shard the cache lines are known
+//   that it wrote.
 //
 // benchmarks/shards.py loads it and reads what it finds.
 
@@ -24,14 +24,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#define EIGEN_USE_THREADS
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/allocator_registry.h"
 #include "tensorflow/core/platform/threadpool.h"
-#include "unsupported/Eigen/CXX11/Tensor"
 
 namespace {
 
@@ -164,34 +161,14 @@ class WrittenLines {
   std::vector<Block> blocks_;
 };
 
-// Runs at once what it is given, on the thread that gives it.
-class OneAfterTheOther : public Eigen::ThreadPoolInterface {
- public:
-  void Schedule(std::function<void()> task) override { task(); }
-  int NumThreads() const override { return kThreads; }
-  int CurrentThreadId() const override { return -1; }
-};
-
-// The shards that TensorFlow's pool of so many threads makes.
-std::vector<std::pair<int64_t, int64_t>> Split(int64_t total, int64_t cost) {
-  OneAfterTheOther pool;
-  const Eigen::ThreadPoolDevice device(&pool, kThreads);
-  std::vector<std::pair<int64_t, int64_t>> shards;
-  device.parallelFor(total,
-                     Eigen::TensorOpCost(0, 0, static_cast<double>(cost)),
-                     [&shards](Eigen::Index begin, Eigen::Index end) {
-                       shards.emplace_back(begin, end);
-                     });
-  return shards;
-}
-
-Region Run(int64_t total, int64_t cost, const Shard& shard, Mode mode) {
+Region Record(int64_t units, int64_t shard_size, const Shard& shard,
+              Mode mode) {
   Region region{};
   std::unique_ptr<WrittenLines> lines;
   if (mode == Mode::kLines) lines = std::make_unique<WrittenLines>();
-  for (const auto& [begin, end] : Split(total, cost)) {
+  for (int64_t begin = 0; begin < units; begin += shard_size) {
     const Clock::time_point start = Clock::now();
-    shard(begin, end);
+    shard(begin, std::min(units, begin + shard_size));
     const double seconds = SecondsSince(start);
     region.seconds += seconds;
     region.longest = std::max(region.longest, seconds);
@@ -200,19 +177,6 @@ Region Run(int64_t total, int64_t cost, const Shard& shard, Mode mode) {
   }
   if (lines) lines->Count(region);
   return region;
-}
-
-void Share(int64_t total, int64_t cost, const Shard& shard) {
-  Recording& recording = TheRecording();
-  const Mode mode = recording.mode;
-  if (total <= 0) return;
-  if (mode == Mode::kOff) {
-    shard(0, total);
-    return;
-  }
-  const Region region = Run(total, cost, shard, mode);
-  const std::lock_guard<std::mutex> lock(recording.mutex);
-  recording.regions.push_back(region);
 }
 
 }  // namespace
@@ -235,22 +199,19 @@ extern "C" int tfe_recorded_shards(Region* regions, int room) {
   return count;
 }
 
-// In place of TensorFlow's, whose declarations they follow.
-namespace tsl::thread {
-
-int ThreadPool::NumThreads() const { return kThreads; }
-
-void ThreadPool::ParallelFor(int64_t total, const SchedulingParams& params,
-                             const Shard& shard) {
-  if (params.strategy() == SchedulingStrategy::kAdaptive) {
-    Share(total, params.cost_per_unit().value_or(1), shard);
-  } else if (total > 0) {
-    shard(0, total);
-  }
+// See kernels/parallel.h.
+extern "C" void tensorflow_ext_run_shards(int64_t units, int64_t shard_size,
+                                          void (*run)(void*, int64_t, int64_t),
+                                          void* fn) {
+  Recording& recording = TheRecording();
+  const Mode mode = recording.mode;
+  if (mode == Mode::kOff) return run(fn, 0, units);
+  const Region region = Record(
+      units, shard_size,
+      [=](int64_t begin, int64_t end) { run(fn, begin, end); }, mode);
+  const std::lock_guard<std::mutex> lock(recording.mutex);
+  recording.regions.push_back(region);
 }
 
-void ThreadPool::ParallelFor(int64_t total, int64_t cost, const Shard& shard) {
-  Share(total, cost, shard);
-}
-
-}  // namespace tsl::thread
+// In place of TensorFlow's, whose declaration it follows.
+int tsl::thread::ThreadPool::NumThreads() const { return kThreads; }

@@ -11,9 +11,6 @@
 #ifndef TENSORFLOW_EXT_COMPATIBILITY_H_
 #define TENSORFLOW_EXT_COMPATIBILITY_H_
 
-#include <cstdint>
-#include <utility>
-
 #include "tensorflow/core/public/version.h"
 
 // The headers of 2.20 and later name no version: TensorFlow's own build has
@@ -82,20 +79,6 @@ using DeviceAddress = ::stream_executor::DeviceAddressBase;
 #else
 using DeviceAddress = ::stream_executor::DeviceMemoryBase;
 #endif
-
-// Calls fn(begin, end) for parts of [0, units) on the threads of `pool`, a
-// tensorflow::thread::ThreadPool, in parts that `cost`, the cycles of one
-// unit, makes worth a thread. 2.20 has a word for this, and warns of the way
-// that those before it have.
-template <typename ThreadPool, typename Fn>
-void ParallelFor(ThreadPool* pool, int64_t units, int64_t cost, Fn&& fn) {
-#if TENSORFLOW_EXT_TENSORFLOW_MINOR >= 20
-  pool->ParallelFor(units, ThreadPool::SchedulingParams::Adaptive(cost),
-                    std::forward<Fn>(fn));
-#else
-  pool->ParallelFor(units, cost, std::forward<Fn>(fn));
-#endif
-}
 
 }  // namespace tensorflow_ext::compatibility
 

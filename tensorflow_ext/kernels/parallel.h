@@ -5,13 +5,24 @@
 #ifndef TENSORFLOW_EXT_KERNELS_PARALLEL_H_
 #define TENSORFLOW_EXT_KERNELS_PARALLEL_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <thread>
 #include <type_traits>
+#include <utility>
 
+#include "absl/synchronization/notification.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/platform/denormal.h"
 #include "tensorflow/core/platform/threadpool.h"
-#include "tensorflow_ext/compatibility.h"
+
+// Where benchmarks/shards.cc is loaded, it runs shards in place of threads, all
+// in order; elsewhere there is no such function.
+extern "C" __attribute__((weak, visibility("default"))) void
+tensorflow_ext_run_shards(int64_t units, int64_t shard_size,
+                          void (*run)(void* fn, int64_t begin, int64_t end),
+                          void* fn);
 
 namespace tensorflow_ext {
 
@@ -23,59 +34,134 @@ inline tensorflow::thread::ThreadPool* Workers(
 
 namespace internal {
 
-// TensorFlow's threads synchronise in code that ThreadSanitizer does not see.
-// These say to it what they do: a fork before the parts, a join after them.
-class ForkAndJoin {
+// Work in shards of `shard_size` units, for whoever comes to take the next one.
+// It is on the heap, as a thread may come when all has long been done.
+template <typename Fn>
+class SharedWork {
  public:
-#if TENSORFLOW_EXT_THREAD_SANITIZER  // tests/sanitizers
-  void Fork() { forked_.store(1, std::memory_order_release); }
-  void BeginPart() { forked_.load(std::memory_order_acquire); }
-  void EndPart() { parts_.fetch_add(1, std::memory_order_release); }
-  void Join() { parts_.load(std::memory_order_acquire); }
+  // To be run by the caller and `helpers` threads of the pool at most.
+  SharedWork(tensorflow::thread::ThreadPool* pool, int helpers, int64_t units,
+             int64_t shard_size, Fn& fn)
+      : pool_(pool),
+        units_(units),
+        shard_size_(shard_size),
+        fn_(fn),
+        helpers_(helpers),
+        left_(units) {
+    next_.store(0);  // the last: who reads it may read the others
+  }
+
+  // Runs shards until all are taken. Who comes calls two others, as long as
+  // there is something to do for them.
+  void Join() {
+    for (int i = 0; i < 2; ++i) {
+      const int64_t next = next_.load();
+      if (next >= units_ || helpers_.fetch_sub(1) <= 0) break;
+      users_.fetch_add(1);
+      pool_->Schedule(Helper{this});
+    }
+    while (true) {
+      const int64_t begin = next_.fetch_add(shard_size_);
+      if (begin >= units_) break;
+      const int64_t size = std::min(shard_size_, units_ - begin);
+      fn_(begin, begin + size);
+      if (left_.fetch_sub(size) == size) done_.Notify();
+    }
+  }
+
+  // Returns when all have been run. What others are at is a shard each, often
+  // less than what it takes to wake up a thread: so this one sleeps only after
+  // a while.
+  void Wait() {
+    for (int i = 0; i < 100 && left_.load() > 0; ++i) std::this_thread::yield();
+    if (left_.load() > 0) done_.WaitForNotification();
+  }
+
+  void Release() {
+    if (users_.fetch_sub(1) == 1) delete this;
+  }
 
  private:
-  std::atomic<int> forked_{0}, parts_{0};
-#else
-  void Fork() {}
-  void BeginPart() {}
-  void EndPart() {}
-  void Join() {}
-#endif
+  // What the pool is given. Its code, in which ThreadSanitizer sees no order,
+  // hands it over; what it points to is ordered by `next_`.
+  struct Helper {
+    __attribute__((no_sanitize_thread)) void operator()() const { Help(work); }
+
+    static void Help(SharedWork* work) {
+      work->Join();
+      work->Release();
+    }
+
+    SharedWork* work;
+  };
+
+  ~SharedWork() = default;
+
+  tensorflow::thread::ThreadPool* const pool_;
+  const int64_t units_, shard_size_;
+  Fn& fn_;  // the caller's, who waits while a shard is left
+  std::atomic<int> helpers_, users_{1};
+  std::atomic<int64_t> left_, next_;
+  absl::Notification done_;
 };
 
-// What ParallelFor calls.
-template <typename Fn>
-struct Parts {
-  // Not sanitized: it reads the pointers before the part begins.
-  __attribute__((no_sanitize_thread)) void operator()(int64_t begin,
-                                                      int64_t end) const {
-    Run(fn, order, begin, end);
-  }
+// In cycles: less is not worth a thread, or a shard.
+constexpr int64_t kThreadCost = 100000, kShardCost = 40000;
 
-  static void Run(Fn& fn, ForkAndJoin& order, int64_t begin, int64_t end) {
-    order.BeginPart();
-    fn(begin, end);
-    order.EndPart();
-  }
+inline int64_t CeilOfQuotient(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-  Fn& fn;
-  ForkAndJoin& order;
-};
+// A few shards for each thread, as they do not all come at once. Large ones are
+// a multiple of what shares a cache line, if units lie one behind the other.
+inline int64_t ShardSize(int64_t units, int64_t cost, int64_t threads) {
+  constexpr int64_t kShards = 4, kLine = 64;
+  const int64_t size = std::max(CeilOfQuotient(units, kShards * threads),
+                                CeilOfQuotient(kShardCost, cost));
+  return size < 16 * kLine ? size : CeilOfQuotient(size, kLine) * kLine;
+}
 
 }  // namespace internal
 
-// Calls fn(begin, end) for parts of [0, units), side by side. `cost` is that of
-// one unit, in cycles; little work stays on this thread.
+// Calls fn(begin, end) for parts of [0, units), on this thread and, if the work
+// is worth it, on threads of the pool beside. `cost` is that of one unit, in
+// cycles.
+//
+// ThreadPool::ParallelFor has other threads do all the work while this one
+// sleeps, and wakes up two, one after the other, before the result is there.
+// Here this thread begins at once, and waits for none that comes late.
+template <typename Fn>
+void Parallel(tensorflow::thread::ThreadPool* pool, int64_t units, int64_t cost,
+              Fn&& fn) {
+  if (units <= 0) return;
+  cost = std::max<int64_t>(cost, 1);
+  // As a double: the product may exceed the integers.
+  const double worth = static_cast<double>(units) * static_cast<double>(cost) /
+                       internal::kThreadCost;
+  const int threads = static_cast<int>(
+      std::min<double>(worth, std::max(1, pool->NumThreads())));
+  if (threads <= 1) return fn(int64_t{0}, units);
+
+  using Function = std::remove_reference_t<Fn>;
+  const int64_t shard_size = internal::ShardSize(units, cost, threads);
+  if (tensorflow_ext_run_shards != nullptr) {
+    return tensorflow_ext_run_shards(
+        units, shard_size,
+        [](void* function, int64_t begin, int64_t end) {
+          (*static_cast<Function*>(function))(begin, end);
+        },
+        const_cast<std::remove_const_t<Function>*>(&fn));
+  }
+  // As TensorFlow's threads do, so that results do not depend on who computes.
+  const tensorflow::port::ScopedFlushDenormal flush;
+  auto* work = new internal::SharedWork<Function>(pool, threads - 1, units,
+                                                  shard_size, fn);
+  work->Join();
+  work->Wait();
+  work->Release();
+}
 template <typename Fn>
 void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost,
               Fn&& fn) {
-  if (units <= 0) return;
-  internal::ForkAndJoin order;
-  order.Fork();
-  compatibility::ParallelFor(
-      Workers(context), units, cost < 1 ? 1 : cost,
-      internal::Parts<std::remove_reference_t<Fn>>{fn, order});
-  order.Join();
+  Parallel(Workers(context), units, cost, std::forward<Fn>(fn));
 }
 
 // The smallest of the indices that threads report: an error that names it does

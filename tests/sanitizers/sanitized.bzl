@@ -14,9 +14,7 @@ def _flags_impl(settings, attr):
             # layout, which is not that of TensorFlow's libraries then.
             "-DNDEBUG_SANITIZER",
             "-U__SANITIZE_THREAD__",
-        ] + (
-            ["-DTENSORFLOW_EXT_THREAD_SANITIZER=1"] if "thread" in attr.sanitizers else []
-        ),
+        ],
     }
 
 _flags = transition(

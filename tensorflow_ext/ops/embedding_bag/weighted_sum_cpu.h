@@ -49,8 +49,9 @@ TENSORFLOW_EXT_INLINE ComputeType<T> Value(const T* from) {
 
 namespace internal {
 
-// What is fetched ahead, in bytes: about what a core can wait for at once.
-constexpr int64_t kBytesAhead = 4096;
+// What is fetched ahead, in bytes: the more, the farther memory is, but not so
+// much that the first cache loses it again.
+constexpr int64_t kBytesAhead = 8192;
 
 // One vector of some elements of each row: kSums counts them. The last one ends
 // where the elements do, and so may begin within the one before it.

@@ -155,8 +155,8 @@ class RowNormalizationCpuOp final : public RowNormalizationOp<Norm> {
                      WidenParameter<Norm>(context, this->type_, dims.size,
                                           &offset, &tensors.offset));
     }
-    // In cycles: two passes over the elements of a row, and its fixed cost.
-    Parallel(context, dims.rows, 2 * dims.size + 64,
+    // In cycles, with vectors: the passes over a row, and its fixed cost.
+    Parallel(context, dims.rows, dims.size / 2 + 64,
              [&](int64_t begin, int64_t end) {
                CpuRowNormalization<Norm>::Forward(
                    this->type_, dims, this->epsilon_, tensors, begin, end);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// That Parallel runs each unit once and has run all when it returns, whatever
+// the threads of the pool do meanwhile.
+
+#include "tensorflow_ext/kernels/parallel.h"
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "tensorflow/core/platform/env.h"
+#include "tensorflow/core/platform/threadpool.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::thread::ThreadPool;
+
+int failures = 0;
+
+void Check(bool ok, const char* what) {
+  if (ok) return;
+  ++failures;
+  std::printf("wrong: %s\n", what);
+}
+
+bool RunsEachOnce(ThreadPool* pool, int64_t units, int64_t cost) {
+  // Not atomic: two parts with one unit in common are a race besides.
+  std::vector<int> times(units);
+  Parallel(pool, units, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++times[i];
+  });
+  for (const int number : times) {
+    if (number != 1) return false;
+  }
+  return true;
+}
+
+void TestEachUnitRunsOnce() {
+  for (const int threads : {1, 2, 3, 8, 64}) {
+    ThreadPool pool(tensorflow::Env::Default(), "parallel_test", threads);
+    for (const int64_t units : {0, 1, 2, 63, 64, 65, 1000, 4097, 100003}) {
+      for (const int64_t cost :
+           {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{100}, int64_t{50000},
+            std::numeric_limits<int64_t>::max()}) {
+        Check(RunsEachOnce(&pool, units, cost), "each unit once");
+      }
+    }
+  }
+}
+
+// From many threads at once, through one pool.
+void TestManyCallers() {
+  ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&] {
+      for (int64_t call = 0; call < 500; ++call) {
+        wrong += !RunsEachOnce(&pool, 1000 + call, 1000);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  Check(wrong == 0, "each unit once, for many callers");
+}
+
+// The threads come when all has been done, and what they were to run is gone.
+void TestThreadsThatComeLate() {
+  absl::Notification come;
+  {
+    ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
+    for (int i = 0; i < 4; ++i) {
+      pool.Schedule([&come] { come.WaitForNotification(); });
+    }
+    for (int call = 0; call < 100; ++call) {
+      Check(RunsEachOnce(&pool, 1000, 1000), "each unit once, alone");
+    }
+    come.Notify();
+  }  // which waits for what was scheduled
+}
+
+// A part that calls Parallel itself waits for no thread that waits for it.
+void TestNestedCalls() {
+  ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 2);
+  std::atomic<int64_t> units{0};
+  Parallel(&pool, 64, 100000, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Parallel(&pool, 64, 100000,
+               [&](int64_t first, int64_t last) { units += last - first; });
+    }
+  });
+  Check(units == 64 * 64, "nested calls");
+}
+
+// Little work stays on the thread that calls; much is shared by all of them.
+void TestWhoRunsIt() {
+  ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
+  std::set<std::thread::id> threads;
+  const auto add = [&](int64_t, int64_t) {
+    threads.insert(std::this_thread::get_id());
+  };
+  Parallel(&pool, 1000, 100, add);
+  Check(threads == std::set<std::thread::id>{std::this_thread::get_id()},
+        "little work stays");
+
+  // Each part waits for the others: nobody can run two.
+  std::atomic<int> here{0};
+  Parallel(&pool, 4, 1000000, [&](int64_t begin, int64_t end) {
+    here += static_cast<int>(end - begin);
+    while (here < 4) std::this_thread::yield();
+  });
+  Check(here == 4, "four threads for four parts");
+}
+
+// Parts of elements that lie one behind the other share no cache line.
+void TestPartsAreWholeLines() {
+  ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 3);
+  std::atomic<int> parts{0}, broken{0};
+  Parallel(&pool, 1000003, 1, [&](int64_t begin, int64_t) {
+    ++parts;
+    broken += begin % 64 != 0;
+  });
+  Check(parts > 3 && broken == 0, "parts begin with a line");
+}
+
+}  // namespace
+}  // namespace tensorflow_ext
+
+int main() {
+  using namespace tensorflow_ext;
+  TestEachUnitRunsOnce();
+  TestManyCallers();
+  TestThreadsThatComeLate();
+  TestNestedCalls();
+  TestWhoRunsIt();
+  TestPartsAreWholeLines();
+  std::printf("%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

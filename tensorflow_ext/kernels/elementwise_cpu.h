@@ -85,12 +85,16 @@ TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
 
 // Asks for the memory that the loop comes to some blocks later than element i.
 // A processor looks ahead for about as many instructions as it can hold; where
-// an element takes many, that is not far enough to have all lines in time.
+// an element takes many, that is not far enough to have all lines in time. And
+// what compilers make of Where(condition, input, 0), a load under a mask,
+// begins only when the mask is known, after the loads that the condition waits
+// for.
 template <typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
                                     void* const* outputs, int64_t i,
                                     int64_t size) {
-  constexpr int64_t kLine = 64, kAhead = 1024;  // In bytes; measured.
+  // In bytes; measured.
+  constexpr int64_t kLine = 64, kAhead = kComputesLong<Functor> ? 1024 : 4096;
   const int64_t first = i * static_cast<int64_t>(sizeof(T)) + kAhead;
   const int64_t last = first + size * static_cast<int64_t>(sizeof(T));
   for (int64_t offset = first; offset < last; offset += kLine) {
@@ -98,10 +102,12 @@ TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
       const uintptr_t address = reinterpret_cast<uintptr_t>(inputs[k]) + offset;
       __builtin_prefetch(reinterpret_cast<const void*>(address), 0);
     }
-    for (int k = 0; k < kOutputs<Functor>; ++k) {
-      const uintptr_t address =
-          reinterpret_cast<uintptr_t>(outputs[k]) + offset;
-      __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
+    if constexpr (kComputesLong<Functor>) {
+      for (int k = 0; k < kOutputs<Functor>; ++k) {
+        const uintptr_t address =
+            reinterpret_cast<uintptr_t>(outputs[k]) + offset;
+        __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
+      }
     }
   }
 }
@@ -117,11 +123,18 @@ struct ElementwiseLoop {
     using C = ComputeType<T>;
     constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
     constexpr bool kConverts = !std::is_same_v<T, C>;
-    // Block by block through buffers; 64 is the fastest size measured. What
-    // needs neither buffers nor prefetching is one block.
-    constexpr int64_t kBlock = 64;
-    const int64_t block =
-        kConverts || kComputesLong<Functor> || streams ? kBlock : end - begin;
+    // Block by block through buffers; 64 is the fastest size measured, and 256
+    // where there are none. What needs neither buffers nor prefetching is one
+    // block. Less than kMany elements are in a cache nearby.
+    constexpr int64_t kBlock = 64, kAskingBlock = 256, kMany = 100000;
+    const bool asks = kComputesLong<Functor> ||
+                      (kArity > 1 && !kConverts && end - begin >= kMany);
+    int64_t block = end - begin;
+    if (kConverts || kComputesLong<Functor> || streams) {
+      block = kBlock;
+    } else if (asks) {
+      block = kAskingBlock;
+    }
     C wide[kArity][kConverts ? kBlock : 1];
     alignas(kLineBytes) T stored[kResults][kBlock];
     const C* x[kArity];
@@ -133,9 +146,7 @@ struct ElementwiseLoop {
     if (size == 0) size = block;
     for (int64_t i = begin; i < end; i += size, size = block) {
       size = std::min(size, end - i);
-      if constexpr (kComputesLong<Functor>) {
-        Prefetch<Functor, T>(inputs, outputs, i, size);
-      }
+      if (asks) Prefetch<Functor, T>(inputs, outputs, i, size);
       for (int k = 0; k < kArity; ++k) {
         const T* input = static_cast<const T*>(inputs[k]) + i;
         if constexpr (kConverts) {

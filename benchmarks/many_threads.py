@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our kernels' shards on a machine with 64 threads, found on one that has fewer.
 
-shards.cc has TensorFlow split the work as for 64 threads and runs the shards one
+shards.cc has the kernels split their work as for 64 threads and runs the shards one
 after the other: their times say how far the longest is from an equal part, and the
 memory after each says whether two write to one cache line. What 64 threads do to each
 other through the memory they share, it cannot say.

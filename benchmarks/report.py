@@ -47,8 +47,8 @@ Where a call takes less than a millisecond, several of them, on other tensors, m
 step, and *ours* is the time of one: what an op takes. The rows *one call* have one in
 eager mode, with all that a call costs in TensorFlow or PyTorch.
 
-*64 threads, simulated* is found on this machine: TensorFlow splits the work as for 64
-threads, the shards run one after the other, and the memory after each shows which
+*64 threads, simulated* is found on this machine: the work is split as for 64 threads,
+the shards run one after the other, and the memory after each shows which
 cache lines it wrote. *ours* is what the threads take at least, the longest shard or an
 equal part, beside all shards on one; where all is shared out evenly the ratio is 0.016,
 and less work than 0.03 ms a thread is not worth one. What the threads do to each other

@@ -2,7 +2,8 @@
 """Ops whose CPU kernels have loops of their own for some shapes.
 
 `resampler` finds points block by block where channels are few, `embedding_bag` keeps
-the sums of a row in as many registers as its width fills.
+the sums of a row in as many registers as its width fills, `correlation_cost` those of
+as many displacements as there are.
 """
 
 import functools
@@ -147,6 +148,20 @@ def _bags(chosen: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor
     )
 
 
+@every_type
+@every_channel_count
+@pytest.mark.parametrize("width", [1, 2, 7, 33])
+def test_correlation_cost(width: int, channels: int, dtype: tf.DType) -> None:
+    shape = (2, 5, width, channels)
+    _assert_close(
+        functools.partial(tfe.correlation_cost, **references.DISPLACEMENTS),
+        references.correlation_cost,
+        [_RNG.normal(size=shape), _RNG.normal(size=shape)],
+        _RNG.normal(size=(2, 4, (width + 3) // 2, 9)),
+        dtype,
+    )
+
+
 def test_roi_pool_grad_of_no_bins() -> None:
     """However many rows of no columns argmax claims to have."""
     shape = [1, 2**30, 0, 2]
@@ -197,6 +212,14 @@ _DIGEST = """
             random.normal(size=(50, width)),
             random.normal(size=indices.shape),
         )
+    for width in (1, 7, 40):
+        for attributes in ((1, 4, 1, 1, 4), (1, 3, 2, 3, 4), (3, 4, 1, 2, 5)):
+            shape = (2, 9, width, 37)
+            add(
+                lambda a, b: tfe.correlation_cost(a, b, *attributes),
+                random.normal(size=shape),
+                random.normal(size=shape),
+            )
     print(digest.hexdigest())
 """
 

@@ -116,17 +116,19 @@ enum class CorrelationArgument : int32_t { kA, kB };
 
 // ----- CPU. -----
 //
-// Images are `Packed`: of the compute type of `type`, each pixel's channels
-// filled up with zeros to PackedChannels. A tensor for which IsPacked says so
-// is packed as it is. `scratch` has the given number of elements of the compute
-// type. Rows may be divided among threads at will: the result does not change.
+// `scratch` has the given number of elements of the compute type of `type`.
+// Rows may be divided among threads at will: the result does not change.
 
-int64_t PackedChannels(NumericType type, int64_t channels);
-bool IsPacked(NumericType type, int64_t channels);
+// CorrelationCost takes transposed images, of the compute type, in which a
+// row's pixels lie side by side, channel by channel. Elements of one.
+int64_t TransposedSize(NumericType type, const CorrelationCostDims& dims);
 
-// Packs pixels [begin, end).
-void PackPixelsCpu(NumericType type, int64_t channels, const void* pixels,
-                   void* packed, int64_t begin, int64_t end);
+// Transposes rows [begin, end) of the images * height rows of `argument`, but
+// for pixels of a that no window holds. All have to be there before any is
+// read.
+void TransposeRowsCpu(NumericType type, const CorrelationCostDims& dims,
+                      CorrelationArgument argument, const void* images,
+                      void* transposed, int64_t begin, int64_t end);
 
 int64_t CorrelationCostScratch(NumericType type,
                                const CorrelationCostDims& dims);
@@ -136,6 +138,16 @@ int64_t CorrelationCostScratch(NumericType type,
 void CorrelationCostCpu(NumericType type, const CorrelationCostDims& dims,
                         const void* a, const void* b, void* output,
                         void* scratch, int64_t begin, int64_t end);
+
+// The gradients take packed images: of the compute type, each pixel's channels
+// filled up with zeros to PackedChannels. A tensor for which IsPacked says so
+// is packed as it is.
+int64_t PackedChannels(NumericType type, int64_t channels);
+bool IsPacked(NumericType type, int64_t channels);
+
+// Packs pixels [begin, end).
+void PackPixelsCpu(NumericType type, int64_t channels, const void* pixels,
+                   void* packed, int64_t begin, int64_t end);
 
 int64_t CorrelationCostGradScratch(NumericType type,
                                    const CorrelationCostDims& dims);

@@ -34,6 +34,27 @@ int64_t MaskSize(const CorrelationCostDims& dims) {
   return dims.width / sizeof(C) + 1;
 }
 
+template <typename T>
+struct PackPixels {
+  using C = ComputeType<T>;
+
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int64_t packed,
+                                        const T* from, C* to, int64_t begin,
+                                        int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* pixel = from + i * channels;
+      C* output = to + i * packed;
+      if constexpr (std::is_same_v<T, C>) {
+        for (int64_t c = 0; c < channels; ++c) output[c] = pixel[c];
+      } else {
+        Isa::Widen(pixel, output, channels);
+      }
+      for (int64_t c = channels; c < packed; ++c) output[c] = 0;
+    }
+  }
+};
+
 // A pixel of a has one coefficient for each pixel of b that it meets: the sum
 // of the gradients of the windows that both are in. A pixel's derivative is the
 // sum of the pixels that it meets times their coefficients, in the order of the
@@ -292,6 +313,28 @@ struct CorrelationGradRows {
 };
 
 }  // namespace
+
+int64_t PackedChannels(NumericType type, int64_t channels) {
+  return DispatchFloating(type, [&](auto tag) -> int64_t {
+    constexpr int64_t kBlock = 64 / sizeof(ComputeType<TypeOf<decltype(tag)>>);
+    return (channels + kBlock - 1) / kBlock * kBlock;
+  });
+}
+
+bool IsPacked(NumericType type, int64_t channels) {
+  return (type == NumericType::kFloat || type == NumericType::kDouble) &&
+         PackedChannels(type, channels) == channels;
+}
+
+void PackPixelsCpu(NumericType type, int64_t channels, const void* pixels,
+                   void* packed, int64_t begin, int64_t end) {
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    RunBest<PackPixels<T>>(channels, PackedChannels(type, channels),
+                           static_cast<const T*>(pixels),
+                           static_cast<ComputeType<T>*>(packed), begin, end);
+  });
+}
 
 int64_t CorrelationCostGradScratch(NumericType type,
                                    const CorrelationCostDims& dims) {

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/dot_products_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
+#include "tensorflow_ext/ops/correlation_cost/correlation_tiles_cpu.h"
+#include "tensorflow_ext/ops/correlation_cost/transposed_rows_cpu.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -20,31 +21,12 @@ int64_t RingRows(const CorrelationCostDims& dims) {
   return std::min(dims.kernel_size, dims.height);
 }
 
-// A pixel's products: its displacements, and what FinishDots writes behind.
-TENSORFLOW_EXT_INLINE int64_t RowStride(const CorrelationCostDims& dims) {
-  return dims.displacements + kMaxDots;
+// Vertical displacements of which a pixel's products are computed together: one
+// where windows overlap, else as many as the caches hold.
+int64_t RowsAtOnce(const CorrelationCostDims& dims) {
+  if (dims.kernel_size > 1) return 1;
+  return std::clamp<int64_t>(2048 / dims.displacements, 1, dims.displacements);
 }
-
-template <typename T>
-struct PackPixels {
-  using C = ComputeType<T>;
-
-  template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int64_t packed,
-                                        const T* from, C* to, int64_t begin,
-                                        int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* pixel = from + i * channels;
-      C* output = to + i * packed;
-      if constexpr (std::is_same_v<T, C>) {
-        for (int64_t c = 0; c < channels; ++c) output[c] = pixel[c];
-      } else {
-        Isa::Widen(pixel, output, channels);
-      }
-      for (int64_t c = channels; c < packed; ++c) output[c] = 0;
-    }
-  }
-};
 
 template <typename T>
 struct CorrelateRows {
@@ -53,46 +35,109 @@ struct CorrelateRows {
   // What stays the same for all rows of an image.
   struct Image {
     CorrelationCostDims dims;
-    int64_t channels;  // packed
+    TransposedRow row;
     const C* a;
     const C* b;
     T* output;
-    C* ring;     // [RingRows, width, RowStride]: products, row by row of a
-    C* sums;     // [width, RowStride]: of the rows in a window
-    C* outputs;  // [RowStride]: one pixel's outputs
+    C* products;  // [RowsAtOnce, D, kPixelsAtOnce]
+    C* outputs;   // [kPixelsAtOnce, RowsAtOnce, D], or those of one pixel
+    C* ring;      // [RingRows, width, D]: products, row by row of a
+    C* sums;      // [width, D]: of the rows in a window
   };
 
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims,
-                                        int64_t channels, const C* a,
+  TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims, const C* a,
                                         const C* b, T* output, C* scratch,
                                         int64_t begin, int64_t end) {
-    const int64_t row = dims.width * RowStride(dims);
-    const int64_t ring = RingRows(dims) * row;
-    Image image = {dims,
-                   channels,
-                   a,
-                   b,
-                   output,
-                   scratch,
-                   scratch + ring,
-                   scratch + ring + row};
-    // Windows of one pixel share nothing.
-    const int64_t most = dims.kernel_size == 1 ? 1 : dims.output_height;
+    Image image = {dims, TransposedRow(dims)};
+    const int64_t size = kMostPixels<C> * RowsAtOnce(dims) * dims.displacements;
+    image.products = scratch;
+    image.outputs = image.products + size;
+    image.ring = image.outputs + size;
+    image.sums = image.ring + RingRows(dims) * dims.width * dims.displacements;
     for (int64_t first = begin; first < end;) {
       const int64_t n = first / dims.output_height;
       const int64_t y = first % dims.output_height;
-      const int64_t rows =
-          std::min({most, dims.output_height - y, end - first});
-      const int64_t size = dims.image_pixels() * channels;
-      image.a = a + n * size;
-      image.b = b + n * size;
+      const int64_t rows = std::min(dims.output_height - y, end - first);
+      const int64_t before =
+          kMostPixels<C> + n * dims.height * image.row.step() * dims.channels;
+      image.a = a + before;
+      image.b = b + before;
       image.output = output + n * dims.output_height * dims.output_width *
                                   dims.output_channels();
-      for (int64_t i = 0; i < dims.displacements; ++i) {
-        OutputRows<Isa>(image, i, y, y + rows);
+      if (dims.kernel_size == 1) {
+        for (int64_t r = y; r < y + rows; ++r) PixelsRow<Isa>(image, r);
+      } else {
+        for (int64_t i = 0; i < dims.displacements; ++i) {
+          OutputRows<Isa>(image, i, y, y + rows);
+        }
       }
       first += rows;
+    }
+  }
+
+  // Row `y` of the output, where windows are pixels and share nothing.
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void PixelsRow(const Image& image, int64_t y) {
+    const CorrelationCostDims& dims = image.dims;
+    const int64_t count = dims.output_channels();
+    T* output = image.output + y * dims.output_width * count;
+    const IndexRange window = dims.Window(y, dims.height);
+    for (int64_t x = 0; x < dims.output_width; ++x) {
+      if (window.empty() || dims.Window(x, dims.width).empty()) {
+        std::fill_n(output + x * count, count, T{});
+      }
+    }
+    if (window.empty()) return;
+    const int64_t at_once = RowsAtOnce(dims);
+    for (int64_t i = 0; i < dims.displacements; i += at_once) {
+      const int64_t end = Smaller(i + at_once, dims.displacements);
+      for (int64_t phase = 0; phase < image.row.phases; ++phase) {
+        const int64_t pixels = image.row.pixels(phase);
+        for (int64_t at = 0; at < pixels; at += kPixelsAtOnce<Isa, C>) {
+          Pixels<Isa>(image, window.begin, {i, end}, phase, at, output);
+        }
+      }
+    }
+  }
+
+  // Of that row, the outputs at vertical displacements `rows` of the pixels at
+  // columns `at`, at + 1 ... of row `y` of a.
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Pixels(const Image& image, int64_t y,
+                                           IndexRange rows, int64_t phase,
+                                           int64_t at, T* output) {
+    constexpr int64_t kWidth = kPixelsAtOnce<Isa, C>;
+    const CorrelationCostDims& dims = image.dims;
+    const int64_t size = std::min(kWidth, image.row.pixels(phase) - at);
+    if (!InAnyWindow(dims, image.row, phase, at, size)) return;
+    C* products = image.products;
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      Products<Isa>(image, y, i, phase, at, products);
+      products += dims.displacements * kWidth;
+    }
+    const int64_t count = (rows.end - rows.begin) * dims.displacements;
+    Transpose(image.products, kWidth, count, size, image.outputs, count);
+    output += rows.begin * dims.displacements;
+    for (int64_t k = 0; k < size; ++k) {
+      const IndexRange outputs =
+          dims.Windows(phase + (at + k) * image.row.phases, dims.output_width);
+      if (outputs.empty()) continue;
+      Store<Isa>(image, image.outputs + k * count, count,
+                 output + outputs.begin * dims.output_channels());
+    }
+  }
+
+  // Outputs from sums of products, which it may overwrite.
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Store(const Image& image, C* from,
+                                          int64_t count, T* to) {
+    const C scale = static_cast<C>(image.dims.scale());
+    if constexpr (std::is_same_v<T, C>) {
+      for (int64_t j = 0; j < count; ++j) to[j] = from[j] * scale;
+    } else {
+      for (int64_t j = 0; j < count; ++j) from[j] *= scale;
+      Isa::Narrow(from, to, count);
     }
   }
 
@@ -101,14 +146,13 @@ struct CorrelateRows {
   TENSORFLOW_EXT_INLINE static void OutputRows(const Image& image, int64_t i,
                                                int64_t begin, int64_t end) {
     const CorrelationCostDims& dims = image.dims;
-    const int64_t row = dims.width * RowStride(dims);
+    const int64_t row = dims.width * dims.displacements;
     const int64_t slots = RingRows(dims);
     int64_t next = 0;  // the first row of a whose products are not there
     for (int64_t y = begin; y < end; ++y) {
       const IndexRange window = dims.Window(y, dims.height);
       for (next = std::max(next, window.begin); next < window.end; ++next) {
-        Products<Isa>(image, next, next + dims.Displacement(i),
-                      image.ring + next % slots * row);
+        RowProducts<Isa>(image, next, i, image.ring + next % slots * row);
       }
       const C* sums = image.ring + window.begin % slots * row;
       if (window.end - window.begin > 1) {
@@ -126,49 +170,67 @@ struct CorrelateRows {
     }
   }
 
-  // The products of row `y` of a with row `other` of b, which may lie outside:
-  // [width, RowStride], for the columns in any window.
+  // The products of row `y` of a at vertical displacement `i`: [width, D].
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Products(const Image& image, int64_t y,
-                                             int64_t other, C* products) {
-    const CorrelationCostDims& dims = image.dims;
-    const bool inside = other >= 0 && other < dims.height;
-    const C* a = image.a + y * dims.width * image.channels;
-    const C* b = image.b + (inside ? other : 0) * dims.width * image.channels;
-    // Pixels that are stride_2 apart meet the same pixels of b.
-    const int64_t step = std::min(dims.stride_2, dims.width);
-    for (int64_t phase = 0; phase < step; ++phase) {
-      for (int64_t x = phase; x < dims.width; x += step) {
-        if (dims.Windows(x, dims.output_width).empty()) continue;
-        C* product = products + x * RowStride(dims);
-        IndexRange range = dims.DisplacementsInside(x, dims.width);
-        if (!inside) range = {0, 0};
-        std::fill(product, product + range.begin, C(0));
-        Dots<Isa>(image, a + x * image.channels, b, x, range, product);
-        std::fill(product + range.end, product + dims.displacements, C(0));
+  TENSORFLOW_EXT_INLINE static void RowProducts(const Image& image, int64_t y,
+                                                int64_t i, C* products) {
+    const int64_t count = image.dims.displacements;
+    for (int64_t phase = 0; phase < image.row.phases; ++phase) {
+      const int64_t pixels = image.row.pixels(phase);
+      for (int64_t at = 0; at < pixels; at += kPixelsAtOnce<Isa, C>) {
+        const int64_t size =
+            std::min<int64_t>(kPixelsAtOnce<Isa, C>, pixels - at);
+        if (!InAnyWindow(image.dims, image.row, phase, at, size)) continue;
+        Products<Isa>(image, y, i, phase, at, image.products);
+        Transpose(image.products, kPixelsAtOnce<Isa, C>, count, size,
+                  products + (phase + at * image.row.phases) * count,
+                  image.row.phases * count);
       }
     }
   }
 
-  // Of one pixel with those of a row of b at displacements `range`.
+  // The products of the pixels at columns `at`, at + 1 ... of row `y` of a with
+  // those at vertical displacement `i`: [D, kPixelsAtOnce].
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Dots(const Image& image, const C* pixel,
-                                         const C* b, int64_t x,
-                                         IndexRange range, C* products) {
-    const int64_t step = image.dims.stride_2 * image.channels;
-    const C* other =
-        b + (x + image.dims.Displacement(range.begin)) * image.channels;
-    int64_t calls = (range.end - range.begin + kMaxDots - 1) / kMaxDots;
-    for (int64_t j = range.begin; j < range.end; --calls) {
-      const int count = static_cast<int>((range.end - j + calls - 1) / calls);
-      const C* rows[kMaxDots];
-      for (int r = 0; r < count; ++r) rows[r] = other + r * step;
-      DotSums<C> sums;
-      ClearDots(count, &sums);
-      AddDots<Isa>(pixel, rows, count, image.channels, &sums);
-      FinishDots<Isa>(sums, count, products + j);
-      other += count * step;
-      j += count;
+  TENSORFLOW_EXT_INLINE static void Products(const Image& image, int64_t y,
+                                             int64_t i, int64_t phase,
+                                             int64_t at, C* products) {
+    constexpr int64_t kWidth = kPixelsAtOnce<Isa, C>;
+    const CorrelationCostDims& dims = image.dims;
+    const TransposedRow& row = image.row;
+    const int64_t other = y + dims.Displacement(i);
+    if (other < 0 || other >= dims.height) {
+      std::fill_n(products, dims.displacements * kWidth, C(0));
+      return;
+    }
+    const C* a = image.a + y * row.step() * dims.channels;
+    const C* b = image.b + other * row.step() * dims.channels;
+    for (int64_t j = 0; j < Smaller(row.cycle, dims.displacements); ++j) {
+      // From lane k, displacement j + cycle * t leads to column first + k + t
+      // of phase `met`. Before the division, the sum is positive.
+      const int64_t middle = dims.displacements / 2;
+      const int64_t x = phase + (j - middle) * row.stride + middle * row.phases;
+      const int64_t met = x % row.phases;
+      const int64_t first = at + x / row.phases - middle;
+      const int64_t pixels = row.pixels(met);
+      const int64_t count = Steps(dims.displacements - 1 - j, row.cycle) + 1;
+      const int64_t begin = std::clamp<int64_t>(1 - kWidth - first, 0, count);
+      const int64_t end = std::clamp(pixels - first, begin, count);
+      const int64_t step = row.cycle * kWidth;
+      C* const of_cycle = products + j * kWidth;
+      CorrelatePixels<Isa>(a + phase * row.columns + at,
+                           b + met * row.columns + first + begin, row.step(),
+                           dims.channels, end - begin, of_cycle + begin * step,
+                           step);
+      if (first >= 0 && first + count - 1 + kWidth <= pixels) continue;
+      // What lies outside counts as 0, whatever it was multiplied with.
+      for (int64_t t = 0; t < count; ++t) {
+        const int64_t inside = std::clamp<int64_t>(-first - t, 0, kWidth);
+        const int64_t outside = std::clamp(pixels - first - t, inside, kWidth);
+        C* const product = of_cycle + t * step;
+        std::fill(product, product + inside, C(0));
+        std::fill(product + outside, product + kWidth, C(0));
+      }
     }
   }
 
@@ -177,19 +239,12 @@ struct CorrelateRows {
   TENSORFLOW_EXT_INLINE static void AddRows(const Image& image,
                                             IndexRange window, const C* first,
                                             int64_t row) {
-    const CorrelationCostDims& dims = image.dims;
-    const int64_t slots = RingRows(dims);
+    const int64_t slots = RingRows(image.dims);
     for (int64_t y = window.begin + 1; y < window.end; ++y) {
       const C* more = image.ring + y % slots * row;
       const C* so_far = y == window.begin + 1 ? first : image.sums;
-      for (int64_t x = 0; x < dims.width; ++x) {
-        if (dims.Windows(x, dims.output_width).empty()) continue;
-        const int64_t at = x * RowStride(dims);
 #pragma GCC ivdep
-        for (int64_t j = 0; j < dims.displacements; ++j) {
-          image.sums[at + j] = so_far[at + j] + more[at + j];
-        }
-      }
+      for (int64_t j = 0; j < row; ++j) image.sums[j] = so_far[j] + more[j];
     }
   }
 
@@ -198,61 +253,31 @@ struct CorrelateRows {
   TENSORFLOW_EXT_INLINE static void Output(const Image& image, const C* sums,
                                            IndexRange columns, T* output) {
     const int64_t count = image.dims.displacements;
-    const int64_t stride = RowStride(image.dims);
-    const C scale = static_cast<C>(image.dims.scale());
     if (columns.empty()) {
       std::fill(output, output + count, T{});
       return;
     }
-    const C* first = sums + columns.begin * stride;
+    const C* first = sums + columns.begin * count;
     C* total = image.outputs;
-    if constexpr (std::is_same_v<T, C>) {
-      if (columns.end - columns.begin == 1) {
-        for (int64_t j = 0; j < count; ++j) output[j] = first[j] * scale;
-        return;
-      }
-    }
     for (int64_t j = 0; j < count; ++j) total[j] = first[j];
     for (int64_t x = columns.begin + 1; x < columns.end; ++x) {
-      const C* more = sums + x * stride;
+      const C* more = sums + x * count;
       for (int64_t j = 0; j < count; ++j) total[j] += more[j];
     }
-    for (int64_t j = 0; j < count; ++j) total[j] *= scale;
-    if constexpr (std::is_same_v<T, C>) {
-      for (int64_t j = 0; j < count; ++j) output[j] = total[j];
-    } else {
-      Isa::Narrow(total, output, count);
-    }
+    Store<Isa>(image, total, count, output);
   }
 };
 
 }  // namespace
 
-int64_t PackedChannels(NumericType type, int64_t channels) {
-  return DispatchFloating(type, [&](auto tag) -> int64_t {
-    constexpr int64_t kLanes = kDotLanes<ComputeType<TypeOf<decltype(tag)>>>;
-    return (channels + kLanes - 1) / kLanes * kLanes;
-  });
-}
-
-bool IsPacked(NumericType type, int64_t channels) {
-  return (type == NumericType::kFloat || type == NumericType::kDouble) &&
-         PackedChannels(type, channels) == channels;
-}
-
-void PackPixelsCpu(NumericType type, int64_t channels, const void* pixels,
-                   void* packed, int64_t begin, int64_t end) {
-  DispatchFloating(type, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    RunBest<PackPixels<T>>(channels, PackedChannels(type, channels),
-                           static_cast<const T*>(pixels),
-                           static_cast<ComputeType<T>*>(packed), begin, end);
-  });
-}
-
-int64_t CorrelationCostScratch(NumericType /*type*/,
+int64_t CorrelationCostScratch(NumericType type,
                                const CorrelationCostDims& dims) {
-  return ((RingRows(dims) + 1) * dims.width + 1) * RowStride(dims);
+  return DispatchFloating(type, [&](auto tag) -> int64_t {
+    using C = ComputeType<TypeOf<decltype(tag)>>;
+    int64_t rows = 2 * kMostPixels<C> * RowsAtOnce(dims);
+    if (dims.kernel_size > 1) rows += (RingRows(dims) + 1) * dims.width;
+    return rows * dims.displacements;
+  });
 }
 
 void CorrelationCostCpu(NumericType type, const CorrelationCostDims& dims,
@@ -261,8 +286,7 @@ void CorrelationCostCpu(NumericType type, const CorrelationCostDims& dims,
   DispatchFloating(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using C = ComputeType<T>;
-    RunBest<CorrelateRows<T>>(dims, PackedChannels(type, dims.channels),
-                              static_cast<const C*>(a),
+    RunBest<CorrelateRows<T>>(dims, static_cast<const C*>(a),
                               static_cast<const C*>(b), static_cast<T*>(output),
                               static_cast<C*>(scratch), begin, end);
   });

@@ -88,7 +88,25 @@ tensorflow::DataType ComputeDataType(NumericType type) {
                                       : tensorflow::DT_FLOAT;
 }
 
-// `images` as the loops take them: their own memory, or that of `scratch`.
+// `images` as CorrelationCostCpu takes them.
+absl::Status Transposed(OpKernelContext* context, NumericType type,
+                        const CorrelationCostDims& dims,
+                        CorrelationArgument argument, const Tensor& images,
+                        Tensor* transposed) {
+  const absl::Status status = context->allocate_temp(
+      ComputeDataType(type), TensorShape({TransposedSize(type, dims)}),
+      transposed);
+  if (!status.ok()) return status;
+  Parallel(context, dims.images * dims.height, dims.width * dims.channels,
+           [&](int64_t begin, int64_t end) {
+             TransposeRowsCpu(type, dims, argument, Data(images),
+                              Data(transposed), begin, end);
+           });
+  return absl::OkStatus();
+}
+
+// `images` as CorrelationCostGradCpu takes them: their own memory, or that of
+// `scratch`.
 absl::Status Packed(OpKernelContext* context, NumericType type,
                     const CorrelationCostDims& dims, const Tensor& images,
                     Tensor* scratch, const void** packed) {
@@ -109,12 +127,12 @@ absl::Status Packed(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
-// Calls fn(scratch, begin, end) for parts of `rows`, side by side. `products`
-// is how many of `channels` channels a row takes, `size` the elements of
-// scratch. Each part has its own, so there are only a few for each thread.
+// Calls fn(scratch, begin, end) for parts of `rows`, side by side. `row_cost`
+// is the cycles of a row, `size` the elements of scratch. Each part has its
+// own, so there are only a few for each thread.
 template <typename Fn>
 absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
-                     double products, int64_t channels, int64_t size, Fn&& fn) {
+                     double row_cost, int64_t size, Fn&& fn) {
   const int64_t parts =
       std::min<int64_t>(rows, 4 * Workers(context)->NumThreads());
   constexpr int64_t kLine = 16;  // elements: no line is shared
@@ -128,8 +146,8 @@ absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
   if (!status.ok()) return status;
   const int64_t bytes =
       stride * (type == NumericType::kDouble ? sizeof(double) : sizeof(float));
-  const double cost = static_cast<double>(rows) / static_cast<double>(parts) *
-                      products * (4 + static_cast<double>(channels) / 8);
+  const double cost =
+      static_cast<double>(rows) / static_cast<double>(parts) * row_cost;
   Parallel(context, parts, static_cast<int64_t>(std::min(cost, 1e12)),
            [&](int64_t first, int64_t last) {
              for (int64_t part = first; part < last; ++part) {
@@ -149,24 +167,24 @@ class CorrelationCostCpuOp final : public CorrelationCostOp {
       std::memset(Data(output), 0, output->TotalBytes());
       return;
     }
-    Tensor scratch_a, scratch_b;
-    const void *packed_a, *packed_b;
-    OP_REQUIRES_OK(context,
-                   Packed(context, type_, dims, a, &scratch_a, &packed_a));
-    OP_REQUIRES_OK(context,
-                   Packed(context, type_, dims, b, &scratch_b, &packed_b));
+    Tensor rows_a, rows_b;
+    OP_REQUIRES_OK(context, Transposed(context, type_, dims,
+                                       CorrelationArgument::kA, a, &rows_a));
+    OP_REQUIRES_OK(context, Transposed(context, type_, dims,
+                                       CorrelationArgument::kB, b, &rows_b));
     // Each product once, where windows overlap.
-    const double window = static_cast<double>(dims.output_channels()) *
-                          std::min(dims.kernel_size, dims.stride_1);
-    OP_REQUIRES_OK(context,
-                   ForRows(context, type_, dims.images * dims.output_height,
-                           window * static_cast<double>(dims.width),
-                           dims.channels, CorrelationCostScratch(type_, dims),
-                           [&](void* scratch, int64_t begin, int64_t end) {
-                             CorrelationCostCpu(type_, dims, packed_a, packed_b,
-                                                Data(output), scratch, begin,
-                                                end);
-                           }));
+    const double products = static_cast<double>(dims.output_channels()) *
+                            static_cast<double>(dims.width) *
+                            std::min(dims.kernel_size, dims.stride_1);
+    OP_REQUIRES_OK(
+        context,
+        ForRows(context, type_, dims.images * dims.output_height,
+                products * (2 + static_cast<double>(dims.channels) / 16),
+                CorrelationCostScratch(type_, dims),
+                [&](void* scratch, int64_t begin, int64_t end) {
+                  CorrelationCostCpu(type_, dims, Data(rows_a), Data(rows_b),
+                                     Data(output), scratch, begin, end);
+                }));
   }
 };
 
@@ -183,13 +201,15 @@ class CorrelationCostGradCpuOp final : public CorrelationCostGradOp {
     const double products = static_cast<double>(dims.output_channels()) *
                             static_cast<double>(dims.width);
     OP_REQUIRES_OK(
-        context, ForRows(context, type_, dims.images * dims.height, products,
-                         dims.channels, CorrelationCostGradScratch(type_, dims),
-                         [&](void* row_scratch, int64_t begin, int64_t end) {
-                           CorrelationCostGradCpu(
-                               type_, dims, argument_, Data(gradients), packed,
-                               Data(backprops), row_scratch, begin, end);
-                         }));
+        context,
+        ForRows(context, type_, dims.images * dims.height,
+                products * (4 + static_cast<double>(dims.channels) / 8),
+                CorrelationCostGradScratch(type_, dims),
+                [&](void* row_scratch, int64_t begin, int64_t end) {
+                  CorrelationCostGradCpu(
+                      type_, dims, argument_, Data(gradients), packed,
+                      Data(backprops), row_scratch, begin, end);
+                }));
   }
 };
 

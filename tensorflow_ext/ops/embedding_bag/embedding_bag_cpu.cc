@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/dot_products_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/ops/embedding_bag/dot_products_cpu.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag.h"
 #include "tensorflow_ext/ops/embedding_bag/weighted_sum_cpu.h"
 

@@ -5,8 +5,8 @@
 // i % kDotLanes<C>, and the lanes are added as a tree: the result is the same
 // to the last bit in every instruction set.
 
-#ifndef TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_CPU_H_
-#define TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_CPU_H_
+#ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_
+#define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -149,4 +149,4 @@ TENSORFLOW_EXT_INLINE void FinishDots(const DotSums<C>& sums, int count,
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_KERNELS_DOT_PRODUCTS_CPU_H_
+#endif  // TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_

@@ -9,9 +9,9 @@
 
 #include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
-#include "tensorflow_ext/kernels/register_tiles_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
+#include "tensorflow_ext/ops/correlation_cost/scaled_rows_cpu.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -172,7 +172,7 @@ struct CorrelationGradRows {
     }
   }
 
-  // Nothing between here and the loops of register_tiles_cpu.h gains by an
+  // Nothing between here and the loops of scaled_rows_cpu.h gains by an
   // instruction set: ordinary functions.
 
   // image.backprops += coefficients * `row` of the other image. Pixels that are

@@ -10,8 +10,9 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
-#include "tensorflow_ext/kernels/register_tiles_cpu.h"
+#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
@@ -35,7 +36,54 @@ namespace internal {
 template <typename Isa>
 constexpr int kDotsAtOnce = kVectorBytes<Isa> / 8;
 
+template <typename Isa, typename C, typename Sums>
+struct ProductTile;
+
+// kSums counts the registers of sums: all of the first row, and so on. The
+// compiler has to know their instruction set from the start, as a literal:
+// hence the macro.
+#define TENSORFLOW_EXT_PRODUCT_TILE(Isa, ATTRIBUTE)                           \
+  template <typename C, int... kSums>                                         \
+  struct ProductTile<Isa, C, std::integer_sequence<int, kSums...>> {          \
+    static constexpr int kBytes = kVectorBytes<Isa>;                          \
+    static constexpr int kWidth = kBytes / sizeof(C);                         \
+    static constexpr int kPerRow = 64 / kBytes;                               \
+    static constexpr int kRows = sizeof...(kSums) / kPerRow;                  \
+    ATTRIBUTE static void Add(const C* x, const C* const* rows, int64_t size, \
+                              C* lanes) {                                     \
+      typedef C Vector __attribute__((vector_size(kBytes)));                  \
+      typedef C Memory                                                        \
+          __attribute__((vector_size(kBytes), aligned(alignof(C))));          \
+      const C* row[kRows];                                                    \
+      Vector sum[] = {*(const Memory*)(lanes + kSums * kWidth)...};           \
+      for (int r = 0; r < kRows; ++r) row[r] = rows[r];                       \
+      for (int64_t i = 0; i < size; i += kPerRow * kWidth) {                  \
+        ((sum[kSums] += *(const Memory*)(x + i + kSums % kPerRow * kWidth) *  \
+                        *(const Memory*)(row[kSums / kPerRow] + i +           \
+                                         kSums % kPerRow * kWidth)),          \
+         ...);                                                                \
+      }                                                                       \
+      ((*(Memory*)(lanes + kSums * kWidth) = sum[kSums]), ...);               \
+    }                                                                         \
+  };
+
+TENSORFLOW_EXT_PRODUCT_TILE(Baseline, )
+#if defined(__x86_64__)
+TENSORFLOW_EXT_PRODUCT_TILE(Avx2, TENSORFLOW_EXT_AVX2)
+TENSORFLOW_EXT_PRODUCT_TILE(Avx512, TENSORFLOW_EXT_AVX512)
+#endif
+#undef TENSORFLOW_EXT_PRODUCT_TILE
+
 }  // namespace internal
+
+// lanes[r][l] += x[i + l] * rows[r][i + l] for i = 0, L, 2 L ... below size, a
+// multiple of L = 64 / sizeof(C). lanes is [kRows, L].
+template <typename Isa, typename C, int kRows>
+TENSORFLOW_EXT_INLINE void AddProducts(const C* x, const C* const* rows,
+                                       int64_t size, C* lanes) {
+  using Sums = std::make_integer_sequence<int, kRows * 64 / kVectorBytes<Isa>>;
+  internal::ProductTile<Isa, C, Sums>::Add(x, rows, size, lanes);
+}
 
 // Sets the lanes of the first `count` products to 0; up to the next multiple of
 // 8, which FinishDots may take together.

@@ -12,7 +12,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {

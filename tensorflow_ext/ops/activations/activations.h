@@ -259,8 +259,7 @@ struct ShrinkGrad {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
-    const T not_above = Where(x <= T(upper), T(0), gradient);
-    return Where(x >= T(lower), not_above, gradient);
+    return Where((x >= T(lower)) & (x <= T(upper)), T(0), gradient);
   }
 
   float lower, upper;

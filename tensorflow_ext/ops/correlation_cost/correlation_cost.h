@@ -139,21 +139,21 @@ void CorrelationCostCpu(NumericType type, const CorrelationCostDims& dims,
                         const void* a, const void* b, void* output,
                         void* scratch, int64_t begin, int64_t end);
 
-// The gradients take packed images: of the compute type, each pixel's channels
-// filled up with zeros to PackedChannels. A tensor for which IsPacked says so
-// is packed as it is.
+// The gradients of this op take packed images: of the compute type, each
+// pixel's channels filled up with zeros to PackedChannels.
 int64_t PackedChannels(NumericType type, int64_t channels);
-bool IsPacked(NumericType type, int64_t channels);
 
 // Packs pixels [begin, end).
-void PackPixelsCpu(NumericType type, int64_t channels, const void* pixels,
-                   void* packed, int64_t begin, int64_t end);
+void PackPixelsCpu(NumericType type, int64_t channels, int64_t packed_channels,
+                   const void* pixels, void* packed, int64_t begin,
+                   int64_t end);
 
 int64_t CorrelationCostGradScratch(NumericType type,
                                    const CorrelationCostDims& dims);
 
 // Rows [begin, end) of the images * height rows of the derivative by `argument`
-// of the sum of gradients * output; `other` is the other argument.
+// of the sum of gradients * output. `gradients` are of the compute type, and
+// `other` is the other argument, packed.
 void CorrelationCostGradCpu(NumericType type, const CorrelationCostDims& dims,
                             CorrelationArgument argument, const void* gradients,
                             const void* other, void* backprops, void* scratch,

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
@@ -21,11 +20,24 @@ constexpr int kPixels = 4;
 
 // Bytes of channels that the registers hold of each.
 template <typename Isa>
-constexpr int kChannelBytes = 2 * kVectorBytes<Isa>;
+constexpr int kMostBytes = 2 * kVectorBytes<Isa>;
 #if defined(__x86_64__)
 template <>
-inline constexpr int kChannelBytes<Avx512> = 4 * kVectorBytes<Avx512>;
+inline constexpr int kMostBytes<Avx512> = 4 * kVectorBytes<Avx512>;
 #endif
+
+// Rows of the other image that are read together: as many as the nearest cache
+// holds of what neighbouring pixels share.
+int64_t RowsAtOnce(const CorrelationCostDims& dims) {
+  constexpr int64_t kCache = 1 << 15;
+  const int64_t bytes = 256 * (dims.displacements + kPixels - 1);
+  return std::clamp<int64_t>(kCache / bytes, 1, dims.displacements);
+}
+
+// Whether each pixel of a is a window: its gradients are its coefficients then.
+bool WindowsArePixels(const CorrelationCostDims& dims) {
+  return dims.kernel_size == 1 && dims.stride_1 == 1;
+}
 
 // Which pixels of a row of a are in a window takes a division: it is looked up.
 // In elements of type C.
@@ -33,27 +45,6 @@ template <typename C>
 int64_t MaskSize(const CorrelationCostDims& dims) {
   return dims.width / sizeof(C) + 1;
 }
-
-template <typename T>
-struct PackPixels {
-  using C = ComputeType<T>;
-
-  template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int64_t packed,
-                                        const T* from, C* to, int64_t begin,
-                                        int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* pixel = from + i * channels;
-      C* output = to + i * packed;
-      if constexpr (std::is_same_v<T, C>) {
-        for (int64_t c = 0; c < channels; ++c) output[c] = pixel[c];
-      } else {
-        Isa::Widen(pixel, output, channels);
-      }
-      for (int64_t c = channels; c < packed; ++c) output[c] = 0;
-    }
-  }
-};
 
 // A pixel of a has one coefficient for each pixel of b that it meets: the sum
 // of the gradients of the windows that both are in. A pixel's derivative is the
@@ -68,25 +59,37 @@ struct CorrelationGradRows {
     CorrelationCostDims dims;
     CorrelationArgument argument;
     int64_t channels;  // packed
-    const T* gradients;
+    const C* gradients;
     const C* other;
     C* sums;           // [output_width, D]: gradients of the windows of a row
-    C* coefficients;   // [width, D]: of the pixels of a row of a
+    C* coefficients;   // [RowsAtOnce, width, D]: of the pixels of rows of a
     C* backprops;      // [width, channels]: the row that is summed
     uint8_t* covered;  // [width]: whether a column of a is in a window
+  };
+
+  // Rows of the other image, one below the other at vertical displacements, and
+  // the coefficients of a's pixels for them: D for each.
+  struct Rows {
+    const C* first;  // row
+    int64_t step;    // from one row to the next
+    int64_t count;
+    const C* coefficients;  // of pixel 0 of a for the first row
+    int64_t pixel_step;     // from one pixel's to the next pixel's
+    int64_t row_step;       // from one row's to the next row's
   };
 
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(CorrelationCostDims dims,
                                         CorrelationArgument argument,
-                                        int64_t channels, const T* gradients,
+                                        int64_t channels, const C* gradients,
                                         const C* other, T* backprops,
                                         C* scratch, int64_t begin,
                                         int64_t end) {
     Image image = {dims, argument, channels, gradients, other};
     image.sums = scratch;
     image.coefficients = image.sums + dims.output_width * dims.displacements;
-    C* const row_sums = image.coefficients + dims.width * dims.displacements;
+    C* const row_sums =
+        image.coefficients + RowsAtOnce(dims) * dims.width * dims.displacements;
     image.covered =
         reinterpret_cast<uint8_t*>(row_sums + dims.width * channels);
     for (int64_t x = 0; x < dims.width; ++x) {
@@ -103,99 +106,167 @@ struct CorrelationGradRows {
       if constexpr (std::is_same_v<T, C>) {
         if (channels == dims.channels) image.backprops = output;
       }
-      BackpropsRow<Isa>(image, row % dims.height);
-      Store<Isa>(image, output);
+      if (BackpropsRow<Isa>(image, row % dims.height)) {
+        Store<Isa>(image, output);
+      } else {
+        std::fill_n(output, dims.width * dims.channels, T{});
+      }
     }
   }
 
-  // Row `y` of the derivative into image.backprops.
+  // Row `y` of the derivative, but for its scale, into image.backprops. False
+  // where there is none: all is 0.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void BackpropsRow(const Image& image,
+  TENSORFLOW_EXT_INLINE static bool BackpropsRow(const Image& image,
                                                  int64_t y) {
     const CorrelationCostDims& dims = image.dims;
-    std::fill_n(image.backprops, dims.width * image.channels, C(0));
-    const IndexRange range = dims.DisplacementsInside(y, dims.height);
-    for (int64_t i = range.begin; i < range.end; ++i) {
-      const int64_t other = y + dims.Displacement(i);
-      // The displacement from b to a is the opposite one.
-      const bool to_a = image.argument == CorrelationArgument::kA;
-      const int64_t row_of_a = to_a ? y : other;
-      if (dims.Windows(row_of_a, dims.output_height).empty()) continue;
-      Coefficients<Isa>(image, row_of_a, to_a ? i : dims.displacements - 1 - i);
-      AddRow<Isa>(image, image.other + other * dims.width * image.channels);
+    const IndexRange inside = dims.DisplacementsInside(y, dims.height);
+    bool is_any = false;
+    for (int64_t i = inside.begin; i < inside.end;) {
+      int64_t end = i;
+      while (end < Smaller(inside.end, i + RowsAtOnce(dims)) &&
+             !dims.Windows(RowOfA(image, y, end), dims.output_height).empty()) {
+        ++end;
+      }
+      if (end == i) {
+        ++i;
+        continue;
+      }
+      if (!is_any) {
+        std::fill_n(image.backprops, dims.width * image.channels, C(0));
+      }
+      is_any = true;
+      AddRows<Isa>(image, RowsAt<Isa>(image, y, {i, end}));
+      i = end;
     }
+    return is_any;
+  }
+
+  // The row of a that row `y` of the derivative has to do with at vertical
+  // displacement `i`.
+  TENSORFLOW_EXT_INLINE static int64_t RowOfA(const Image& image, int64_t y,
+                                              int64_t i) {
+    const bool is_a = image.argument == CorrelationArgument::kA;
+    return is_a ? y : y + image.dims.Displacement(i);
+  }
+  // The displacement seen from there: that from b to a is the opposite one.
+  TENSORFLOW_EXT_INLINE static int64_t SeenFromA(const Image& image,
+                                                 int64_t i) {
+    const bool is_a = image.argument == CorrelationArgument::kA;
+    return is_a ? i : image.dims.displacements - 1 - i;
+  }
+
+  // The rows at vertical displacements `range` from row `y` of the derivative.
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static Rows RowsAt(const Image& image, int64_t y,
+                                           IndexRange range) {
+    const CorrelationCostDims& dims = image.dims;
+    const int64_t count = dims.displacements;
+    // Where stride_2 exceeds the height there is only one row.
+    const int64_t apart = Smaller(dims.stride_2, dims.height);
+    const int64_t row_size = dims.width * image.channels;
+    Rows rows;
+    rows.first = image.other + (y + dims.Displacement(range.begin)) * row_size;
+    rows.step = apart * row_size;
+    rows.count = range.end - range.begin;
+    if (WindowsArePixels(dims)) {
+      const int64_t first = dims.first_pixel();
+      const int64_t of_row = dims.output_width * dims.output_channels();
+      rows.coefficients = image.gradients +
+                          (RowOfA(image, y, range.begin) - first) * of_row -
+                          first * dims.output_channels() +
+                          SeenFromA(image, range.begin) * count;
+      rows.pixel_step = dims.output_channels();
+      rows.row_step = image.argument == CorrelationArgument::kA
+                          ? count
+                          : apart * of_row - count;
+      return rows;
+    }
+    rows.coefficients = image.coefficients;
+    rows.pixel_step = count;
+    rows.row_step = dims.width * count;
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      SumGradients<Isa>(image, RowOfA(image, y, i), SeenFromA(image, i),
+                        image.coefficients + (i - range.begin) * rows.row_step);
+    }
+    return rows;
   }
 
   // The coefficients of row `y` of a at vertical displacement `i`.
   template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void Coefficients(const Image& image, int64_t y,
-                                                 int64_t i) {
+  TENSORFLOW_EXT_INLINE static void SumGradients(const Image& image, int64_t y,
+                                                 int64_t i, C* coefficients) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements;
     const IndexRange rows = dims.Windows(y, dims.output_height);
+    const int64_t row = dims.output_width * dims.output_channels();
     for (int64_t x = 0; x < dims.output_width; ++x) {
-      C* sum = image.sums + x * count;
-      for (int64_t row = rows.begin; row < rows.end; ++row) {
-        const T* gradient =
-            image.gradients +
-            (row * dims.output_width + x) * dims.output_channels() + i * count;
-        AddGradients<Isa>(gradient, count, row == rows.begin, sum);
-      }
+      Sum(image.gradients + x * dims.output_channels() + i * count, row, rows,
+          count, image.sums + x * count);
     }
-    const C scale = static_cast<C>(dims.scale());
     for (int64_t x = 0; x < dims.width; ++x) {
       if (!image.covered[x]) continue;
-      const IndexRange columns = dims.Windows(x, dims.output_width);
-      C* coefficient = image.coefficients + x * count;
-      const C* first = image.sums + columns.begin * count;
-      for (int64_t j = 0; j < count; ++j) coefficient[j] = first[j];
-      for (int64_t column = columns.begin + 1; column < columns.end; ++column) {
-        const C* more = image.sums + column * count;
-        for (int64_t j = 0; j < count; ++j) coefficient[j] += more[j];
-      }
-      for (int64_t j = 0; j < count; ++j) coefficient[j] *= scale;
+      Sum(image.sums, count, dims.Windows(x, dims.output_width), count,
+          coefficients + x * count);
     }
   }
 
-  template <typename Isa>
-  TENSORFLOW_EXT_INLINE static void AddGradients(const T* gradients,
-                                                 int64_t count, bool first,
-                                                 C* sums) {
-    if (first) {
-      if constexpr (std::is_same_v<T, C>) {
-        for (int64_t j = 0; j < count; ++j) sums[j] = gradients[j];
-      } else {
-        Isa::Widen(gradients, sums, count);
-      }
-    } else {
-      for (int64_t j = 0; j < count; ++j) sums[j] += ToCompute(gradients[j]);
+  // sums = those of `terms`, `step` apart, that `range` says; it is not empty.
+  TENSORFLOW_EXT_INLINE static void Sum(const C* terms, int64_t step,
+                                        IndexRange range, int64_t count,
+                                        C* sums) {
+    const C* first = terms + range.begin * step;
+    for (int64_t j = 0; j < count; ++j) sums[j] = first[j];
+    for (int64_t k = range.begin + 1; k < range.end; ++k) {
+      const C* more = terms + k * step;
+      for (int64_t j = 0; j < count; ++j) sums[j] += more[j];
     }
   }
 
   // Nothing between here and the loops of scaled_rows_cpu.h gains by an
   // instruction set: ordinary functions.
 
-  // image.backprops += coefficients * `row` of the other image. Pixels that are
-  // stride_2 apart meet the same pixels.
+  // image.backprops += coefficients * `rows`.
   template <typename Isa>
-  static void AddRow(const Image& image, const C* row) {
+  static void AddRows(const Image& image, const Rows& rows) {
+    int64_t c = 0;
+    c = AddChannels<Isa, kMostBytes<Isa>>(image, rows, c);
+    if constexpr (kMostBytes<Isa> > 128) {
+      c = AddChannels<Isa, 128>(image, rows, c);
+    }
+    if constexpr (kMostBytes<Isa> > 64) {
+      AddChannels<Isa, 64>(image, rows, c);
+    }
+  }
+
+  // Of the channels from `c` on, as long as there are kBytes of them. Returns
+  // the first that is left. Pixels that are stride_2 apart meet the same
+  // pixels.
+  template <typename Isa, int kBytes>
+  static int64_t AddChannels(const Image& image, const Rows& rows, int64_t c) {
+    constexpr int64_t kBlock = kBytes / sizeof(C);
     const int64_t width = image.dims.width;
     const int64_t step = std::min(image.dims.stride_2, width);
-    for (int64_t phase = 0; phase < step; ++phase) {
-      int64_t x = phase;
-      for (; x + (kPixels - 1) * step < width; x += kPixels * step) {
-        int summed = 0;
-        for (int k = 0; k < kPixels; ++k)
-          summed += IsSummed(image, x + k * step);
-        if (summed == kPixels) {
-          AddPixels<Isa, kPixels>(image, row, x);
-        } else if (summed > 0) {
-          for (int k = 0; k < kPixels; ++k)
-            AddPixel<Isa>(image, row, x + k * step);
+    for (; c + kBlock <= image.channels; c += kBlock) {
+      for (int64_t phase = 0; phase < step; ++phase) {
+        int64_t x = phase;
+        for (; x + (kPixels - 1) * step < width; x += kPixels * step) {
+          int summed = 0;
+          for (int k = 0; k < kPixels; ++k) {
+            summed += IsSummed(image, x + k * step);
+          }
+          if (summed == kPixels) {
+            AddPixels<Isa, kPixels, kBytes>(image, rows, c, x);
+          } else if (summed > 0) {
+            for (int k = 0; k < kPixels; ++k) {
+              AddPixel<Isa, kBytes>(image, rows, c, x + k * step);
+            }
+          }
         }
+        for (; x < width; x += step) AddPixel<Isa, kBytes>(image, rows, c, x);
       }
-      for (; x < width; x += step) AddPixel<Isa>(image, row, x);
     }
+    return c;
   }
 
   // Whether a pixel meets others.
@@ -203,15 +274,17 @@ struct CorrelationGradRows {
     return image.argument == CorrelationArgument::kB || image.covered[x];
   }
 
-  template <typename Isa>
-  static void AddPixel(const Image& image, const C* row, int64_t x) {
-    if (IsSummed(image, x)) AddPixels<Isa, 1>(image, row, x);
+  template <typename Isa, int kBytes>
+  static void AddPixel(const Image& image, const Rows& rows, int64_t c,
+                       int64_t x) {
+    if (IsSummed(image, x)) AddPixels<Isa, 1, kBytes>(image, rows, c, x);
   }
 
   // For pixel x and those stride_2, 2 * stride_2 ... behind it. Seen from x,
   // the pixels that they meet are at displacements t = 0, 1 ... D + kCount - 2.
-  template <typename Isa, int kCount>
-  static void AddPixels(const Image& image, const C* row, int64_t x) {
+  template <typename Isa, int kCount, int kBytes>
+  static void AddPixels(const Image& image, const Rows& rows, int64_t c,
+                        int64_t x) {
     const CorrelationCostDims& dims = image.dims;
     const IndexRange inside = {
         dims.DisplacementsInside(x, dims.width).begin,
@@ -219,93 +292,60 @@ struct CorrelationGradRows {
                  dims.displacements / 2 +
                      Steps(dims.width - 1 - x, dims.stride_2) + 1)};
     if (image.argument == CorrelationArgument::kA) {
-      AddRun<Isa, kCount>(image, row, x, inside);
+      AddRun<Isa, kCount, kBytes>(image, rows, c, x, inside);
       return;
     }
     const uint8_t* covered = image.covered + x;
     for (int64_t t = inside.begin; t < inside.end;) {
       int64_t end = t;
       while (end < inside.end && covered[dims.Displacement(end)]) ++end;
-      if (end > t) AddRun<Isa, kCount>(image, row, x, {t, end});
+      if (end > t) AddRun<Isa, kCount, kBytes>(image, rows, c, x, {t, end});
       t = end + 1;
     }
   }
 
-  // For the pixels at displacements `run`. Where some of the outputs do not
-  // meet them, at both ends, output by output.
-  template <typename Isa, int kCount>
-  static void AddRun(const Image& image, const C* row, int64_t x,
+  // For the pixels at displacements `run`.
+  template <typename Isa, int kCount, int kBytes>
+  static void AddRun(const Image& image, const Rows& rows, int64_t c, int64_t x,
                      IndexRange run) {
-    if constexpr (kCount == 1) {
-      AddShared<Isa, 1>(image, row, x, 0, run);
-    } else {
-      const int64_t count = image.dims.displacements;
-      for (int k = 0; k < kCount; ++k) {
-        AddShared<Isa, 1>(
-            image, row, x, k,
-            {Larger(run.begin, k),
-             std::min<int64_t>({run.end, kCount - 1, count + k})});
-      }
-      AddShared<Isa, kCount>(
-          image, row, x, 0,
-          {Larger(run.begin, kCount - 1), Smaller(run.end, count)});
-      for (int k = 0; k < kCount; ++k) {
-        AddShared<Isa, 1>(image, row, x, k,
-                          {std::max<int64_t>({run.begin, kCount - 1, count}),
-                           Smaller(run.end, count + k)});
-      }
-    }
-  }
-
-  // For the outputs k, k + 1 ... k + kCount - 1, all of which meet the pixels
-  // at displacements `run`.
-  template <typename Isa, int kCount>
-  static void AddShared(const Image& image, const C* row, int64_t x, int k,
-                        IndexRange run) {
-    if (run.empty()) return;
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements, step = dims.stride_2;
     const int64_t first = x + dims.Displacement(run.begin);  // pixel met
     ScaledRows<C> in;
+    in.rows = rows.first + first * image.channels + c;
     in.row_step = step * image.channels;
-    in.count = run.end - run.begin;
+    in.layer_step = rows.step;
+    in.factor_layer_step = rows.row_step;
+    in.begin = run.begin;
+    in.end = run.end;
+    in.width = count;
+    in.layers = rows.count;
     // The coefficient of pixel p of a with the one at displacement j is at
-    // p * count + j; here j = t - k for p = x + k * step, or its opposite.
+    // p * pixel_step + j; here j = t - k for p = x + k * step, or its opposite.
     if (image.argument == CorrelationArgument::kA) {
-      in.factors = image.coefficients + (x + k * step) * count + run.begin - k;
+      in.factors = rows.coefficients + x * rows.pixel_step + run.begin;
       in.factor_step = 1;
-      in.output_step = step * count - 1;
+      in.output_step = step * rows.pixel_step - 1;
     } else {
       in.factors =
-          image.coefficients + first * count + count - 1 - run.begin + k;
-      in.factor_step = step * count - 1;
+          rows.coefficients + first * rows.pixel_step + count - 1 - run.begin;
+      in.factor_step = step * rows.pixel_step - 1;
       in.output_step = 1;
     }
-    C* sums = image.backprops + (x + k * step) * image.channels;
-    const int64_t stride = step * image.channels;
-    const C* pixels = row + first * image.channels;
-    constexpr int64_t kBlock = kChannelBytes<Isa> / sizeof(C);
-    constexpr int64_t kSmallBlock = 64 / sizeof(C);
-    int64_t c = 0;
-    for (; c + kBlock <= image.channels; c += kBlock) {
-      in.rows = pixels + c;
-      AddScaledRows<Isa, C, kCount, kChannelBytes<Isa>>(in, sums + c, stride);
-    }
-    for (; c < image.channels; c += kSmallBlock) {
-      in.rows = pixels + c;
-      AddScaledRows<Isa, C, kCount, 64>(in, sums + c, stride);
-    }
+    AddScaledRows<Isa, C, kCount, kBytes>(
+        in, image.backprops + x * image.channels + c, step * image.channels);
   }
 
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Store(const Image& image, T* output) {
     const int64_t channels = image.dims.channels;
+    const C scale = static_cast<C>(image.dims.scale());
     for (int64_t x = 0; x < image.dims.width; ++x, output += channels) {
-      const C* pixel = image.backprops + x * image.channels;
+      C* pixel = image.backprops + x * image.channels;
       if constexpr (std::is_same_v<T, C>) {
-        if (pixel == output) return;
-        for (int64_t c = 0; c < channels; ++c) output[c] = pixel[c];
+        for (int64_t c = 0; c < channels; ++c) output[c] = pixel[c] * scale;
       } else {
+        for (int64_t c = 0; c < channels; ++c) pixel[c] *= scale;
         Isa::Narrow(pixel, output, channels);
       }
     }
@@ -314,33 +354,12 @@ struct CorrelationGradRows {
 
 }  // namespace
 
-int64_t PackedChannels(NumericType type, int64_t channels) {
-  return DispatchFloating(type, [&](auto tag) -> int64_t {
-    constexpr int64_t kBlock = 64 / sizeof(ComputeType<TypeOf<decltype(tag)>>);
-    return (channels + kBlock - 1) / kBlock * kBlock;
-  });
-}
-
-bool IsPacked(NumericType type, int64_t channels) {
-  return (type == NumericType::kFloat || type == NumericType::kDouble) &&
-         PackedChannels(type, channels) == channels;
-}
-
-void PackPixelsCpu(NumericType type, int64_t channels, const void* pixels,
-                   void* packed, int64_t begin, int64_t end) {
-  DispatchFloating(type, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    RunBest<PackPixels<T>>(channels, PackedChannels(type, channels),
-                           static_cast<const T*>(pixels),
-                           static_cast<ComputeType<T>*>(packed), begin, end);
-  });
-}
-
 int64_t CorrelationCostGradScratch(NumericType type,
                                    const CorrelationCostDims& dims) {
   return DispatchFloating(type, [&](auto tag) -> int64_t {
     using C = ComputeType<TypeOf<decltype(tag)>>;
-    return (dims.output_width + dims.width) * dims.displacements +
+    return (dims.output_width + RowsAtOnce(dims) * dims.width) *
+               dims.displacements +
            dims.width * PackedChannels(type, dims.channels) + MaskSize<C>(dims);
   });
 }
@@ -354,7 +373,7 @@ void CorrelationCostGradCpu(NumericType type, const CorrelationCostDims& dims,
     using C = ComputeType<T>;
     RunBest<CorrelationGradRows<T>>(
         dims, argument, PackedChannels(type, dims.channels),
-        static_cast<const T*>(gradients), static_cast<const C*>(other),
+        static_cast<const C*>(gradients), static_cast<const C*>(other),
         static_cast<T*>(backprops), static_cast<C*>(scratch), begin, end);
   });
 }

@@ -105,23 +105,27 @@ absl::Status Transposed(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
-// `images` as CorrelationCostGradCpu takes them: their own memory, or that of
-// `scratch`.
+// `pixels` of `channels` values in the compute type, each filled up with zeros
+// to `packed_channels`: their own memory, or that of `scratch`.
 absl::Status Packed(OpKernelContext* context, NumericType type,
-                    const CorrelationCostDims& dims, const Tensor& images,
-                    Tensor* scratch, const void** packed) {
-  *packed = Data(images);
-  if (IsPacked(type, dims.channels)) return absl::OkStatus();
-  const int64_t pixels = dims.images * dims.image_pixels();
+                    int64_t channels, int64_t packed_channels,
+                    const Tensor& pixels, Tensor* scratch,
+                    const void** packed) {
+  *packed = Data(pixels);
+  if (pixels.dtype() == ComputeDataType(type) && channels == packed_channels) {
+    return absl::OkStatus();
+  }
+  const int64_t count = pixels.NumElements() / channels;
   TensorShape shape;
-  absl::Status status = TensorShape::BuildTensorShape(
-      {pixels, PackedChannels(type, dims.channels)}, &shape);
+  absl::Status status =
+      TensorShape::BuildTensorShape({count, packed_channels}, &shape);
   if (status.ok()) {
     status = context->allocate_temp(ComputeDataType(type), shape, scratch);
   }
   if (!status.ok()) return status;
-  Parallel(context, pixels, dims.channels + 4, [&](int64_t begin, int64_t end) {
-    PackPixelsCpu(type, dims.channels, Data(images), Data(scratch), begin, end);
+  Parallel(context, count, channels + 4, [&](int64_t begin, int64_t end) {
+    PackPixelsCpu(type, channels, packed_channels, Data(pixels), Data(scratch),
+                  begin, end);
   });
   *packed = Data(*scratch);
   return absl::OkStatus();
@@ -194,21 +198,25 @@ class CorrelationCostGradCpuOp final : public CorrelationCostGradOp {
   void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
               const Tensor& gradients, const Tensor& other,
               Tensor* backprops) override {
-    Tensor scratch;
-    const void* packed;
-    OP_REQUIRES_OK(context,
-                   Packed(context, type_, dims, other, &scratch, &packed));
+    Tensor wide_gradients, packed_other;
+    const void *gradient_values, *other_values;
+    OP_REQUIRES_OK(context, Packed(context, type_, dims.output_channels(),
+                                   dims.output_channels(), gradients,
+                                   &wide_gradients, &gradient_values));
+    OP_REQUIRES_OK(context, Packed(context, type_, dims.channels,
+                                   PackedChannels(type_, dims.channels), other,
+                                   &packed_other, &other_values));
     const double products = static_cast<double>(dims.output_channels()) *
                             static_cast<double>(dims.width);
     OP_REQUIRES_OK(
         context,
         ForRows(context, type_, dims.images * dims.height,
-                products * (4 + static_cast<double>(dims.channels) / 8),
+                products * (1 + static_cast<double>(dims.channels) / 32),
                 CorrelationCostGradScratch(type_, dims),
-                [&](void* row_scratch, int64_t begin, int64_t end) {
-                  CorrelationCostGradCpu(
-                      type_, dims, argument_, Data(gradients), packed,
-                      Data(backprops), row_scratch, begin, end);
+                [&](void* scratch, int64_t begin, int64_t end) {
+                  CorrelationCostGradCpu(type_, dims, argument_,
+                                         gradient_values, other_values,
+                                         Data(backprops), scratch, begin, end);
                 }));
   }
 };

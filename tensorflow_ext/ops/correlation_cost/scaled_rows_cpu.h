@@ -9,6 +9,7 @@
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -16,15 +17,20 @@
 
 namespace tensorflow_ext {
 
-// `count` rows, each with a factor for every output.
+// Layers of rows t = begin, begin + 1 ... end - 1. Of each layer, output k
+// takes the rows from k to k + width - 1, each with a factor of its own.
 template <typename C>
 struct ScaledRows {
-  const C* rows;
-  int64_t row_step;  // from one row to the next
-  const C* factors;
-  int64_t factor_step;  // likewise
-  int64_t output_step;  // from an output's factor to the next output's
-  int64_t count;
+  const C* rows;        // row `begin` of the first layer
+  int64_t row_step;     // from one row to the next
+  int64_t layer_step;   // from one layer to the next
+  const C* factors;     // of that row for output 0, whether it takes it or not
+  int64_t factor_step;  // from one row's to the next row's
+  int64_t factor_layer_step;
+  int64_t output_step;  // from one output's to the next output's
+  int64_t begin, end;
+  int64_t width;
+  int64_t layers;
 };
 
 namespace internal {
@@ -32,33 +38,60 @@ namespace internal {
 template <typename Isa, typename C, typename Sums>
 struct ScaledTile;
 
-// kSums counts the registers of sums: all of the first output, and so on.
-#define TENSORFLOW_EXT_SCALED_TILE(Isa, ATTRIBUTE)                         \
-  template <typename C, int... kSums>                                      \
-  struct ScaledTile<Isa, C, std::integer_sequence<int, kSums...>> {        \
-    static constexpr int kBytes = kVectorBytes<Isa>;                       \
-    static constexpr int kWidth = kBytes / sizeof(C);                      \
-    template <int kPerRow>                                                 \
-    ATTRIBUTE static void Add(const ScaledRows<C>& in, C* sums,            \
-                              int64_t stride) {                            \
-      typedef C Vector __attribute__((vector_size(kBytes)));               \
-      typedef C Memory                                                     \
-          __attribute__((vector_size(kBytes), aligned(alignof(C))));       \
-      Vector sum[] = {*(const Memory*)(sums + kSums / kPerRow * stride +   \
-                                       kSums % kPerRow * kWidth)...};      \
-      const C* row = in.rows;                                              \
-      const C* factor = in.factors;                                        \
-      for (int64_t t = 0; t < in.count; ++t) {                             \
-        ((sum[kSums] += factor[kSums / kPerRow * in.output_step] *         \
-                        *(const Memory*)(row + kSums % kPerRow * kWidth)), \
-         ...);                                                             \
-        row += in.row_step;                                                \
-        factor += in.factor_step;                                          \
-      }                                                                    \
-      ((*(Memory*)(sums + kSums / kPerRow * stride +                       \
-                   kSums % kPerRow * kWidth) = sum[kSums]),                \
-       ...);                                                               \
-    }                                                                      \
+// kSums counts the registers of sums: all of the first output, and so on. The
+// outputs at both ends of the band miss rows of the others; all take the rows
+// from `first` to `last` - 1.
+#define TENSORFLOW_EXT_SCALED_TILE(Isa, ATTRIBUTE)                           \
+  template <typename C, int... kSums>                                        \
+  struct ScaledTile<Isa, C, std::integer_sequence<int, kSums...>> {          \
+    static constexpr int kBytes = kVectorBytes<Isa>;                         \
+    static constexpr int kWidth = kBytes / sizeof(C);                        \
+    typedef C Vector __attribute__((vector_size(kBytes)));                   \
+    typedef C Memory                                                         \
+        __attribute__((vector_size(kBytes), aligned(alignof(C))));           \
+                                                                             \
+    template <int kPerRow>                                                   \
+    ATTRIBUTE static void Add(const ScaledRows<C>& in, C* sums,              \
+                              int64_t stride) {                              \
+      constexpr int64_t kOutputs = sizeof...(kSums) / kPerRow;               \
+      Vector sum[] = {*(const Memory*)(sums + kSums / kPerRow * stride +     \
+                                       kSums % kPerRow * kWidth)...};        \
+      const int64_t last = std::min(in.width, in.end);                       \
+      const int64_t first = std::clamp(kOutputs - 1, in.begin, in.end);      \
+      for (int64_t layer = 0; layer < in.layers; ++layer) {                  \
+        Position at = {in.begin, in.rows + layer * in.layer_step,            \
+                       in.factors + layer * in.factor_layer_step};           \
+        AddUntil<kPerRow, false>(in, first, &at, sum);                       \
+        AddUntil<kPerRow, true>(in, last, &at, sum);                         \
+        AddUntil<kPerRow, false>(in, in.end, &at, sum);                      \
+      }                                                                      \
+      ((*(Memory*)(sums + kSums / kPerRow * stride +                         \
+                   kSums % kPerRow * kWidth) = sum[kSums]),                  \
+       ...);                                                                 \
+    }                                                                        \
+                                                                             \
+   private:                                                                  \
+    struct Position {                                                        \
+      int64_t t;                                                             \
+      const C* row;                                                          \
+      const C* factor;                                                       \
+    };                                                                       \
+                                                                             \
+    template <int kPerRow, bool kForAll>                                     \
+    ATTRIBUTE TENSORFLOW_EXT_INLINE static void AddUntil(                    \
+        const ScaledRows<C>& in, int64_t end, Position* at, Vector* sum) {   \
+      const auto width = static_cast<uint64_t>(in.width);                    \
+      for (; at->t < end; ++at->t) {                                         \
+        ((kForAll || static_cast<uint64_t>(at->t - kSums / kPerRow) < width  \
+              ? (void)(sum[kSums] +=                                         \
+                       at->factor[kSums / kPerRow * in.output_step] *        \
+                       *(const Memory*)(at->row + kSums % kPerRow * kWidth)) \
+              : (void)0),                                                    \
+         ...);                                                               \
+        at->row += in.row_step;                                              \
+        at->factor += in.factor_step;                                        \
+      }                                                                      \
+    }                                                                        \
   };
 
 TENSORFLOW_EXT_SCALED_TILE(Baseline, )
@@ -70,9 +103,9 @@ TENSORFLOW_EXT_SCALED_TILE(Avx512, TENSORFLOW_EXT_AVX512)
 
 }  // namespace internal
 
-// sums[k][i] += rows[t][i] * factors[t][k] for t = 0, 1 ... count - 1, of
-// kOutputs outputs k, `stride` apart, and kBytes / sizeof(C) elements i. kBytes
-// is a multiple of kVectorBytes<Isa>.
+// sums[k][i] += rows[t][i] * factors[t][k], layer by layer in the order of t,
+// for the rows t that output k takes, of kOutputs outputs, `stride` apart, and
+// kBytes / sizeof(C) elements i. kBytes is a multiple of kVectorBytes<Isa>.
 template <typename Isa, typename C, int kOutputs, int kBytes>
 TENSORFLOW_EXT_INLINE void AddScaledRows(const ScaledRows<C>& in, C* sums,
                                          int64_t stride) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops that bring images into the layout of correlation_cost_cpu.cc.
+// The loops that bring images into the layouts of correlation_cost_cpu.cc and
+// correlation_cost_backprops_cpu.cc.
 
 #include <algorithm>
 #include <cstdint>
@@ -77,6 +78,27 @@ struct TransposeRows {
   }
 };
 
+template <typename T>
+struct PackPixels {
+  using C = ComputeType<T>;
+
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int64_t packed,
+                                        const T* from, C* to, int64_t begin,
+                                        int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* pixel = from + i * channels;
+      C* output = to + i * packed;
+      if constexpr (std::is_same_v<T, C>) {
+        for (int64_t c = 0; c < channels; ++c) output[c] = pixel[c];
+      } else {
+        Isa::Widen(pixel, output, channels);
+      }
+      for (int64_t c = channels; c < packed; ++c) output[c] = 0;
+    }
+  }
+};
+
 }  // namespace
 
 int64_t TransposedSize(NumericType type, const CorrelationCostDims& dims) {
@@ -96,6 +118,24 @@ void TransposeRowsCpu(NumericType type, const CorrelationCostDims& dims,
     RunBest<TransposeRows<T>>(dims, argument, static_cast<const T*>(images),
                               static_cast<ComputeType<T>*>(transposed), begin,
                               end);
+  });
+}
+
+int64_t PackedChannels(NumericType type, int64_t channels) {
+  return DispatchFloating(type, [&](auto tag) -> int64_t {
+    constexpr int64_t kBlock = 64 / sizeof(ComputeType<TypeOf<decltype(tag)>>);
+    return (channels + kBlock - 1) / kBlock * kBlock;
+  });
+}
+
+void PackPixelsCpu(NumericType type, int64_t channels, int64_t packed_channels,
+                   const void* pixels, void* packed, int64_t begin,
+                   int64_t end) {
+  DispatchFloating(type, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    RunBest<PackPixels<T>>(channels, packed_channels,
+                           static_cast<const T*>(pixels),
+                           static_cast<ComputeType<T>*>(packed), begin, end);
   });
 }
 

@@ -44,7 +44,7 @@ class Torch:
     tolerance: float = 1e-3
 
 
-def _copies(inputs: Sequence[tf.Tensor], count: int) -> list[list[tf.Tensor]]:
+def copies(inputs: Sequence[tf.Tensor], count: int) -> list[list[tf.Tensor]]:
     """The same values elsewhere: of the same tensors a graph computes once."""
     return [[tf.constant(x.numpy()) for x in inputs] for _ in range(count)]
 
@@ -90,7 +90,7 @@ def compare(
       size: As in the rows.
       one_call: Whether there are rows of one call in eager mode, too.
     """
-    more = _copies(inputs, _calls(measure.step(function, inputs, by, upstream)) - 1)
+    more = copies(inputs, _calls(measure.step(function, inputs, by, upstream)) - 1)
     side = measure.contender(function, inputs, by, None, upstream, more=more)
     contenders = {}
     for name, rival in rivals.items():
@@ -102,7 +102,7 @@ def compare(
             rival.bar,
             upstream,
             rival.mode,
-            _copies(theirs, len(more)),
+            copies(theirs, len(more)),
         )
     for name, contender in (torch or {}).items():
         contenders |= pytorch.contenders(

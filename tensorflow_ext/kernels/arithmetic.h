@@ -133,11 +133,15 @@ TENSORFLOW_EXT_HOST_DEVICE T Sloped(T x, T slope, double limit) {
   return Where(Abs(x) > T(limit), T(0), x * slope);
 }
 
-// The nearest number in [-limit, limit]; NaN stays NaN.
+// The nearest number in [lower, upper]; NaN stays NaN.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T Clamp(T x, T lower, T upper) {
+  const T at_most = Where(x > upper, upper, x);
+  return Where(x < lower, lower, at_most);
+}
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Clamp(T x, T limit) {
-  const T at_most = Where(x > limit, limit, x);
-  return Where(x < -limit, -limit, at_most);
+  return Clamp(x, -limit, limit);
 }
 
 namespace internal {

@@ -77,7 +77,7 @@ TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitExpOfMinus(T x) {
 // 2^n (1 - (r - bend)), or 0 where e^-x is.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Joined(const SplitPower<T>& split, T x) {
-  const T power = PowerOfTwo<T>(split.rounded);
+  const T power = PowerOfTwo(split.rounded);
   return Where(x > T(kExpLimit<T>), T(0),
                (T(1) - (split.r - split.bend)) * power);
 }
@@ -148,7 +148,7 @@ TENSORFLOW_EXT_HOST_DEVICE ScaledPower<T> SplitExp(T x) {
   const T within = Where(x < T(-kExpLimit<T>), T(-kExpLimit<T>), at_most);
   const SplitPower<T> split = SplitExpOfMinus(-within);
   const T less = Where(x > T(0), T(1), T(0));
-  return {split, PowerOfTwo<T>(split.rounded - less), T(1) + less};
+  return {split, PowerOfTwo(split.rounded - less), T(1) + less};
 }
 
 }  // namespace internal
@@ -212,7 +212,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Exp2OfMinus(T x) {
 #else
   const T rounded = T(internal::kRounding<T>) - x;
   const T r = x + (rounded - T(internal::kRounding<T>));
-  const T power = internal::PowerOfTwo<T>(rounded);
+  const T power = internal::PowerOfTwo(rounded);
   return Where(x > T(kExp2Limit<T>), T(0),
                (T(1) + r * internal::SlopeOfExp2(r)) * power);
 #endif
@@ -259,6 +259,12 @@ TENSORFLOW_EXT_HOST_DEVICE HyperbolicTangent<T> Tanh(T x) {
   const T value = Where(y < T(0.625), y - cube * fewer, T(1) - rest);
   const T shrunk = Where(y < T(1), cube * more, (y - T(1)) + rest);
   return {CopySign(value, x), CopySign(shrunk, x), rest * (T(2) - rest)};
+}
+
+// tanh(x) alone: XLA has an operation for it.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T TanhValue(T x) {
+  return Tanh(x).value;
 }
 
 // The logistic function 1 / (1 + e^-x) and its derivative, which is even.

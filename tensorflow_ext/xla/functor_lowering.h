@@ -34,6 +34,15 @@ inline constexpr xla::PrimitiveType kXlaType<int32_t> = xla::S32;
 template <>
 inline constexpr xla::PrimitiveType kXlaType<int64_t> = xla::S64;
 
+// The bits of a floating-point type, as integers.
+template <typename C>
+struct XlaBits {
+  static constexpr bool kFloat = std::is_same_v<C, float>;
+  static constexpr xla::PrimitiveType kType = kFloat ? xla::S32 : xla::S64;
+  static constexpr int kMantissa = kFloat ? 23 : 52;
+  static constexpr int64_t kLowest = kFloat ? INT32_MIN : INT64_MIN;
+};
+
 }  // namespace internal
 
 // A tensor of element type C in the place of a number of type C. A constant
@@ -141,10 +150,12 @@ XlaNumber<C> CopySign(const XlaNumber<C>& magnitude, const XlaNumber<C>& sign) {
   if (sign.is_constant()) {
     return std::signbit(sign.constant()) ? -positive : positive;
   }
-  constexpr xla::PrimitiveType kBits =
-      std::is_same_v<C, float> ? xla::S32 : xla::S64;
-  return Where(xla::BitcastConvertType(sign.op(), kBits) < 0, -positive,
-               positive);
+  using Bits = internal::XlaBits<C>;
+  const xla::XlaOp sign_bit =
+      xla::BitcastConvertType(sign.op(), Bits::kType) & Bits::kLowest;
+  return XlaNumber<C>(xla::BitcastConvertType(
+      xla::BitcastConvertType(positive.op(), Bits::kType) | sign_bit,
+      internal::kXlaType<C>));
 }
 
 template <typename C>
@@ -165,27 +176,57 @@ XlaNumber<C> Log2(const XlaNumber<C>& x) {
   return Log(x) * XlaNumber<C>(1.44269504088896340736);
 }
 
+// As exponential.h has them, which on a CPU takes half of what XLA's own does,
+// but rounded by an operation of its own: XLA adds up constants, those that
+// round by a sum too.
+template <typename C>
+XlaNumber<C> PowerOfTwo(const XlaNumber<C>& rounded) {
+  using Bits = internal::XlaBits<C>;
+  return XlaNumber<C>(xla::BitcastConvertType(
+      xla::ShiftLeft(xla::BitcastConvertType(rounded.op(), Bits::kType),
+                     Bits::kMantissa),
+      internal::kXlaType<C>));
+}
+
 template <typename C>
 XlaNumber<C> ExpOfMinus(const XlaNumber<C>& x) {
-  return Exp(-x);
+  using T = XlaNumber<C>;
+  if (x.is_constant()) return T(ExpOfMinus(x.constant()));
+  const T n = RoundToEven(x * T(-1.44269504088896340736));
+  return internal::Joined(
+      internal::SplitReduced(x + n * T(internal::kLn2High<C>),
+                             n * T(internal::kLn2Low<C>),
+                             n + T(internal::kRounding<C>)),
+      x);
 }
 
 template <typename C>
 XlaNumber<C> Exp2OfMinus(const XlaNumber<C>& x) {
-  return ExpOfMinus(x * XlaNumber<C>(0.69314718055994530942));
+  using T = XlaNumber<C>;
+  if (x.is_constant()) return T(Exp2OfMinus(x.constant()));
+  const T n = RoundToEven(x), r = x - n;
+  const T power = PowerOfTwo(T(internal::kRounding<C>) - n);
+  return Where(x > T(kExp2Limit<C>), T(0),
+               (T(1) + r * internal::SlopeOfExp2(r)) * power);
+}
+
+template <typename C>
+XlaNumber<C> TanhValue(const XlaNumber<C>& x) {
+  return x.is_constant() ? XlaNumber<C>(TanhValue(x.constant()))
+                         : XlaNumber<C>(xla::Tanh(x.op()));
 }
 
 // Without the choice by x's sign, since from -kExpLimit on e^-x is finite;
 // below it both are as there.
 template <typename C>
 Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
+  using T = XlaNumber<C>;
   if (x.is_constant()) {
     const auto [value, slope] = Sigmoid(x.constant());
-    return {XlaNumber<C>(value), XlaNumber<C>(slope)};
+    return {T(value), T(slope)};
   }
-  const XlaNumber<C> decay(
-      xla::Exp(-xla::Max(x.op(), -static_cast<double>(kExpLimit<C>))));
-  const XlaNumber<C> value = XlaNumber<C>(1) / (XlaNumber<C>(1) + decay);
+  const T decay = ExpOfMinus(T(xla::Max(x.op(), -kExpLimit<C>)));
+  const T value = T(1) / (T(1) + decay);
   return {value, decay * value * value};
 }
 

@@ -108,6 +108,7 @@ XlaOp Log(XlaOp x);
 XlaOp Log1p(XlaOp x);
 XlaOp Sin(XlaOp x);
 XlaOp Cos(XlaOp x);
+XlaOp Tanh(XlaOp x);
 XlaOp Atan(XlaOp x);
 XlaOp Erf(XlaOp x);
 XlaOp Erfc(XlaOp x);

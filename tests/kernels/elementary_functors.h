@@ -41,7 +41,8 @@
   FUNCTION(SinCosNear, SinCosNear(x).sine)                                   \
   FUNCTION(Sloped, Sloped(x, x* T(0.5), 10))                                 \
   FUNCTION(Sqrt, Sqrt(x))                                                    \
-  FUNCTION(Tanh, Tanh(x).value)
+  FUNCTION(Tanh, Tanh(x).shrunk)                                             \
+  FUNCTION(TanhValue, TanhValue(x))
 #define TENSORFLOW_EXT_BINARY_FUNCTIONS(FUNCTION) \
   FUNCTION(CopySign, CopySign(x, y))              \
   FUNCTION(Pow, Pow(x, y))                        \

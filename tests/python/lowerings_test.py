@@ -2,7 +2,7 @@
 """What XLA compiles, where its loops differ from the kernels': RoiPool sees a bin's
 pixels in another order and finds the same maxima at the same places; Resampler takes
 another way for few channels than for many; RoiAlign's samples lie on the same side of
-an image's edge."""
+an image's edge; ClipByGlobalNorm sums many floats in another way than few."""
 
 import numpy as np
 import pytest
@@ -171,3 +171,57 @@ def test_roi_align_on_an_edge(
     np.testing.assert_allclose(
         tf.function(align, jit_compile=True)(data, rois), align(data, rois), rtol=1e-5
     )
+
+
+# 16 columns of values are summed at a time: all of them, and some left over.
+@pytest.mark.parametrize("size", [2**14, 2**14 + 37])
+@pytest.mark.parametrize("magnitude", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
+def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) -> None:
+    rng = np.random.default_rng(0)
+    values, upstream = (
+        [tf.cast(rng.normal(size=count) * by, dtype) for count in (size, 5)]
+        for by in (magnitude, 1)
+    )
+    clip_norm = tf.cast(0.7 * magnitude, dtype)
+
+    def clip() -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch([*values, clip_norm])
+            clipped, norm = tfe.clip_by_global_norm(values, clip_norm)
+        by = tape.gradient(
+            (clipped, norm),
+            [*values, clip_norm],
+            (upstream, tf.constant(0.3, dtype)),
+        )
+        return [*clipped, norm, *by]
+
+    epsilon = tf.as_dtype(dtype).as_numpy_dtype
+    tolerance = 4 * float(np.finfo(epsilon).eps if dtype != "bfloat16" else 2**-8)
+    for got, want in zip(tf.function(clip, jit_compile=True)(), clip(), strict=True):
+        # What the values have in common: many of either sign, which cancel.
+        largest = float(tf.reduce_max(tf.abs(want)))
+        assert largest > 0
+        np.testing.assert_allclose(
+            tf.cast(got, "float64"),
+            tf.cast(want, "float64"),
+            rtol=0,
+            atol=max(largest, np.sqrt(size) if got.shape.rank == 0 else 0) * tolerance,
+        )
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_clip_by_global_norm_of_many_not_finite(value: float) -> None:
+    values = np.ones(2**14 + 1, np.float32)
+    values[7] = value
+    compiled = tf.function(tfe.clip_by_global_norm, jit_compile=True)
+    clipped, norm = compiled([tf.constant(values)], tf.constant(1.0))
+    np.testing.assert_equal(norm.numpy(), abs(value))
+    assert np.isnan(clipped[0]).all()
+
+
+def test_clip_by_global_norm_of_many_zeros() -> None:
+    compiled = tf.function(tfe.clip_by_global_norm, jit_compile=True)
+    clipped, norm = compiled([tf.zeros(2**14)], tf.constant(1.0))
+    assert norm == 0
+    assert not np.any(clipped[0])

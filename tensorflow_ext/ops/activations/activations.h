@@ -187,7 +187,7 @@ struct Lisht {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    return x * Tanh(x).value;
+    return x * TanhValue(x);
   }
 };
 
@@ -221,7 +221,7 @@ struct TanhshrinkGrad {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
-    const T tangent = Tanh(x).value;
+    const T tangent = TanhValue(x);
     return gradient * (tangent * tangent);
   }
 };
@@ -259,7 +259,7 @@ struct ShrinkGrad {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
-    return Where((x >= T(lower)) & (x <= T(upper)), T(0), gradient);
+    return Where(x == Clamp(x, T(lower), T(upper)), T(0), gradient);
   }
 
   float lower, upper;

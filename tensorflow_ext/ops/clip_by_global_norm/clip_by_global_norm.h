@@ -7,7 +7,7 @@
 // of floats then neither overflow nor vanish. Those of doubles are summed in
 // three ranges of magnitude, each in a scale of its own (J. L. Blue, "A
 // portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4,
-// 1978).
+// 1978). XLA sums floats, a few of them at a time, in such a scale.
 
 #ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
 #define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_

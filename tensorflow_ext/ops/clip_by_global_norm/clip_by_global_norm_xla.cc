@@ -15,23 +15,33 @@ using xla::Select;
 using xla::XlaOp;
 
 // As clip_by_global_norm.h: all in double, in three ranges of magnitude where
-// the values are doubles.
+// the values are doubles. But XLA's sums of doubles take several times as long
+// as those of floats: many floats are summed kTogether at a time as floats,
+// multiplied by the power of two that brings the largest of a tensor near 1.
+
+constexpr int64_t kMany = 1 << 14, kTogether = 16;
+
+XlaOp ToDouble(XlaOp x) { return xla::ConvertElementType(x, xla::F64); }
 
 XlaOp Double(LoweringContext* context, int input) {
-  return xla::ConvertElementType(context->Input(input), xla::F64);
+  return ToDouble(context->Input(input));
 }
 
 XlaOp DoubleConstant(LoweringContext* context, double value) {
   return xla::ConstantR0(context->builder(), xla::F64, value);
 }
 
+// NormSums and GlobalNorm.
+struct Sums {
+  XlaOp squares[3], products[3];
+};
 struct Norm {
   XlaOp norm, projection;
 };
 
 // ToGlobalNorm, without a branch.
-Norm ToNorm(LoweringContext* context, const XlaOp* squares,
-            const XlaOp* products) {
+Norm ToNorm(LoweringContext* context, const Sums& sums) {
+  const auto& [squares, products] = sums;
   const XlaOp is_above = squares[kAbove] != 0;
   const XlaOp is_middle = squares[kMiddle] != 0;
   const XlaOp is_below = squares[kBelow] != 0;
@@ -51,31 +61,96 @@ Norm ToNorm(LoweringContext* context, const XlaOp* squares,
   return {root * unit, Select(is_zero, 0, product / root)};
 }
 
-// `gradients` may be empty: the projection is 0.
-Norm ComputeNorm(LoweringContext* context, const std::vector<XlaOp>& values,
-                 const std::vector<XlaOp>& gradients) {
-  const bool is_double = context->InputType(0) == xla::F64;
-  const XlaOp zero = DoubleConstant(context, 0);
-  XlaOp squares[] = {zero, zero, zero}, products[] = {zero, zero, zero};
-  for (size_t i = 0; i < values.size(); ++i) {
-    XlaOp v = values[i];
-    std::vector<XlaOp> in_range(1);  // of a single range: all
-    if (is_double) {
-      const XlaOp magnitude = xla::Abs(v);
-      const XlaOp above = magnitude > kLarge, below = magnitude < kSmall;
-      v = v * Select(above, kDown, Select(below, kUp, xla::FullLike(v, 1)));
-      in_range = {!(above | below), above, below};
-    }
-    const auto add = [&](XlaOp terms, XlaOp* sums) {
-      for (size_t r = 0; r < in_range.size(); ++r) {
-        const XlaOp own = is_double ? Select(in_range[r], terms, 0) : terms;
-        sums[r] = sums[r] + xla::ReduceSumAll(own);
-      }
-    };
-    add(v * v, squares);
-    if (!gradients.empty()) add(v * gradients[i], products);
+// Few values of an input and, unless that is -1, their gradients in another.
+void AddFew(LoweringContext* context, int input, int gradients, Sums* sums) {
+  XlaOp v = Double(context, input);
+  std::vector<XlaOp> in_range(1);  // of a single range: all
+  const bool is_double = context->InputType(input) == xla::F64;
+  if (is_double) {
+    const XlaOp magnitude = xla::Abs(v);
+    const XlaOp above = magnitude > kLarge, below = magnitude < kSmall;
+    v = v * Select(above, kDown, Select(below, kUp, xla::FullLike(v, 1)));
+    in_range = {!(above | below), above, below};
   }
-  return ToNorm(context, squares, products);
+  const auto add = [&](XlaOp terms, XlaOp* of_range) {
+    for (size_t r = 0; r < in_range.size(); ++r) {
+      const XlaOp own = is_double ? Select(in_range[r], terms, 0) : terms;
+      of_range[r] = of_range[r] + xla::ReduceSumAll(own);
+    }
+  };
+  add(v * v, sums->squares);
+  if (gradients >= 0) add(v * Double(context, gradients), sums->products);
+}
+
+// Floats in parts whose columns are summed as floats: kTogether rows, and one
+// of what is left.
+struct Columns {
+  std::vector<XlaOp> parts;
+  XlaOp scale;  // the power of two that they are multiplied by
+};
+
+Columns ToColumns(XlaOp x, int64_t size) {
+  const int64_t columns = size / kTogether, rest = columns * kTogether;
+  const XlaOp flat = xla::Reshape(x, {size});
+  Columns result;
+  const auto add_part = [&](int64_t begin, int64_t end, int64_t rows) {
+    result.parts.push_back(xla::Reshape(xla::SliceInDim(flat, begin, end, 0),
+                                        {rows, (end - begin) / rows}));
+  };
+  add_part(0, rest, kTogether);
+  if (rest < size) add_part(rest, size, 1);
+  XlaOp largest = xla::ScalarLike(x, 0);
+  for (const XlaOp part : result.parts) {
+    largest = xla::Max(
+        largest, xla::ReduceMaxAll(xla::ReduceMax(xla::Abs(part), {0}), 0));
+  }
+  // With the opposite of its exponent.
+  constexpr int64_t kOne = 1 << 23;
+  const XlaOp exponent =
+      xla::BitcastConvertType(largest, xla::S32) & (255 * kOne);
+  result.scale = xla::BitcastConvertType(
+      xla::Max(xla::Sub(254 * kOne, exponent), kOne), xla::F32);
+  for (XlaOp& part : result.parts) part = part * result.scale;
+  return result;
+}
+
+void AddProducts(const Columns& x, const Columns& y, XlaOp* sum) {
+  const XlaOp scale = ToDouble(x.scale) * ToDouble(y.scale);
+  for (size_t i = 0; i < x.parts.size(); ++i) {
+    const XlaOp of_columns = xla::ReduceSum(x.parts[i] * y.parts[i], {0});
+    *sum = *sum + xla::ReduceSumAll(ToDouble(of_columns)) / scale;
+  }
+}
+
+// As AddFew.
+void AddMany(LoweringContext* context, int input, int gradients, int64_t size,
+             Sums* sums) {
+  const Columns v = ToColumns(context->ComputeInput(input), size);
+  AddProducts(v, v, &sums->squares[kMiddle]);
+  if (gradients < 0) return;
+  const Columns g = ToColumns(context->ComputeInput(gradients), size);
+  AddProducts(v, g, &sums->products[kMiddle]);
+}
+
+// Of the values in `count` inputs from `first` on and, unless that is -1, their
+// gradients in those from `gradients` on. Without, the projection is 0.
+absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count,
+                                 int gradients) {
+  const XlaOp zero = DoubleConstant(context, 0);
+  Sums sums = {{zero, zero, zero}, {zero, zero, zero}};
+  for (int i = 0; i < count; ++i) {
+    const int input = first + i, of_input = gradients < 0 ? -1 : gradients + i;
+    TensorShape shape;
+    TF_RETURN_IF_ERROR(context->InputBounds(input, &shape));
+    const int64_t size = shape.num_elements();
+    if (size >= kMany && context->InputType(input) != xla::F64 &&
+        context->CheckStatic(input, 0).ok()) {
+      AddMany(context, input, of_input, size, &sums);
+    } else {
+      AddFew(context, input, of_input, &sums);
+    }
+  }
+  return ToNorm(context, sums);
 }
 
 // ClipScale; NaN also for a clip_norm that could not be refused.
@@ -92,12 +167,12 @@ class ClipByGlobalNormLowering final : public Lowering {
     TF_RETURN_IF_ERROR(context->InputBounds(count, &shape));
     TF_RETURN_IF_ERROR(
         CheckRank(context->op(), "clip_norm", shape, 0, kScalar));
-    std::vector<XlaOp> values(count);
-    for (int i = 0; i < count; ++i) values[i] = Double(context, i);
-    const Norm norm = ComputeNorm(context, values, {});
-    const XlaOp scale = Scale(norm.norm, Double(context, count));
-    for (int i = 0; i < count; ++i) context->SetOutput(i, values[i] * scale);
-    context->SetOutput(count, norm.norm);
+    TF_ASSIGN_OR_RETURN(const Norm global, ComputeNorm(context, 0, count, -1));
+    const XlaOp scale = Scale(global.norm, Double(context, count));
+    for (int i = 0; i < count; ++i) {
+      context->SetOutput(i, Double(context, i) * scale);
+    }
+    context->SetOutput(count, global.norm);
     return absl::OkStatus();
   }
 };
@@ -107,16 +182,13 @@ class ClipByGlobalNormGradLowering final : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     const int count = context->num_inputs() / 2 - 1;
     TF_RETURN_IF_ERROR(CheckShapes(context, count));
-    std::vector<XlaOp> gradients(count), values(count);
-    for (int i = 0; i < count; ++i) {
-      gradients[i] = Double(context, i);
-      values[i] = Double(context, count + 1 + i);
-    }
     const XlaOp norm_gradient = Double(context, count);
     const XlaOp clip_norm = Double(context, 2 * count + 1);
 
     // ClipGrad, without a branch.
-    const Norm global = ComputeNorm(context, values, gradients);
+    const int first = count + 1;
+    TF_ASSIGN_OR_RETURN(const Norm global,
+                        ComputeNorm(context, first, count, 0));
     const XlaOp norm = global.norm;
     const XlaOp scale = Scale(norm, clip_norm);
     const XlaOp nan_or_zero = scale - scale;
@@ -125,7 +197,8 @@ class ClipByGlobalNormGradLowering final : public Lowering {
         norm_gradient - Select(is_clipped, scale * global.projection, 0);
     const XlaOp along = Select(norm == 0, 0, numerator / norm);
     for (int i = 0; i < count; ++i) {
-      context->SetOutput(i, scale * gradients[i] + along * values[i]);
+      context->SetOutput(
+          i, scale * Double(context, i) + along * Double(context, first + i));
     }
     context->SetOutput(count,
                        Select(is_clipped, global.projection, 0) + nan_or_zero);

@@ -21,11 +21,11 @@ constexpr int64_t kRows = 1, kColumns = 2;  // axes
 int64_t RoundedUpQuotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The windows span a part of a, and at each displacement as large a part of b.
-// So a displacement is one slice of b, and a loop takes them in turn: the
-// program does not grow with their number. For the op itself, the loop takes
-// all displacements along rows at once, block by block of a's columns: by a
-// product of matrices, which has each pair of their columns and from which the
-// diagonals are taken.
+// So a displacement is one slice of b, and a loop takes a few of them in turn:
+// the program does not grow with their number. For the op itself, the loop
+// takes all displacements along rows at once, block by block of a's columns: by
+// a product of matrices, which has each pair of their columns and from which
+// the diagonals are taken.
 class Spans {
  public:
   Spans(const CorrelationCostDims& dims, xla::PrimitiveType computed)
@@ -46,8 +46,9 @@ class Spans {
                           static_cast<double>(height_ + 2 * dims_.reach()) *
                           static_cast<double>(width_ + 2 * dims_.reach()) *
                           static_cast<double>(dims_.channels);
-    const double products = images * static_cast<double>(height_) *
-                            static_cast<double>(blocks_ * block_) *
+    const double columns = static_cast<double>(
+        std::max(blocks_ * block_, width_ + 4 * dims_.reach()));
+    const double products = images * static_cast<double>(height_) * columns *
                             static_cast<double>(dims_.output_channels());
     if (padded <= kMost && products <= kMost &&
         dims_.output_channels() <= INT32_MAX) {
@@ -67,13 +68,8 @@ class Spans {
   XlaOp ImageOfA(XlaOp part) const { return Image(part, 0); }
   XlaOp ImageOfB(XlaOp part) const { return Image(part, dims_.reach()); }
 
-  XlaOp ZerosOfA(XlaBuilder* builder) const { return Zeros(builder, 0); }
-  XlaOp ZerosOfB(XlaBuilder* builder) const {
-    return Zeros(builder, dims_.reach());
-  }
-
-  // Where a's pixels meet pixels inside b, as 1 and 0, [1, rows, columns, 1]:
-  // for Pairs. What lies outside an image counts as 0, whatever it meets.
+  // Where a's pixels meet pixels inside b, as 1 and 0, [1, rows, columns, 1].
+  // What lies outside an image counts as 0, whatever it meets.
   XlaOp InsideA(XlaBuilder* builder) const { return OfA(Ones(builder)); }
   XlaOp InsideB(XlaBuilder* builder) const { return OfB(Ones(builder)); }
 
@@ -108,15 +104,6 @@ class Spans {
         state);
     if (!result.ok()) return result.status();
     return result->back();
-  }
-
-  // The slice of b's part at displacement `d`, and that slice replaced.
-  XlaOp At(XlaOp part, XlaOp d, int64_t images, int64_t channels) const {
-    return xla::DynamicSlice(part, Offsets(d),
-                             {images, height_, width_, channels});
-  }
-  XlaOp Replace(XlaOp part, XlaOp slice, XlaOp d) const {
-    return xla::DynamicUpdateSlice(part, slice, Offsets(d));
   }
 
   // The products of a's part with b's at all displacements, summed over the
@@ -162,23 +149,55 @@ class Spans {
            dims_.scale();
   }
 
-  // Column `d` of SpreadWindows beside all channels.
-  XlaOp Coefficients(XlaOp spread, XlaOp d) const {
-    const XlaOp zero = xla::ScalarLike(d, 0);
-    const XlaOp one = xla::DynamicSlice(spread, {zero, zero, zero, d},
-                                        {dims_.images, height_, width_, 1});
-    return xla::BroadcastInDim(
-        xla::Reshape(one, {dims_.images, height_, width_}),
-        {dims_.images, height_, width_, dims_.channels}, {0, kRows, kColumns});
+  // The gradient with respect to a, of the span: the sum over all displacements
+  // of their coefficients times what a's pixels meet.
+  absl::StatusOr<XlaOp> GradientOfA(XlaOp spread, XlaOp b) const {
+    XlaBuilder* builder = b.builder();
+    // Coefficients, b, in windows of a, inside b, sums.
+    return Loop(
+        dims_.output_channels() / Together(),
+        {spread, b, InWindows(builder), InsideB(builder), Zeros(builder, 0)},
+        [&](XlaOp step, xla::State s) {
+          XlaOp sum = s[4];
+          for (int64_t k = 0; k < Together(); ++k) {
+            const XlaOp d = step * Together() + k;
+            const XlaOp row = Row(d), column = Column(d);
+            const XlaOp zero = xla::ScalarLike(d, 0);
+            sum =
+                sum + Term(s[0], zero, d, Rows(s[1], row, column, width_),
+                           s[2] * RowsOfAll(s[3], row, column, width_), width_);
+          }
+          return sum;
+        });
   }
 
-  // `values`, [N, rows, columns, C], where both pixels count, else 0.
-  XlaOp Pairs(XlaOp values, XlaOp inside_a, XlaOp inside_b, XlaOp d) const {
-    const XlaOp both = inside_a * At(inside_b, d, 1, 1);
-    const XlaOp mask = xla::BroadcastInDim(
-        xla::Reshape(both, {height_, width_}),
-        {dims_.images, height_, width_, dims_.channels}, {kRows, kColumns});
-    return xla::Select(mask > 0, values, 0);
+  // And that with respect to b, of all that it meets: row by row of
+  // displacements, of which b's pixel x has a's pixel x - d.
+  absl::StatusOr<XlaOp> GradientOfB(XlaOp spread, XlaOp a) const {
+    XlaBuilder* builder = a.builder();
+    const int64_t reached = 2 * dims_.reach(), width = width_ + reached;
+    const auto widen = [&](XlaOp part) {
+      return xla::Pad(part, {{}, {}, {reached, reached}, {}});
+    };
+    // Coefficients, a, in windows of a, inside b, sums.
+    return Loop(
+        dims_.output_channels() / Together(),
+        {widen(spread), widen(a), widen(InWindows(builder)), InsideB(builder),
+         Zeros(builder, dims_.reach())},
+        [&](XlaOp step, xla::State s) {
+          const XlaOp row = Row(step * Together());
+          const XlaOp zero = xla::ScalarLike(step, 0);
+          const XlaOp inside_b = RowsOfAll(s[3], row, zero, width);
+          XlaOp sum = Rows(s[4], row, zero, width);
+          for (int64_t k = 0; k < Together(); ++k) {
+            const XlaOp d = step * Together() + k;
+            const XlaOp column = reached - Column(d);
+            sum = sum + Term(s[0], column, d, Rows(s[1], zero, column, width),
+                             RowsOfAll(s[2], zero, column, width) * inside_b,
+                             width);
+          }
+          return xla::DynamicUpdateSlice(s[4], sum, {zero, row, zero, zero});
+        });
   }
 
  private:
@@ -223,6 +242,49 @@ class Spans {
     return xla::SliceInDim(skewed, 0, 2 * dims_.reach() + 1, 3, dims_.stride_2);
   }
 
+  // So many displacements of one row are summed in a step: what XLA computes at
+  // once it reads and writes once.
+  int64_t Together() const {
+    int64_t together = std::min<int64_t>(dims_.displacements, 16);
+    while (dims_.displacements % together != 0) --together;
+    return together;
+  }
+
+  // Where displacement `d` begins in b's part.
+  XlaOp Row(XlaOp d) const { return d / dims_.displacements * dims_.stride_2; }
+  XlaOp Column(XlaOp d) const {
+    return d % dims_.displacements * dims_.stride_2;
+  }
+
+  // As many rows as the span has, and `width` columns, of images or of what is
+  // the same for all of them and their channels.
+  XlaOp Rows(XlaOp images, XlaOp row, XlaOp column, int64_t width) const {
+    const XlaOp zero = xla::ScalarLike(row, 0);
+    return xla::DynamicSlice(images, {zero, row, column, zero},
+                             {dims_.images, height_, width, dims_.channels});
+  }
+  XlaOp RowsOfAll(XlaOp part, XlaOp row, XlaOp column, int64_t width) const {
+    const XlaOp zero = xla::ScalarLike(row, 0);
+    return xla::DynamicSlice(part, {zero, row, column, zero},
+                             {1, height_, width, 1});
+  }
+  // coefficients * values where `inside` is not 0, else 0, for the coefficients
+  // of displacement `d` from `column` on.
+  XlaOp Term(XlaOp spread, XlaOp column, XlaOp d, XlaOp values, XlaOp inside,
+             int64_t width) const {
+    const XlaOp zero = xla::ScalarLike(d, 0);
+    const std::vector<int64_t> shape = {dims_.images, height_, width,
+                                        dims_.channels};
+    const XlaOp coefficients = xla::DynamicSlice(
+        spread, {zero, zero, column, d}, {dims_.images, height_, width, 1});
+    const XlaOp coefficient = xla::BroadcastInDim(
+        xla::Reshape(coefficients, {dims_.images, height_, width}), shape,
+        {0, kRows, kColumns});
+    const XlaOp counts = xla::BroadcastInDim(
+        xla::Reshape(inside, {height_, width}), shape, {kRows, kColumns});
+    return xla::Select(counts > 0, coefficient * values, 0);
+  }
+
   XlaOp Part(XlaOp images, int64_t reach) const {
     const int64_t first = dims_.first_pixel() - reach;
     const XlaOp rows =
@@ -254,12 +316,6 @@ class Spans {
   XlaOp Ones(XlaBuilder* builder) const {
     return xla::Full(builder, computed_, {1, dims_.height, dims_.width, 1}, 1);
   }
-  std::vector<XlaOp> Offsets(XlaOp d) const {
-    const XlaOp zero = xla::ScalarLike(d, 0);
-    return {zero, d / dims_.displacements * dims_.stride_2,
-            d % dims_.displacements * dims_.stride_2, zero};
-  }
-
   const CorrelationCostDims dims_;
   const xla::PrimitiveType computed_;
   const int64_t height_, width_;
@@ -324,22 +380,9 @@ class CorrelationCostGradLowering : public Lowering {
     const Spans spans(dims, computed);
     TF_RETURN_IF_ERROR(spans.CheckSize(context->op()));
     const XlaOp other = context->ComputeInput(1);
-    // Coefficients, the other image, in windows of a, inside b, sums.
-    const auto sums = Spans::Loop(
-        dims.output_channels(),
-        {spans.SpreadWindows(context->ComputeInput(0)),
-         to_a ? spans.OfB(other) : spans.OfA(other), spans.InWindows(builder),
-         spans.InsideB(builder),
-         to_a ? spans.ZerosOfA(builder) : spans.ZerosOfB(builder)},
-        [&](XlaOp d, xla::State s) {
-          const auto at = [&](XlaOp part) {
-            return spans.At(part, d, dims.images, dims.channels);
-          };
-          const XlaOp terms = spans.Pairs(
-              spans.Coefficients(s[0], d) * (to_a ? at(s[1]) : s[1]), s[2],
-              s[3], d);
-          return to_a ? s[4] + terms : spans.Replace(s[4], at(s[4]) + terms, d);
-        });
+    const XlaOp spread = spans.SpreadWindows(context->ComputeInput(0));
+    const auto sums = to_a ? spans.GradientOfA(spread, spans.OfB(other))
+                           : spans.GradientOfB(spread, spans.OfA(other));
     TF_RETURN_IF_ERROR(sums.status());
     context->SetOutput(0, to_a ? spans.ImageOfA(*sums) : spans.ImageOfB(*sums));
     return absl::OkStatus();

@@ -56,6 +56,10 @@ _CALLS = 8
 
 # Whose reference in comparisons.py is no rival: it is less exact.
 _RIVALS: dict[str, Function] = {"floor_mod": tf.math.floormod}
+# Beside the reference: by erfc, which like ours is exact in the tail.
+_MORE_RIVALS: dict[str, dict[str, Function]] = {
+    "gelu, exact": {"tf.nn.gelu": lambda x: tf.nn.gelu(x, approximate=False)}
+}
 
 
 def _of_any_shape() -> Iterator[_Case]:
@@ -67,7 +71,10 @@ def _of_any_shape() -> Iterator[_Case]:
         yield _Case(
             f"{comparison.name}, {MEGABYTES} MB float",
             comparison.function,
-            {"TensorFlow's ops": _RIVALS.get(comparison.name, comparison.reference)},
+            {
+                "TensorFlow's ops": _RIVALS.get(comparison.name, comparison.reference),
+                **_MORE_RIVALS.get(comparison.name, {}),
+            },
             inputs,
             [i for i in range(len(inputs)) if i not in comparison.without_gradient],
             _CALLS,

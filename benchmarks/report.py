@@ -4,6 +4,7 @@
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
+import limit_reasons
 import limits
 import reasons
 from results import Move, Result, Suite, by_group
@@ -151,7 +152,7 @@ def write_markdown(
             lines += ["", f"## {group}", "", *_when(suite, newest)]
             lines += _markdown_rows(members)
     rows = [result for suite in record.values() for result in suite.results]
-    lines += ["", *reasons.section(rows)]
+    lines += ["", *reasons.section(rows), "", *limit_reasons.section(rows)]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 

@@ -74,7 +74,9 @@ class SharedWork {
   // a while.
   void Wait() {
     for (int i = 0; i < 100 && left_.load() > 0; ++i) std::this_thread::yield();
-    if (left_.load() > 0) done_.WaitForNotification();
+    // Read once more: in the notification's code, too, ThreadSanitizer sees no
+    // order.
+    while (left_.load() > 0) done_.WaitForNotification();
   }
 
   void Release() {

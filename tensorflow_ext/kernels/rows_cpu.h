@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/kernels/streaming_cpu.h"
 
 namespace tensorflow_ext {
 
@@ -41,25 +42,39 @@ class WideRow {
 };
 
 // Where a chunk of an output is computed: in place, or in a buffer that Store
-// rounds to T.
+// rounds to T. If it streams, Store writes past the caches: who has stored all
+// rows calls FinishStreaming() (streaming_cpu.h).
 template <typename Isa, typename T, int64_t kChunk>
 class NarrowRow {
  public:
   using C = ComputeType<T>;
 
+  TENSORFLOW_EXT_INLINE explicit NarrowRow(bool streams = false)
+      : streams_(streams) {}
+
   TENSORFLOW_EXT_INLINE C* Chunk(T* row) {
     if constexpr (std::is_same_v<T, C>) {
-      return row;
+      return streams_ ? buffer_ : row;
     } else {
       return buffer_;
     }
   }
   TENSORFLOW_EXT_INLINE void Store(T* row, int64_t size) {
-    if constexpr (!std::is_same_v<T, C>) Isa::Narrow(buffer_, row, size);
+    const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
+    if constexpr (std::is_same_v<T, C>) {
+      if (streams_) internal::CopyStreaming(buffer_, row, bytes);
+    } else if (streams_) {
+      T narrow[kChunk];
+      Isa::Narrow(buffer_, narrow, size);
+      internal::CopyStreaming(narrow, row, bytes);
+    } else {
+      Isa::Narrow(buffer_, row, size);
+    }
   }
 
  private:
-  C buffer_[std::is_same_v<T, C> ? 1 : kChunk];
+  const bool streams_;
+  C buffer_[kChunk];
 };
 
 // Asks for the lines of a row that is written after another has been summed up:

@@ -3,7 +3,8 @@
 
 `resampler` finds points block by block where channels are few, `embedding_bag` keeps
 the sums of a row in as many registers as its width fills, `correlation_cost` those of
-as many displacements as there are.
+as many displacements as there are. Results that exceed the caches are written past
+them.
 """
 
 import functools
@@ -228,3 +229,35 @@ def test_bits_depend_on_neither_threads_nor_instruction_set() -> None:
     ways = [("avx512", 1), ("avx512", 2), ("avx512", 7), ("avx2", 3), ("baseline", 2)]
     digests = {processes.run(_DIGEST, isa, str(threads)) for isa, threads in ways}
     assert len(digests) == 1
+
+
+def _layer_norm(x: tf.Tensor) -> tf.Tensor:
+    ones = tf.ones(x.shape[1], x.dtype)
+    return tfe.layer_norm(x, ones, 0.5 * ones)[0]
+
+
+def _rms_norm(x: tf.Tensor) -> tf.Tensor:
+    return tfe.rms_norm(x, tf.ones(x.shape[1], x.dtype))[0]
+
+
+# Results of more than 32 MiB are written past the caches; halves of them are not.
+@pytest.mark.parametrize(
+    "function", [_layer_norm, _rms_norm, tfe.mish, tfe.relu], ids=lambda f: f.__name__
+)
+@every_type
+def test_results_beyond_the_caches(function: Callable, dtype: tf.DType) -> None:
+    columns = 1024
+    rows = 2 * (2**24 // columns // dtype.size + 3)
+    x, upstream = (
+        tf.cast(tf.random.stateless_normal((rows, columns), (0, seed)), dtype)
+        for seed in range(2)
+    )
+    whole = _with_gradients(function, [x], upstream)
+    halves = [
+        _with_gradients(function, [part], dy)
+        for part, dy in zip(tf.split(x, 2), tf.split(upstream, 2), strict=True)
+    ]
+    bits = {2: tf.uint16, 4: tf.uint32, 8: tf.uint64}[dtype.size]
+    for result, *parts in zip(whole, *halves, strict=True):
+        same = tf.bitcast(result, bits) == tf.bitcast(tf.concat(parts, 0), bits)
+        assert tf.reduce_all(same)

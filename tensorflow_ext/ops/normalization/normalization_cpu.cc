@@ -11,6 +11,7 @@
 #include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/rows_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/kernels/streaming_cpu.h"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 
 namespace tensorflow_ext {
@@ -23,6 +24,15 @@ constexpr int64_t kRowChunk = 1024;
 // to do, and of them the first cache would have to hold too much.
 constexpr int kTogether = 4;
 constexpr int64_t kShortRow = 256;
+
+// Whether the rows of an output go past the caches: whole lines, and too many
+// of them to be found there again.
+template <typename T>
+bool Streams(const RowDims& dims) {
+  const int64_t row_bytes = dims.size * static_cast<int64_t>(sizeof(T));
+  return row_bytes % internal::kLineBytes == 0 &&
+         ExceedsCaches(dims.rows * row_bytes);
+}
 
 // The terms of the sums, for LaneSums.
 template <typename C>
@@ -119,20 +129,22 @@ struct ForwardLoop {
   TENSORFLOW_EXT_INLINE static void Run(RowDims dims, float epsilon,
                                         NormalizationTensors tensors,
                                         int64_t begin, int64_t end) {
+    const bool streams = Streams<T>(dims);
     int64_t row = begin;
     if (dims.size <= kShortRow) {
       for (; row + kTogether <= end; row += kTogether) {
-        Rows<Isa, kTogether>(dims, epsilon, tensors, row);
+        Rows<Isa, kTogether>(dims, epsilon, tensors, streams, row);
       }
     }
-    for (; row < end; ++row) Rows<Isa, 1>(dims, epsilon, tensors, row);
+    for (; row < end; ++row) Rows<Isa, 1>(dims, epsilon, tensors, streams, row);
+    if (streams) internal::FinishStreaming();
   }
 
  private:
   template <typename Isa, int kRows>
   TENSORFLOW_EXT_INLINE static void Rows(const RowDims& dims, float epsilon,
                                          const NormalizationTensors& tensors,
-                                         int64_t first) {
+                                         bool streams, int64_t first) {
     const C divisor = static_cast<C>(dims.divisor());
     const C* scale = static_cast<const C*>(tensors.scale);
     const C* offset =
@@ -156,8 +168,8 @@ struct ForwardLoop {
     }
     // Short rows that are summed up for the first time keep the memory busy as
     // it is.
-    const bool asks =
-        (Norm::kCentered || kRows == 1) && LinesAhead<T>::Fit(dims.size);
+    const bool asks = !streams && (Norm::kCentered || kRows == 1) &&
+                      LinesAhead<T>::Fit(dims.size);
     T* outputs = static_cast<T*>(tensors.y) + first * dims.size;
     for (int row = 0; row < kRows; ++row) {
       const LinesAhead<T> y(outputs + row * dims.size, asks);
@@ -173,7 +185,7 @@ struct ForwardLoop {
       static_cast<C*>(tensors.inverse)[first + row] = inverse[row];
     }
 
-    NarrowRow<Isa, T, kRowChunk> out;
+    NarrowRow<Isa, T, kRowChunk> out(streams);
     for (int row = 0; row < kRows; ++row) {
       T* y = outputs + row * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
@@ -197,22 +209,25 @@ struct BackwardLoop {
                                         NormalizationGradTensors tensors,
                                         C* scale_sums, C* offset_sums,
                                         int64_t begin, int64_t end) {
+    const bool streams = Streams<T>(dims);
     int64_t row = begin;
     if (dims.size <= kShortRow) {
       for (; row + kTogether <= end; row += kTogether) {
-        Rows<Isa, kTogether>(dims, tensors, scale_sums, offset_sums, row);
+        Rows<Isa, kTogether>(dims, tensors, scale_sums, offset_sums, streams,
+                             row);
       }
     }
     for (; row < end; ++row) {
-      Rows<Isa, 1>(dims, tensors, scale_sums, offset_sums, row);
+      Rows<Isa, 1>(dims, tensors, scale_sums, offset_sums, streams, row);
     }
+    if (streams) internal::FinishStreaming();
   }
 
  private:
   template <typename Isa, int kRows>
   TENSORFLOW_EXT_INLINE static void Rows(
       const RowDims& dims, const NormalizationGradTensors& tensors,
-      C* scale_sums, C* offset_sums, int64_t first) {
+      C* scale_sums, C* offset_sums, bool streams, int64_t first) {
     const C* scale = static_cast<const C*>(tensors.scale);
     const C divisor = static_cast<C>(dims.divisor());
     C mean[kRows] = {}, inverse[kRows], a[kRows] = {}, b[kRows];
@@ -247,7 +262,7 @@ struct BackwardLoop {
                                 inverse_gradient * inverse[row] / divisor);
     }
 
-    NarrowRow<Isa, T, kRowChunk> out;
+    NarrowRow<Isa, T, kRowChunk> out(streams);
     for (int row = 0; row < kRows; ++row) {
       T* dx = static_cast<T*>(tensors.x_backprops) + (first + row) * dims.size;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {

@@ -64,8 +64,7 @@ LIMITS = (
         " rounded, so that all instruction sets have the same result; of Snake the"
         " reduction of the angle, of RReLU Threefry's random numbers.",
         f"{_ANY_SHAPE}|cost over bytes of a tensor|cost over threads",
-        "(gelu|swiglu|mish|lisht|tanhshrink|snake|rrelu|prune|Gelu|SwiGlu|Rrelu|Snake)"
-        ".*",
+        "(?i)(gelu|swiglu|mish|lisht|tanhshrink|snake|rrelu|prune).*",
     ),
     Reason(
         "Normalization",

@@ -5,7 +5,7 @@ from the rows, so that none is passed over."""
 import textwrap
 from collections.abc import Sequence
 
-from reasons import Reason, listed, rows_and_range
+from reasons import Reason, explained
 from results import LIMIT_BAR, Result
 
 # In seconds. Of rows below it, whatever they are:
@@ -107,10 +107,6 @@ def section(results: Sequence[Result]) -> list[str]:
         if result.of_limit is not None
     }
     below = [result for result in ours.values() if not result.is_at_limit]
-    explained: dict[Reason | None, list[Result]] = {}
-    for result in below:
-        explained.setdefault(_reason(result), []).append(result)
-    unknown = explained.pop(None, [])
     lines = ["## What keeps ops from the limit", ""]
     lines += textwrap.wrap(
         f"Of {len(ours)} cases whose limit is known, {len(ours) - len(below)} reach"
@@ -118,12 +114,10 @@ def section(results: Sequence[Result]) -> list[str]:
         88,
     )
     lines.append("")
-    for reason in (SMALL, *LIMITS):
-        if reason in explained:
-            parts = [result.of_limit or 0.0 for result in explained[reason]]
-            text = f"- **{reason.title}** ({rows_and_range(parts)}). {reason.text}"
-            lines += textwrap.wrap(text, 88, subsequent_indent="  ")
-    if unknown:
-        lines += ["", "Not understood yet:", ""]
-        lines += listed(unknown, lambda result: f"{result.of_limit:.2f} of the limit")
-    return lines
+    return lines + explained(
+        below,
+        (SMALL, *LIMITS),
+        _reason,
+        lambda result: result.of_limit or 0.0,
+        lambda result: f"{result.of_limit:.2f} of the limit",
+    )

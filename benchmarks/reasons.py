@@ -5,7 +5,7 @@ so that none is passed over."""
 import dataclasses
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from results import SPREADS, Result, by_group
 
@@ -184,10 +184,6 @@ def section(results: Sequence[Result]) -> list[str]:
     with_bar = [result for result in results if result.bar is not None]
     above = [result for result in with_bar if not result.reached]
     clearly = [result for result in above if is_beyond_the_noise(result)]
-    explained: dict[Reason | None, list[Result]] = {}
-    for result in clearly:
-        explained.setdefault(_reason(result), []).append(result)
-    unknown = explained.pop(None, [])
     lines = ["## What keeps ratios above their bars", ""]
     lines += textwrap.wrap(
         f"Of {len(with_bar)} rows with a bar, {len(above)} are above it,"
@@ -196,20 +192,46 @@ def section(results: Sequence[Result]) -> list[str]:
         88,
     )
     lines.append("")
-    for reason in (AT_LIMIT, *REASONS):
-        if reason in explained:
-            ratios = [result.ratio for result in explained[reason]]
-            text = f"- **{reason.title}** ({rows_and_range(ratios)}). {reason.text}"
+    return lines + explained(
+        clearly,
+        (AT_LIMIT, *REASONS),
+        _reason,
+        lambda result: result.ratio,
+        lambda result: f"beside {result.rival}, {result.ratio:.2f}",
+    )
+
+
+def explained(
+    results: Iterable[Result],
+    reasons: Sequence[Reason],
+    reason_of: Callable[[Result], Reason | None],
+    number: Callable[[Result], float],
+    describe: Callable[[Result], str],
+) -> list[str]:
+    """The lines of a list of reasons and, after it, of the rows that have none.
+
+    Args:
+      results: The rows.
+      reasons: In the order of the list.
+      reason_of: One of them.
+      number: What is told of a reason's rows: from which to which it is.
+      describe: What is to be said of a row without a reason.
+    """
+    of_reason: dict[Reason | None, list[Result]] = {}
+    for result in results:
+        of_reason.setdefault(reason_of(result), []).append(result)
+    lines = []
+    for reason in reasons:
+        if reason in of_reason:
+            numbers = [number(result) for result in of_reason[reason]]
+            text = f"- **{reason.title}** ({_rows_and_range(numbers)}). {reason.text}"
             lines += textwrap.wrap(text, 88, subsequent_indent="  ")
-    if unknown:
-        lines += ["", "Not understood yet:", ""]
-        lines += listed(
-            unknown, lambda result: f"beside {result.rival}, {result.ratio:.2f}"
-        )
+    if unknown := of_reason.get(None):
+        lines += ["", "Not understood yet:", "", *_listed(unknown, describe)]
     return lines
 
 
-def rows_and_range(numbers: Sequence[float]) -> str:
+def _rows_and_range(numbers: Sequence[float]) -> str:
     """How many rows have them, and from which to which they are."""
     lowest, highest = (f"{f(numbers):.2f}" for f in (min, max))
     if len(numbers) == 1:
@@ -217,7 +239,7 @@ def rows_and_range(numbers: Sequence[float]) -> str:
     return f"{len(numbers)} rows, {lowest} to {highest}"
 
 
-def listed(
+def _listed(
     results: Sequence[Result], describe: Callable[[Result], str]
 ) -> Iterator[str]:
     """The lines of a list of rows, each with what is to be said of it."""

@@ -41,8 +41,8 @@
   FUNCTION(SinCosNear, SinCosNear(x).sine)                                   \
   FUNCTION(Sloped, Sloped(x, x* T(0.5), 10))                                 \
   FUNCTION(Sqrt, Sqrt(x))                                                    \
-  FUNCTION(Tanh, Tanh(x).shrunk)                                             \
-  FUNCTION(TanhValue, TanhValue(x))
+  FUNCTION(Tanh, Tanh(x).value)                                              \
+  FUNCTION(TanhValue, TanhValue(x* T(0.5)))
 #define TENSORFLOW_EXT_BINARY_FUNCTIONS(FUNCTION) \
   FUNCTION(CopySign, CopySign(x, y))              \
   FUNCTION(Pow, Pow(x, y))                        \

@@ -51,7 +51,7 @@ _UNARY = {
     "sin_cos_near": (2, 2),
     "sloped": (0, 0),
     "sqrt": (0, 0),
-    "tanh": (6, 6),
+    "tanh": (2, 2),
     "tanh_value": (8, 12),
 }
 _BINARY = {

@@ -136,7 +136,7 @@ struct CorrelationGradRows {
         std::fill_n(image.backprops, dims.width * image.channels, C(0));
       }
       is_any = true;
-      AddRows<Isa>(image, RowsAt<Isa>(image, y, {i, end}));
+      AddRows<Isa>(image, RowsAt(image, y, {i, end}));
       i = end;
     }
     return is_any;
@@ -157,7 +157,6 @@ struct CorrelationGradRows {
   }
 
   // The rows at vertical displacements `range` from row `y` of the derivative.
-  template <typename Isa>
   TENSORFLOW_EXT_INLINE static Rows RowsAt(const Image& image, int64_t y,
                                            IndexRange range) {
     const CorrelationCostDims& dims = image.dims;
@@ -186,14 +185,13 @@ struct CorrelationGradRows {
     rows.pixel_step = count;
     rows.row_step = dims.width * count;
     for (int64_t i = range.begin; i < range.end; ++i) {
-      SumGradients<Isa>(image, RowOfA(image, y, i), SeenFromA(image, i),
-                        image.coefficients + (i - range.begin) * rows.row_step);
+      SumGradients(image, RowOfA(image, y, i), SeenFromA(image, i),
+                   image.coefficients + (i - range.begin) * rows.row_step);
     }
     return rows;
   }
 
   // The coefficients of row `y` of a at vertical displacement `i`.
-  template <typename Isa>
   TENSORFLOW_EXT_INLINE static void SumGradients(const Image& image, int64_t y,
                                                  int64_t i, C* coefficients) {
     const CorrelationCostDims& dims = image.dims;

@@ -221,7 +221,7 @@ struct TanhshrinkGrad {
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
-    const T tangent = TanhValue(x);
+    const T tangent = Tanh(x).value;
     return gradient * (tangent * tangent);
   }
 };

@@ -72,6 +72,10 @@ int LoweringContext::num_outputs() const { return context_->num_outputs(); }
 xla::XlaBuilder* LoweringContext::builder() const {
   return context_->builder();
 }
+bool LoweringContext::IsForCpu() const {
+  return context_->compiler()->options().device_type.type_string() ==
+         tensorflow::DEVICE_CPU_XLA_JIT;
+}
 
 xla::PrimitiveType LoweringContext::InputType(int index) const {
   return xla::Own(context_->input_xla_type(index));

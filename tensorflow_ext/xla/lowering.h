@@ -72,6 +72,8 @@ class LoweringContext {
   int num_inputs() const;
   int num_outputs() const;
   xla::XlaBuilder* builder() const;
+  // Whether XLA compiles for a CPU: what is fast there may be slow on a GPU.
+  bool IsForCpu() const;
 
   // The type of input `index`, and the one that it is computed in.
   xla::PrimitiveType InputType(int index) const;

@@ -14,6 +14,12 @@ namespace {
 using tensorflow::TensorShape;
 using xla::XlaOp;
 
+// XLA's CPU backend writes the terms of a sum to memory before it adds them up,
+// twice as slowly as it multiplies a matrix with a vector. But that adds one
+// term to the other: of more columns than these, a variance would be off by 10
+// units and more.
+constexpr int64_t kMostInProduct = 1 << 14;
+
 // The arguments of an op as matrices [rows, size] in the compute type.
 class Rows {
  public:
@@ -41,6 +47,16 @@ class Rows {
   // The mean of each row, [rows], and the sum of each column, [size].
   XlaOp RowMean(XlaOp matrix) const {
     return xla::ReduceSum(matrix, {1}) / dims_.divisor();
+  }
+  // The mean of each row of matrix * weights, whose shape is [size].
+  XlaOp WeightedRowMean(XlaOp matrix, XlaOp weights) const {
+    if (!context_->IsForCpu() || dims_.size > kMostInProduct) {
+      return RowMean(
+          matrix * xla::BroadcastInDim(weights, {dims_.rows, dims_.size}, {1}));
+    }
+    const XlaOp sums =
+        xla::BatchDotTransposed(matrix, xla::Reshape(weights, {1, dims_.size}));
+    return xla::Reshape(sums, {dims_.rows}) / dims_.divisor();
   }
   XlaOp ColumnSum(XlaOp matrix) const { return xla::ReduceSum(matrix, {0}); }
 
@@ -92,7 +108,9 @@ class NormalizationLowering final : public Lowering {
       centered = centered - rows.EveryColumn(mean);
       rows.SetOutput(Arguments::kMean, mean, StatisticsShape(shape));
     }
-    const XlaOp variance = rows.RowMean(centered * centered);
+    const XlaOp ones =
+        xla::FullLike(context->ComputeInput(Arguments::kScale), 1);
+    const XlaOp variance = rows.WeightedRowMean(centered * centered, ones);
     const XlaOp inverse = 1 / xla::Sqrt(variance + epsilon_);
     XlaOp y =
         centered * rows.EveryColumn(inverse) * rows.EveryRow(Arguments::kScale);
@@ -129,23 +147,25 @@ class NormalizationGradLowering final : public Lowering {
       normal = normal - rows.EveryColumn(rows.OfRows(Arguments::kMean));
     }
     normal = normal * rows.EveryColumn(inverse);
-    const XlaOp scaled = gradients * rows.EveryRow(Arguments::kScale);
+    const XlaOp scale = context->ComputeInput(Arguments::kScale);
+    const XlaOp along_scale = gradients * normal;
     // What is the same for a row is found before it meets the row's elements.
-    const XlaOp along_normal = rows.RowMean(scaled * normal) * inverse +
-                               rows.OfRows(Arguments::kInverseGradients) *
-                                   (inverse * inverse) / dims.divisor();
-    XlaOp x_backprops = scaled * rows.EveryColumn(inverse) -
+    const XlaOp along_normal =
+        rows.WeightedRowMean(along_scale, scale) * inverse +
+        rows.OfRows(Arguments::kInverseGradients) * (inverse * inverse) /
+            dims.divisor();
+    XlaOp x_backprops = gradients * rows.EveryRow(Arguments::kScale) *
+                            rows.EveryColumn(inverse) -
                         normal * rows.EveryColumn(along_normal);
     if constexpr (Norm::kCentered) {
       const XlaOp along_ones =
-          rows.RowMean(scaled) * inverse -
+          rows.WeightedRowMean(gradients, scale) * inverse -
           rows.OfRows(Arguments::kMeanGradients) / dims.divisor();
       x_backprops = x_backprops - rows.EveryColumn(along_ones);
       rows.SetOutput(2, rows.ColumnSum(gradients), shapes[Arguments::kScale]);
     }
     rows.SetOutput(0, x_backprops, shapes[Arguments::kX]);
-    rows.SetOutput(1, rows.ColumnSum(gradients * normal),
-                   shapes[Arguments::kScale]);
+    rows.SetOutput(1, rows.ColumnSum(along_scale), shapes[Arguments::kScale]);
     return absl::OkStatus();
   }
 };

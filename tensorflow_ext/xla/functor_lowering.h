@@ -216,8 +216,9 @@ XlaNumber<C> TanhValue(const XlaNumber<C>& x) {
                          : XlaNumber<C>(xla::Tanh(x.op()));
 }
 
-// Without the choice by x's sign, since from -kExpLimit on e^-x is finite;
-// below it both are as there.
+// By the smaller of the values at x and -x, from which the rest follows without
+// a division: XLA keeps it for all that a graph asks of x. The value takes it
+// once, so that XLA need not keep it where nothing else is asked.
 template <typename C>
 Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
   using T = XlaNumber<C>;
@@ -225,9 +226,10 @@ Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
     const auto [value, slope] = Sigmoid(x.constant());
     return {T(value), T(slope)};
   }
-  const T decay = ExpOfMinus(T(xla::Max(x.op(), -kExpLimit<C>)));
-  const T value = T(1) / (T(1) + decay);
-  return {value, decay * value * value};
+  const T decay = ExpOfMinus(Abs(x));
+  const T smaller = decay / (T(1) + decay);
+  const T limit = T(xla::Select(x < T(0), xla::ZerosLike(x.op()), 1));
+  return {Abs(limit - smaller), smaller * (T(1) - smaller)};
 }
 
 // By the rounded square: XLA may rearrange what finds its roundoff.

@@ -24,7 +24,7 @@ SHAPES = {
 CLIP_NORMS = {"clipped": lambda call: 100.0 * 0.8**call, "not clipped": lambda _: 1e6}
 # Calls in a row, by the way to run them. The first must copy, the others find
 # gradients that nobody else needs, as a training step does.
-CALLS: dict[measure.Mode, int] = {"eager": 1, "tf.function": 16, "jit_compile": 4}
+CALLS: dict[measure.Mode, int] = {"eager": 1, "tf.function": 16, "jit_compile": 16}
 
 Clip = Callable[[list[tf.Tensor], float], tuple[list[tf.Tensor], tf.Tensor]]
 Step = Callable[..., object]

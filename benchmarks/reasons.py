@@ -102,16 +102,6 @@ REASONS = (
         ".*jit_compile|TensorFlow's ops",
     ),
     Reason(
-        "ClipByGlobalNorm under XLA",
-        "Of fewer than 16,384 values the squares are summed in double, which neither"
-        " overflows nor loses the small ones; the rival's in float, in which XLA's sums"
-        " take a fraction of the time. Of more, ours are summed in float too, in a"
-        " scale of their own.",
-        f"ClipByGlobalNorm.*|{_COMPILED}",
-        "(forward.*|clip_by_global_norm, .*)",
-        ".*jit_compile|TensorFlow's ops",
-    ),
-    Reason(
         "ClipByGlobalNorm",
         "Clipped, both sides read each value twice and write it once: where the values"
         " exceed the caches, that is the limit of both. To go back from the last value"

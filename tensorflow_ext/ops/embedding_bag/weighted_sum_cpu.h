@@ -13,15 +13,10 @@
 #include <utility>
 
 #include "tensorflow_ext/kernels/numeric.h"
+#include "tensorflow_ext/kernels/prefetch.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {
-
-template <typename T>
-TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  for (int64_t i = 0; i < size; i += kLine) __builtin_prefetch(values + i);
-}
 
 // Writes values of the compute type as T.
 template <typename Isa, typename T>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks for memory that a loop comes to later. What is read in order a processor
+// fetches ahead by itself; of what lies anywhere it sees no more than the
+// instructions name that it holds at once.
+
+#ifndef TENSORFLOW_EXT_KERNELS_PREFETCH_H_
+#define TENSORFLOW_EXT_KERNELS_PREFETCH_H_
+
+#include <cstdint>
+
+#include "tensorflow_ext/kernels/numeric.h"
+
+namespace tensorflow_ext {
+
+// Asks for `size` elements. The last ones need not exist: nothing is read.
+template <typename T>
+TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
+  constexpr int64_t kLine = 64;
+  const uintptr_t first = reinterpret_cast<uintptr_t>(values);
+  // Short loops around short loops are mispredicted.
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < size * static_cast<int64_t>(sizeof(T)); i += kLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(first + i));
+  }
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_KERNELS_PREFETCH_H_

@@ -2,9 +2,9 @@
 """Ops whose CPU kernels have loops of their own for some shapes.
 
 `resampler` finds points block by block where channels are few, `embedding_bag` keeps
-the sums of a row in as many registers as its width fills, `correlation_cost` those of
-as many displacements as there are. Results that exceed the caches are written past
-them.
+the sums of a row in as many registers as its width fills, `roi_pool` the maxima of as
+many channels, `correlation_cost` the sums of as many displacements as there are.
+Results that exceed the caches are written past them.
 """
 
 import functools
@@ -163,6 +163,36 @@ def test_correlation_cost(width: int, channels: int, dtype: tf.DType) -> None:
     )
 
 
+@every_type
+@pytest.mark.parametrize("channels", [*range(1, 10), 15, 16, 17, 31, 33, 50, 64, 65])
+def test_roi_pool(channels: int, dtype: tf.DType) -> None:
+    """The first of the largest, and the first NaN, on each channel of its own."""
+    height, width = 7, 9
+    data = _RNG.integers(-2, 3, (2, height, width, channels)).astype(np.float64)
+    data[_RNG.random(data.shape) < 0.02] = np.nan
+    data[_RNG.random(data.shape) < 0.02] = -np.inf
+    # As bins: one pixel, two in a row, the whole image.
+    rois = [[0, 3, 2, 3, 2], [1, 5, 6, 6, 6], [1, 0, 0, width - 1, height - 1]]
+    pooled, argmax = tfe.roi_pool(
+        tf.cast(data, dtype),
+        tf.constant(rois, dtype),
+        pooled_height=1,
+        pooled_width=1,
+        spatial_scale=1.0,
+    )
+    for r, (image, x1, y1, x2, y2) in enumerate(rois):
+        region = data[image, y1 : y2 + 1, x1 : x2 + 1].reshape(-1, channels)
+        first = np.argmax(region, axis=0)  # of NaN, the first, too
+        rows, columns = np.divmod(first, x2 - x1 + 1)
+        pixels = (y1 + rows) * width + x1 + columns
+        np.testing.assert_array_equal(
+            tf.cast(pooled[r, 0, 0], tf.float64), region[first, range(channels)]
+        )
+        np.testing.assert_array_equal(
+            argmax[r, 0, 0], pixels * channels + range(channels)
+        )
+
+
 def test_roi_pool_grad_of_no_bins() -> None:
     """However many rows of no columns argmax claims to have."""
     shape = [1, 2**30, 0, 2]
@@ -206,6 +236,15 @@ _DIGEST = """
             warp = random.uniform(-2, 32, (2, count, 2))
             warp[:, ::3] = np.floor(warp[:, ::3])
             add(tfe.resampler, random.normal(size=(2, 20, 31, channels)), warp)
+    for channels in (33, 100):
+        warp = random.uniform(-2, 32, (2, 5000, 2))
+        add(tfe.resampler, random.normal(size=(2, 20, 31, channels)), warp)
+    rois = random.uniform(0, 30, (40, 5)) // [20, 2, 2, 1, 1]
+    for channels in (3, 7, 30, 50, 100):
+        add(
+            lambda data: tfe.roi_pool(data, tf.cast(rois, data.dtype), 3, 2, 1.0)[0],
+            random.normal(size=(2, 20, 31, channels)),
+        )
     indices = random.integers(0, 50, (300, 21))
     for width in (*range(1, 20), 64, 100, 257):
         add(

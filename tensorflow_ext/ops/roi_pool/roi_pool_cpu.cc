@@ -5,68 +5,12 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/numeric.h"
-#include "tensorflow_ext/kernels/pixels_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/ops/roi_pool/bin_maximum_cpu.h"
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
 
 namespace tensorflow_ext {
 namespace {
-
-// Channels that a bin keeps in registers while it goes over its pixels.
-constexpr int64_t kChannels = 32;
-
-// The maximum and where it is (h * width + w), over one bin, of `channels`
-// channels, at most kChannels. A full block has a constant trip count.
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void MaximumOfBin(const RoiPoolDims& dims, const T* data,
-                                        PixelRange rows, PixelRange columns,
-                                        int64_t channels,
-                                        ComputeType<T>* maximum,
-                                        int32_t* where) {
-  using C = ComputeType<T>;
-  const int32_t width = static_cast<int32_t>(dims.width);
-  const int32_t first = rows.begin * width + columns.begin;
-  C wide[kChannels];
-  const C* values = Values<Isa>(data + first * dims.channels, channels, wide);
-  for (int64_t c = 0; c < channels; ++c) {
-    maximum[c] = values[c];
-    where[c] = first;
-  }
-  for (int32_t h = rows.begin; h < rows.end; ++h) {
-    for (int32_t w = columns.begin; w < columns.end; ++w) {
-      const int32_t position = h * width + w;
-      values = Values<Isa>(data + position * dims.channels, channels, wide);
-      for (int64_t c = 0; c < channels; ++c) {
-        const bool replaces = ReplacesMaximum(values[c], maximum[c]);
-        maximum[c] = replaces ? values[c] : maximum[c];
-        where[c] = replaces ? position : where[c];
-      }
-    }
-  }
-}
-
-// A bin with at least one pixel; `data` is its image.
-template <typename Isa, typename T>
-TENSORFLOW_EXT_INLINE void PoolBin(const RoiPoolDims& dims, const T* data,
-                                   PixelRange rows, PixelRange columns,
-                                   T* pooled, int32_t* argmax) {
-  for (int64_t c = 0; c < dims.channels; c += kChannels) {
-    ComputeType<T> maximum[kChannels];
-    int32_t where[kChannels];
-    const int64_t channels = std::min(kChannels, dims.channels - c);
-    if (channels == kChannels) {
-      MaximumOfBin<Isa>(dims, data + c, rows, columns, kChannels, maximum,
-                        where);
-    } else {
-      MaximumOfBin<Isa>(dims, data + c, rows, columns, channels, maximum,
-                        where);
-    }
-    for (int64_t k = 0; k < channels; ++k) {
-      pooled[c + k] = FromCompute<T>(maximum[k]);
-      argmax[c + k] = static_cast<int32_t>(where[k] * dims.channels + c + k);
-    }
-  }
-}
 
 template <typename T>
 struct PoolRows {
@@ -89,8 +33,10 @@ struct PoolRows {
           std::fill_n(pooled + bin, dims.channels, T{});
           std::fill_n(argmax + bin, dims.channels, -1);
         } else {
-          PoolBin<Isa>(dims, data + roi.image * dims.image_size(), rows,
-                       columns, pooled + bin, argmax + bin);
+          BinMaximum<Isa>(Bin<T>{data + roi.image * dims.image_size(), rows,
+                                 columns, static_cast<int32_t>(dims.width),
+                                 static_cast<int32_t>(dims.channels),
+                                 pooled + bin, argmax + bin});
         }
       }
     }

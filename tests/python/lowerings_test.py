@@ -2,7 +2,8 @@
 """What XLA compiles, where its loops differ from the kernels': RoiPool sees a bin's
 pixels in another order and finds the same maxima at the same places; Resampler takes
 another way for few channels than for many; RoiAlign's samples lie on the same side of
-an image's edge; ClipByGlobalNorm sums many floats in another way than few."""
+an image's edge; ClipByGlobalNorm sums many floats in another way than few, and so do
+LayerNorm and RmsNorm; the sigmoid is found from its smaller half."""
 
 import numpy as np
 import pytest
@@ -225,3 +226,64 @@ def test_clip_by_global_norm_of_many_zeros() -> None:
     clipped, norm = compiled([tf.zeros(2**14)], tf.constant(1.0))
     assert norm == 0
     assert not np.any(clipped[0])
+
+
+_EPSILONS = {
+    "float16": 2**-10,
+    "bfloat16": 2**-7,
+    "float32": 2**-23,
+    "float64": 2**-52,
+}
+
+
+# On a CPU, rows of up to 2^14 columns are summed by products, longer ones are not.
+@pytest.mark.parametrize("columns", [1, 7, 64, 2**14, 2**14 + 1])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("centered", [True, False])
+def test_norms(centered: bool, dtype: str, columns: int) -> None:
+    """Values and gradients, as the kernels have them."""
+    rng = np.random.default_rng(0)
+    x = tf.constant(1 + 3 * rng.normal(size=(5, columns)), dtype)
+    scale, offset = (tf.constant(rng.normal(size=columns), dtype) for _ in range(2))
+    inputs = [x, scale, offset] if centered else [x, scale]
+    upstream = tf.constant(rng.normal(size=x.shape), dtype)
+    norm = tfe.layer_norm if centered else tfe.rms_norm
+
+    def run() -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            y = norm(*inputs)[0]
+        return [y, *tape.gradient(y, inputs, upstream)]
+
+    tolerance = 8 * _EPSILONS[dtype]
+    for compiled, kernel in zip(
+        tf.function(run, jit_compile=True)(), run(), strict=True
+    ):
+        expected = tf.cast(kernel, tf.float64)
+        np.testing.assert_allclose(
+            tf.cast(compiled, tf.float64),
+            expected,
+            rtol=0,
+            atol=tolerance * max(1, np.abs(expected).max()),
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_swiglu_far_from_zero(dtype: str) -> None:
+    """Relative to its value, also where the sigmoid or its distance to 1 is small."""
+    limits = tf.constant(
+        [-np.inf, -1e30, -60, -20, -1, -0.0, 0, 3, 20, 60, 1e30], dtype
+    )
+    gate = tf.concat([limits, [np.inf, np.nan]], 0)
+
+    def run() -> list[tf.Tensor]:
+        value = tf.ones_like(gate)
+        with tf.GradientTape() as tape:
+            tape.watch([gate, value])
+            y = tfe.swiglu(gate, value)
+        return [y, *tape.gradient(y, [gate, value])]
+
+    for compiled, kernel in zip(
+        tf.function(run, jit_compile=True)(), run(), strict=True
+    ):
+        np.testing.assert_allclose(compiled, kernel, rtol=8 * _EPSILONS[dtype], atol=0)

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "tensorflow_ext/kernels/numeric.h"
-#include "tensorflow_ext/kernels/prefetch.h"
+#include "tensorflow_ext/kernels/prefetch_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/embedding_bag/dot_products_cpu.h"
 #include "tensorflow_ext/ops/embedding_bag/embedding_bag.h"

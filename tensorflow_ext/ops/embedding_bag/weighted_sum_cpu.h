@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "tensorflow_ext/kernels/numeric.h"
-#include "tensorflow_ext/kernels/prefetch.h"
+#include "tensorflow_ext/kernels/prefetch_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 
 namespace tensorflow_ext {

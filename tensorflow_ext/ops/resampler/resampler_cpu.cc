@@ -7,7 +7,7 @@
 #include "tensorflow_ext/kernels/lane_sums_cpu.h"
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/kernels/pixels_cpu.h"
-#include "tensorflow_ext/kernels/prefetch.h"
+#include "tensorflow_ext/kernels/prefetch_cpu.h"
 #include "tensorflow_ext/kernels/simd.h"
 #include "tensorflow_ext/ops/resampler/few_channels_cpu.h"
 #include "tensorflow_ext/ops/resampler/point_block_cpu.h"

@@ -4,8 +4,8 @@
 // fetches ahead by itself; of what lies anywhere it sees no more than the
 // instructions name that it holds at once.
 
-#ifndef TENSORFLOW_EXT_KERNELS_PREFETCH_H_
-#define TENSORFLOW_EXT_KERNELS_PREFETCH_H_
+#ifndef TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
+#define TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
 
 #include <cstdint>
 
@@ -27,4 +27,4 @@ TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
 
 }  // namespace tensorflow_ext
 
-#endif  // TENSORFLOW_EXT_KERNELS_PREFETCH_H_
+#endif  // TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_

@@ -18,8 +18,6 @@ template <typename T>
 TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
   constexpr int64_t kLine = 64;
   const uintptr_t first = reinterpret_cast<uintptr_t>(values);
-  // Short loops around short loops are mispredicted.
-#pragma GCC unroll 8
   for (int64_t i = 0; i < size * static_cast<int64_t>(sizeof(T)); i += kLine) {
     __builtin_prefetch(reinterpret_cast<const void*>(first + i));
   }

@@ -30,11 +30,11 @@ class Rows {
   XlaOp Matrix(int i) const {
     return xla::Reshape(context_->ComputeInput(i), {dims_.rows, dims_.size});
   }
-  // Input `i` of shape [size], once for every row.
-  XlaOp EveryRow(int i) const {
-    return xla::BroadcastInDim(context_->ComputeInput(i),
-                               {dims_.rows, dims_.size}, {1});
+  // A vector [size], or an input of that shape, once for every row.
+  XlaOp EveryRow(XlaOp columns) const {
+    return xla::BroadcastInDim(columns, {dims_.rows, dims_.size}, {1});
   }
+  XlaOp EveryRow(int i) const { return EveryRow(context_->ComputeInput(i)); }
   // Input `i` of shape [...] as a vector [rows].
   XlaOp OfRows(int i) const {
     return xla::Reshape(context_->ComputeInput(i), {dims_.rows});
@@ -51,8 +51,7 @@ class Rows {
   // The mean of each row of matrix * weights, whose shape is [size].
   XlaOp WeightedRowMean(XlaOp matrix, XlaOp weights) const {
     if (!context_->IsForCpu() || dims_.size > kMostInProduct) {
-      return RowMean(
-          matrix * xla::BroadcastInDim(weights, {dims_.rows, dims_.size}, {1}));
+      return RowMean(matrix * EveryRow(weights));
     }
     const XlaOp sums =
         xla::BatchDotTransposed(matrix, xla::Reshape(weights, {1, dims_.size}));
@@ -154,9 +153,9 @@ class NormalizationGradLowering final : public Lowering {
         rows.WeightedRowMean(along_scale, scale) * inverse +
         rows.OfRows(Arguments::kInverseGradients) * (inverse * inverse) /
             dims.divisor();
-    XlaOp x_backprops = gradients * rows.EveryRow(Arguments::kScale) *
-                            rows.EveryColumn(inverse) -
-                        normal * rows.EveryColumn(along_normal);
+    XlaOp x_backprops =
+        gradients * rows.EveryRow(scale) * rows.EveryColumn(inverse) -
+        normal * rows.EveryColumn(along_normal);
     if constexpr (Norm::kCentered) {
       const XlaOp along_ones =
           rows.WeightedRowMean(gradients, scale) * inverse -

@@ -2,6 +2,7 @@
 
 #include "tensorflow_ext/xla/xla_op.h"
 
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -346,6 +347,34 @@ absl::StatusOr<std::vector<XlaOp>> WhileLoop(
           },
           Real(initial), name, initial[0].builder()));
   return Own(result);
+}
+
+absl::StatusOr<XlaOp> Conditional(
+    XlaOp predicate, const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
+    const std::function<absl::StatusOr<XlaOp>(State)>& on_false,
+    State operands) {
+  XlaBuilder* builder = predicate.builder();
+  const ::xla::XlaOp tuple = ::xla::Tuple(builder, Real(operands));
+  TF_ASSIGN_OR_RETURN(const ::xla::Shape shape, builder->GetShape(tuple));
+  const auto branch =
+      [&](const auto& function,
+          const char* name) -> absl::StatusOr<::xla::XlaComputation> {
+    const std::unique_ptr<XlaBuilder> inner = builder->CreateSubBuilder(name);
+    const ::xla::XlaOp parameter =
+        ::xla::Parameter(inner.get(), 0, shape, "operands");
+    std::vector<XlaOp> inputs;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      inputs.push_back(Own(::xla::GetTupleElement(parameter, i)));
+    }
+    TF_ASSIGN_OR_RETURN(const XlaOp result, function(inputs));
+    return inner->Build(Real(result));
+  };
+  TF_ASSIGN_OR_RETURN(const ::xla::XlaComputation true_branch,
+                      branch(on_true, "on_true"));
+  TF_ASSIGN_OR_RETURN(const ::xla::XlaComputation false_branch,
+                      branch(on_false, "on_false"));
+  return Own(::xla::Conditional(Real(predicate), tuple, true_branch, tuple,
+                                false_branch));
 }
 
 }  // namespace tensorflow_ext::xla

@@ -3,7 +3,8 @@
 pixels in another order and finds the same maxima at the same places; Resampler takes
 another way for few channels than for many; RoiAlign's samples lie on the same side of
 an image's edge; ClipByGlobalNorm sums many floats in another way than few, and so do
-LayerNorm and RmsNorm; the sigmoid is found from its smaller half."""
+LayerNorm and RmsNorm; the sigmoid is found from its smaller half; FloorMod makes large
+quotients smaller in steps."""
 
 import numpy as np
 import pytest
@@ -287,3 +288,38 @@ def test_swiglu_far_from_zero(dtype: str) -> None:
         tf.function(run, jit_compile=True)(), run(), strict=True
     ):
         np.testing.assert_allclose(compiled, kernel, rtol=8 * _EPSILONS[dtype], atol=0)
+
+
+# The largest quotients: of the first, all are found at once; of the last, those of
+# floats take ten steps.
+@pytest.mark.parametrize("exponent", [8, 30, 120])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_floor_mod(dtype: str, exponent: int) -> None:
+    """Remainders are exact, as the kernels'."""
+    rng = np.random.default_rng(0)
+    special = np.array([0, -0.0, 1, -1, 3, np.inf, -np.inf, np.nan])
+
+    def number(sign: int) -> tf.Tensor:
+        # As many divisors as dividends have a factor in common.
+        whole = rng.integers(1, 100, size=4000) * rng.choice([-1, 1], size=4000)
+        real = np.where(rng.random(4000) < 0.5, whole, rng.normal(size=4000))
+        scaled = real * 2.0 ** (sign * rng.integers(0, exponent, size=4000))
+        return tf.constant(scaled, dtype)
+
+    x, y = number(1), number(-1)
+    x = tf.concat([x, tf.cast(np.repeat(special, 8), dtype), x[:8]], 0)
+    y = tf.concat([y, tf.cast(np.tile(special, 8), dtype), tf.zeros(8, dtype)], 0)
+
+    def run() -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(y)
+            z = tfe.floor_mod(x, y)
+        return tf.cast(z, tf.float64), tf.cast(tape.gradient(z, y), tf.float64)
+
+    compiled, gradient = tf.function(run, jit_compile=True)()
+    kernel, expected_gradient = run()
+    np.testing.assert_array_equal(compiled, kernel)
+    np.testing.assert_array_equal(1 / compiled, 1 / kernel)  # the signs of zeros
+    np.testing.assert_allclose(
+        gradient, expected_gradient, rtol=2 * _EPSILONS[dtype], atol=0
+    )

@@ -24,14 +24,26 @@ TENSORFLOW_EXT_HOST_DEVICE auto IsFlooredBelow(C truncated, C y) {
 
 // The quotient that the floored remainder belongs to: x = quotient * y + mod.
 // (x - mod) / y is a whole number but for its rounding, which this takes away.
+// `truncated` is Remainder(x, y).
 template <typename C>
-TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y) {
-  const C truncated = Remainder(x, y);
+TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y, C truncated) {
   const C ratio = (x - truncated) / y;
   const C quotient = Where(IsFlooredBelow(truncated, y), ratio - C(1), ratio);
   const C whole = Floor(quotient);
   const C rounded = Where(quotient - whole > C(0.5), whole + C(1), whole);
   return Where(y == C(0), x / y, rounded);
+}
+template <typename C>
+TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y) {
+  return FlooredQuotient(x, y, Remainder(x, y));
+}
+
+// The floored remainder, of y's sign, zero included.
+template <typename C>
+TENSORFLOW_EXT_HOST_DEVICE C FlooredRemainder(C y, C truncated) {
+  const C floored =
+      Where(IsFlooredBelow(truncated, y), truncated + y, truncated);
+  return Where(truncated == C(0), CopySign(C(0), y), floored);
 }
 
 struct FloorMod {
@@ -49,11 +61,7 @@ struct FloorMod {
       return truncated +
              Where(IsFlooredBelow(truncated, divisor), divisor, C(0));
     } else {
-      // Of y's sign, zero included.
-      const C truncated = Remainder(x, y);
-      const C floored =
-          Where(IsFlooredBelow(truncated, y), truncated + y, truncated);
-      return Where(truncated == C(0), CopySign(C(0), y), floored);
+      return FlooredRemainder(y, Remainder(x, y));
     }
   }
 };

@@ -3,9 +3,9 @@
 // fmod is a call that takes a bit of the quotient at a time, and an integer
 // division does not vectorise. A quotient below 2^28 of two floats, and every
 // quotient of two int32, is found exactly in double: the distance of x / y from
-// the whole numbers is then either 0 or more than double's rounding. Where only
-// the quotient is asked for, its rounded value and the sign of an exact
-// remainder do, without double.
+// the whole numbers is then either 0 or more than double's rounding. A larger
+// one of floats takes 28 bits at a time. Where only the quotient is asked for,
+// its rounded value and the sign of an exact remainder do, without double.
 
 #include <algorithm>
 #include <cmath>
@@ -18,6 +18,7 @@ namespace tensorflow_ext {
 namespace {
 
 constexpr int64_t kBlock = 64;
+constexpr double kNear = 0x1p28;
 
 // The truncated quotients and remainders of a block. Right where a remainder is
 // smaller than its divisor, as it is for quotients below 2^28 of finite floats:
@@ -26,15 +27,35 @@ template <int kX, int kY>
 TENSORFLOW_EXT_INLINE void DivideInDouble(const float* x, const float* y,
                                           int64_t size, int32_t* quotients,
                                           float* remainders) {
-  constexpr double kBound = 0x1p28;
   for (int64_t i = 0; i < size; ++i) {
     const double dividend = x[i * kX], divisor = y[i * kY];
     double ratio = dividend / divisor;
-    ratio = ratio < kBound ? ratio : kBound;  // NaN too
-    ratio = ratio > -kBound ? ratio : -kBound;
+    ratio = ratio < kNear ? ratio : kNear;  // NaN too
+    ratio = ratio > -kNear ? ratio : -kNear;
     quotients[i] = static_cast<int32_t>(ratio);
     remainders[i] = static_cast<float>(dividend - divisor * quotients[i]);
   }
+}
+
+// dividend - trunc(dividend / divisor) * divisor for quotients below 2 kNear.
+TENSORFLOW_EXT_INLINE double Difference(double dividend, double divisor) {
+  return dividend - static_cast<int32_t>(dividend / divisor) * divisor;
+}
+
+// Remainder(x, y) of any quotient, as floor_mod_xla.cc finds it. Of a divisor
+// times a power of two the quotient is between kNear and twice that, and what
+// is left has 24 bits, too.
+TENSORFLOW_EXT_INLINE float RemainderOfAny(float x, float y) {
+  if (!(std::isfinite(x) && std::isfinite(y) && y != 0)) return Remainder(x, y);
+  constexpr uint64_t kExponent = 0x7ff0000000000000;
+  const double divisor = y;
+  double rest = x;
+  while (std::fabs(rest) >= std::fabs(divisor) * kNear) {
+    const double power = internal::BitCast<double>(
+        internal::BitCast<uint64_t>(rest / divisor) & kExponent);
+    rest = Difference(rest, divisor * power / kNear);
+  }
+  return static_cast<float>(Difference(rest, divisor));
 }
 
 TENSORFLOW_EXT_INLINE bool IsRight(float remainder, float y) {
@@ -142,7 +163,8 @@ TENSORFLOW_EXT_INLINE void DivideBeyond(const float* x, const float* y,
   }
   for (int64_t i = 0; i < size; ++i) {
     if (!IsRight(remainders[i], y[i * kY])) {
-      quotients[i] = FlooredQuotient(x[i * kX], y[i * kY]);
+      quotients[i] = FlooredQuotient(x[i * kX], y[i * kY],
+                                     RemainderOfAny(x[i * kX], y[i * kY]));
     }
   }
 }
@@ -215,7 +237,9 @@ struct BroadcastRun<FloorMod> {
       const bool all_right = AllRight<kY>(remainders, y_block, n);
       for (int64_t i = 0; !all_right && i < n; ++i) {
         if (!IsRight(remainders[i], y_block[i * kY])) {
-          result[i] = FloorMod{}(x_block[i * kX], y_block[i * kY]);
+          result[i] = FlooredRemainder(
+              y_block[i * kY],
+              RemainderOfAny(x_block[i * kX], y_block[i * kY]));
         }
       }
       std::copy_n(result, n, output + begin);

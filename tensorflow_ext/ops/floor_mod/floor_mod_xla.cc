@@ -1,11 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// XLA's remainder is a call of fmod on a CPU, for each element. A quotient of
+// two floats below 2^28 is found exactly in double (floor_mod_cpu.cc), in
+// vectors; a loop makes those beyond smaller first.
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 #include "tensorflow_ext/xla/functor_lowering.h"
 
 namespace tensorflow_ext {
+namespace {
 
-REGISTER_LOWERING(Name("TfExt>FloorMod"), BroadcastLowering<FloorMod>);
-REGISTER_LOWERING(Name("TfExt>FloorModGrad"), BroadcastLowering<FloorModGrad>);
+using xla::State;
+using xla::XlaOp;
 
+// x mod y for floats x and y, of x's sign, in double.
+class RemainderSearch {
+ public:
+  static absl::StatusOr<XlaOp> Find(XlaOp x, XlaOp y) {
+    // The loop's invariants would be found where there is nothing to do, too.
+    const auto near =
+        xla::Conditional(AnyIsFar({x, y}), MakeNear,
+                         [](State state) { return state[0]; }, {x, y});
+    if (!near.ok()) return near.status();
+    return Remainder(*near, y);
+  }
+
+ private:
+  static constexpr double kNear = 0x1p28;
+
+  // Whether x / y is a number, and not near.
+  static XlaOp IsFar(XlaOp x, XlaOp y) {
+    return (xla::Abs(x) >= xla::Abs(y) * kNear) & xla::IsFinite(x) & (y != 0);
+  }
+
+  static XlaOp AnyIsFar(State state) {
+    const XlaOp x = state[0];
+    const XlaOp is_far =
+        xla::Select(IsFar(x, state[1]), xla::FullLike(x, 1), 0);
+    return xla::ReduceMaxAll(is_far, 0) > 0;
+  }
+
+  // Of x and y, a number that is near, with the same remainder.
+  static absl::StatusOr<XlaOp> MakeNear(State initial) {
+    const auto state = xla::WhileLoop("FloorMod", AnyIsFar, Step, initial);
+    if (!state.ok()) return state.status();
+    return (*state)[0];
+  }
+
+  // Where x is far, x mod (y times a power of two), for which it is near: that
+  // has 24 bits, and the remainder by it is a multiple of its last.
+  static std::vector<XlaOp> Step(State state) {
+    constexpr int64_t kExponent = 0x7ff0000000000000;
+    const XlaOp x = state[0], y = state[1];
+    const XlaOp dividend = xla::ConvertElementType(x, xla::F64);
+    const XlaOp divisor = xla::ConvertElementType(y, xla::F64);
+    const XlaOp power = xla::BitcastConvertType(
+        xla::BitcastConvertType(dividend / divisor, xla::S64) & kExponent,
+        xla::F64);
+    const XlaOp rest = Difference(dividend, divisor * power / kNear);
+    return {
+        xla::Select(IsFar(x, y), xla::ConvertElementType(rest, xla::F32), x),
+        y};
+  }
+
+  // Where x is near, or there is no remainder: that is NaN.
+  static XlaOp Remainder(XlaOp x, XlaOp y) {
+    const XlaOp rest = Difference(xla::ConvertElementType(x, xla::F64),
+                                  xla::ConvertElementType(y, xla::F64));
+    // The quotient by an infinite y is 0, but their product NaN.
+    const XlaOp is_infinite = (y == y) & !xla::IsFinite(y);
+    const XlaOp remainder =
+        xla::Select(is_infinite, x, xla::ConvertElementType(rest, xla::F32));
+    return xla::Select(xla::IsFinite(x) & (y != 0), remainder,
+                       xla::FullLike(x, std::nan("")));
+  }
+
+  // dividend - trunc(dividend / divisor) * divisor for a quotient below 2^29,
+  // with which the product is exact: 24 and 29 bits. As an integer, XLA need
+  // not keep the quotient, which is used once.
+  static XlaOp Difference(XlaOp dividend, XlaOp divisor) {
+    const XlaOp truncated =
+        xla::ConvertElementType(dividend / divisor, xla::S32);
+    return dividend - xla::ConvertElementType(truncated, xla::F64) * divisor;
+  }
+};
+
+// The ops' results, of their inputs and the remainder of the last two.
+using Number = XlaNumber<float>;
+Number FromRemainder(FloorMod, const std::vector<Number>& inputs,
+                     Number truncated) {
+  return FlooredRemainder(inputs[1], truncated);
+}
+Number FromRemainder(FloorModGrad, const std::vector<Number>& inputs,
+                     Number truncated) {
+  return -FlooredQuotient(inputs[1], inputs[2], truncated) * inputs[0];
+}
+
+template <typename Functor>
+class FloorModLowering final : public Lowering {
+  absl::Status Compile(LoweringContext* context) const override {
+    if (!context->IsForCpu() || context->ComputeType(0) != xla::F32) {
+      return BroadcastLowering<Functor>().Compile(context);
+    }
+    std::vector<XlaOp> inputs;
+    const absl::Status status = context->BroadcastInputs(&inputs);
+    if (!status.ok()) return status;
+    constexpr int kX = Functor::kArity - 2, kY = Functor::kArity - 1;
+    const auto truncated = RemainderSearch::Find(inputs[kX], inputs[kY]);
+    if (!truncated.ok()) return truncated.status();
+    const std::vector<Number> numbers(inputs.begin(), inputs.end());
+    context->SetOutput(
+        0, FromRemainder(Functor{}, numbers, Number(*truncated)).op());
+    return absl::OkStatus();
+  }
+};
+REGISTER_LOWERING(Name("TfExt>FloorMod"), FloorModLowering<FloorMod>);
+REGISTER_LOWERING(Name("TfExt>FloorModGrad"), FloorModLowering<FloorModGrad>);
+
+}  // namespace
 }  // namespace tensorflow_ext

@@ -89,13 +89,26 @@ class PlanCache {
   std::unordered_multimap<uint64_t, Entry> entries_;
 };
 
+// FastAttrValueHash serialises what is not a tensor: most attributes are small.
+uint64_t Hash(const tensorflow::AttrValue& value) {
+  switch (value.value_case()) {
+    case tensorflow::AttrValue::kType:
+      return value.type();
+    case tensorflow::AttrValue::kI:
+      return value.i();
+    case tensorflow::AttrValue::kB:
+      return value.b();
+    default:
+      return tensorflow::FastAttrValueHash(value);
+  }
+}
+
 // Attribute maps have no order, so their hashes are summed.
 uint64_t Hash(const NodeDef& node, absl::Span<const uint8_t> wanted) {
   uint64_t hash = tensorflow::Hash64(node.op());
   for (const auto& [name, value] : node.attr()) {
     if (IsAnnotation(name)) continue;
-    hash += tensorflow::Hash64Combine(tensorflow::Hash64(name),
-                                      tensorflow::FastAttrValueHash(value));
+    hash += tensorflow::Hash64Combine(tensorflow::Hash64(name), Hash(value));
   }
   return tensorflow::Hash64Combine(
       hash, tensorflow::Hash64(reinterpret_cast<const char*>(wanted.data()),

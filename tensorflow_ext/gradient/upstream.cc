@@ -22,13 +22,13 @@ using tensorflow::Scope;
 
 namespace {
 
-// Whether `gradient` of `output` is missing, or zeros made for that.
-bool IsMissing(const Output& gradient, const Output& output) {
+// Whether `gradient` of an output of `op` is missing, or zeros made for that.
+bool IsMissing(const Output& gradient, const Operation& op, int output) {
   if (gradient.node() == nullptr) return true;
   if (gradient.node()->type_string() != "ZerosLike") return false;
   const Edge* edge = nullptr;
   return gradient.node()->input_edge(0, &edge).ok() &&
-         edge->src() == output.node() && edge->src_output() == output.index();
+         edge->src() == op.node() && edge->src_output() == output;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ DataTypeVector UpstreamTypes(const Operation& op,
   DataTypeVector types(upstream.size(), DT_INVALID);
   for (size_t i = 0; i < upstream.size(); ++i) {
     if (IsDifferentiable(tensorflow::BaseType(op.output_type(i))) &&
-        !IsMissing(upstream[i], op.output(i))) {
+        !IsMissing(upstream[i], op, i)) {
       types[i] = upstream[i].type();
     }
   }
@@ -61,8 +61,7 @@ std::vector<Output> WithoutZerosOfResources(const Scope& scope,
                                             std::vector<Output> upstream) {
   for (size_t i = 0; i < upstream.size(); ++i) {
     if (tensorflow::BaseType(op.output_type(i)) != tensorflow::DT_RESOURCE ||
-        upstream[i].node() == nullptr ||
-        !IsMissing(upstream[i], op.output(i))) {
+        upstream[i].node() == nullptr || !IsMissing(upstream[i], op, i)) {
       continue;
     }
     scope.graph()->RemoveNode(upstream[i].node());
@@ -76,7 +75,7 @@ std::vector<Output> WithoutZeros(const Scope& scope, const Operation& op,
   upstream = WithoutZerosOfResources(scope, op, std::move(upstream));
   for (size_t i = 0; i < upstream.size(); ++i) {
     tensorflow::Node* const node = upstream[i].node();
-    if (node == nullptr || !IsMissing(upstream[i], op.output(i)) ||
+    if (node == nullptr || !IsMissing(upstream[i], op, i) ||
         !node->out_edges().empty() || !IsMadeByThisCall(scope, node->name())) {
       continue;
     }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """EmbeddingBag forward and backward against gather, multiply and reduce."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -15,6 +16,8 @@ import tensorflow_ext as tfe
 
 # (bags, bag size, rows, width)
 SHAPES = ((1024, 50, 20_000, 64), (512, 100, 20_000, 256))
+# Of tables of 16 bits, the second alone.
+NARROW_TYPES = (tf.float16, tf.bfloat16)
 RIVAL = "gather, multiply, reduce"
 
 Inputs = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
@@ -46,23 +49,36 @@ def _to_indexed_slices(inputs: Inputs) -> measure.Work:
     return functools.partial(run, *inputs)
 
 
-def make_inputs(bags: int, bag_size: int, rows: int, width: int) -> Inputs:
+def make_inputs(
+    bags: int, bag_size: int, rows: int, width: int, dtype: tf.DType = tf.float32
+) -> Inputs:
     """Indices, params and weights."""
     rng = np.random.default_rng(0)
     return (
         tf.constant(rng.integers(0, rows, (bags, bag_size)), tf.int32),
-        tf.constant(rng.random((rows, width), dtype=np.float32)),
-        tf.constant(rng.random((bags, bag_size), dtype=np.float32)),
+        tf.cast(rng.random((rows, width), dtype=np.float32), dtype),
+        tf.cast(rng.random((bags, bag_size), dtype=np.float32), dtype),
     )
 
 
 def of_shape(
-    bags: int, bag_size: int, rows: int, width: int, **options: Any
+    bags: int,
+    bag_size: int,
+    rows: int,
+    width: int,
+    dtype: tf.DType = tf.float32,
+    **options: Any,
 ) -> list[measure.Result]:
     """Bags of one size from a table; `options` are those of ops.compare."""
-    inputs = make_inputs(bags, bag_size, rows, width)
-    read = 4 * bags * bag_size * (width + 2)
-    written = 4 * bags * width
+    inputs = make_inputs(bags, bag_size, rows, width, dtype)
+    read = bags * bag_size * (dtype.size * (width + 1) + tf.int32.size)
+    written = dtype.size * bags * width
+    torch = ops.Torch(_torch)
+    of_type = ""
+    if dtype != tf.float32:
+        of_type = f" {dtype.name}"
+        # Both round each result.
+        torch = dataclasses.replace(torch, tolerance=1e-2)
     results = []
     for case, by in measure.forward_and_backward(1, 2):
         rivals = {
@@ -73,8 +89,8 @@ def of_shape(
         # gradient of the table is written.
         moved = read + written
         if by:
-            moved += read + written + 4 * rows * width
-        name = f"{case}, {bags} bags of {bag_size} from {rows} x {width}"
+            moved += read + written + dtype.size * rows * width
+        name = f"{case}, {bags} bags of {bag_size} from {rows} x {width}{of_type}"
         results += ops.compare(
             "EmbeddingBag",
             name,
@@ -82,7 +98,7 @@ def of_shape(
             inputs,
             rivals,
             limits.Needs(moved),
-            {"embedding_bag": ops.Torch(_torch)},
+            {"embedding_bag": torch},
             by,
             **options,
         )
@@ -101,8 +117,9 @@ def _against_indexed_slices(*shape: int) -> list[measure.Result]:
 
 
 def run() -> list[measure.Result]:
-    return [
-        result
-        for shape in SHAPES
-        for result in (*of_shape(*shape), *_against_indexed_slices(*shape))
-    ]
+    results = []
+    for shape in SHAPES:
+        results += [*of_shape(*shape), *_against_indexed_slices(*shape)]
+    for dtype in NARROW_TYPES:
+        results += of_shape(*SHAPES[-1], dtype)
+    return results

@@ -9,16 +9,24 @@ import re
 import pytorch
 import tensorflow as tf
 
+# What simd.h tells apart, the widest first.
+_VECTORS = (("avx512f", "AVX-512"), ("avx2", "AVX2"))
+
 
 def describe() -> dict[str, str]:
     """The processor and the versions of what runs there, by what they are."""
-    name = platform.machine()
+    name, flags = platform.machine(), set()
     cpu_info = pathlib.Path("/proc/cpuinfo")
     if cpu_info.exists():
-        found = re.search(r"^model name\s*:\s*(.+)$", cpu_info.read_text(), re.M)
+        text = cpu_info.read_text()
+        found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
         name = found[1] if found else name
+        found = re.search(r"^flags\s*:\s*(.+)$", text, re.M)
+        flags = set(found[1].split()) if found else flags
+    parts = [name, f"{os.cpu_count()} cores"]
+    parts += [vectors for flag, vectors in _VECTORS if flag in flags][:1]
     described = {
-        "processor": f"{name}, {os.cpu_count()} cores",
+        "processor": ", ".join(parts),
         "TensorFlow": tf.__version__,
     }
     if pytorch.torch:

@@ -119,8 +119,9 @@ def checked(
     """As `contenders`, of a step that exists already."""
     values = tf.nest.flatten(ours())
     for number, (their_value, value) in enumerate(zip(theirs(), values, strict=True)):
-        expected = value.numpy()
-        difference = their_value.detach().numpy().reshape(expected.shape) - expected
+        expected = value.numpy().astype(np.float64)
+        found = their_value.detach().double().numpy()
+        difference = found.reshape(expected.shape) - expected
         apart = np.linalg.norm(difference) / np.linalg.norm(expected)
         assert apart <= tolerance, f"{name}: result {number} is {apart:.2g} from ours"
     return {f"PyTorch {name}": measure.Contender(theirs, 1.0, own_threads=True)}
@@ -128,6 +129,9 @@ def checked(
 
 def _tensor(value: tf.Tensor, layout: str) -> Tensor:
     """A copy of the value."""
+    if value.dtype == tf.bfloat16:  # which NumPy does not have
+        bits = tf.bitcast(value, tf.int16)
+        return _tensor(bits, layout).view(torch.bfloat16)
     if layout == "NCHW" and value.shape.rank == 4:
         moved = np.ascontiguousarray(np.moveaxis(value.numpy(), -1, 1))
         return torch.from_numpy(moved).movedim(1, -1)

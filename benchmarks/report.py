@@ -4,6 +4,7 @@
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
+import crossings
 import limit_reasons
 import limits
 import reasons
@@ -137,7 +138,7 @@ def write_markdown(
     newest = max(record.values(), key=lambda suite: suite.date)
     lines = ["# Benchmarks", ""]
     lines += [
-        "`./run bench --torch --markdown docs/benchmarks.md` writes this page; with",
+        f"`./run bench --torch --markdown docs/{file.name}` writes this page; with",
         "names of suites it measures those alone, and the other rows stay.",
         "",
     ]
@@ -152,7 +153,9 @@ def write_markdown(
             lines += ["", f"## {group}", "", *_when(suite, newest)]
             lines += _markdown_rows(members)
     rows = [result for suite in record.values() for result in suite.results]
-    lines += ["", *reasons.section(rows), "", *limit_reasons.section(rows)]
+    for section in (crossings.section, reasons.section, limit_reasons.section):
+        if text := section(rows):
+            lines += ["", *text]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 

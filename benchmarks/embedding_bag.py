@@ -16,8 +16,6 @@ import tensorflow_ext as tfe
 
 # (bags, bag size, rows, width)
 SHAPES = ((1024, 50, 20_000, 64), (512, 100, 20_000, 256))
-# Of tables of 16 bits, the second alone.
-NARROW_TYPES = (tf.float16, tf.bfloat16)
 RIVAL = "gather, multiply, reduce"
 
 Inputs = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
@@ -73,10 +71,9 @@ def of_shape(
     inputs = make_inputs(bags, bag_size, rows, width, dtype)
     read = bags * bag_size * (dtype.size * (width + 1) + tf.int32.size)
     written = dtype.size * bags * width
-    torch = ops.Torch(_torch)
-    of_type = ""
+    group, torch = "EmbeddingBag", ops.Torch(_torch)
     if dtype != tf.float32:
-        of_type = f" {dtype.name}"
+        group += f" of {dtype.name}"
         # Both round each result.
         torch = dataclasses.replace(torch, tolerance=1e-2)
     results = []
@@ -90,9 +87,9 @@ def of_shape(
         moved = read + written
         if by:
             moved += read + written + dtype.size * rows * width
-        name = f"{case}, {bags} bags of {bag_size} from {rows} x {width}{of_type}"
+        name = f"{case}, {bags} bags of {bag_size} from {rows} x {width}"
         results += ops.compare(
-            "EmbeddingBag",
+            group,
             name,
             tfe.embedding_bag,
             inputs,
@@ -117,9 +114,8 @@ def _against_indexed_slices(*shape: int) -> list[measure.Result]:
 
 
 def run() -> list[measure.Result]:
-    results = []
-    for shape in SHAPES:
-        results += [*of_shape(*shape), *_against_indexed_slices(*shape)]
-    for dtype in NARROW_TYPES:
-        results += of_shape(*SHAPES[-1], dtype)
-    return results
+    return [
+        result
+        for shape in SHAPES
+        for result in (*of_shape(*shape), *_against_indexed_slices(*shape))
+    ]

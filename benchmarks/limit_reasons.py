@@ -86,7 +86,7 @@ LIMITS = (
         "EmbeddingBag",
         "Rows at random places: of a large table each waits for memory. Backward, the"
         " positions are sorted by row first, so that each row is one thread's.",
-        "EmbeddingBag|cost over (bags|rows of the table|threads)",
+        "EmbeddingBag( of .*)?|cost over (bags|rows of the table|threads)",
         "(EmbeddingBag|forward).*",
     ),
 )

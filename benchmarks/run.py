@@ -45,6 +45,7 @@ SUITES = (
     "resampler",
     "correlation_cost",
     "embedding_bag",
+    "embedding_bag_narrow",
     "clip_by_global_norm",
     "sparsemax",
     "lowerings",

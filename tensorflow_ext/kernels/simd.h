@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One binary for every x86-64: a loop is written once, as a template over an
-// instruction set, compiled for the baseline, for AVX2 with F16C and for
-// AVX-512, and chosen when it runs. The compiler vectorises the loops over
+// instruction set, compiled for the baseline, for AVX2 with F16C and FMA and
+// for AVX-512, and chosen when it runs. The compiler vectorises the loops over
 // float and double by itself; of the conversions between the 16-bit types and
 // float it vectorises few, which is why they stand here.
 //
@@ -24,10 +24,10 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define TENSORFLOW_EXT_AVX2 __attribute__((target("avx2,f16c")))
-#define TENSORFLOW_EXT_AVX512                                \
-  __attribute__((                                            \
-      target("avx2,f16c,avx512f,avx512bw,avx512dq,avx512vl," \
+#define TENSORFLOW_EXT_AVX2 __attribute__((target("avx2,f16c,fma")))
+#define TENSORFLOW_EXT_AVX512                                    \
+  __attribute__((                                                \
+      target("avx2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl," \
              "prefer-vector-width=512")))
 #endif
 
@@ -226,7 +226,8 @@ inline InstructionSet BestInstructionSet() {
     if (most != nullptr && std::strcmp(most, "baseline") == 0) {
       return InstructionSet::kBaseline;
     }
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c") ||
+        !__builtin_cpu_supports("fma")) {
       return InstructionSet::kBaseline;
     }
     if ((most != nullptr && std::strcmp(most, "avx2") == 0) ||

@@ -38,7 +38,7 @@ _SCALAR_LOOPS = {
     ("correlation_cost", "TransposeRows<"): "squares of 16 bytes by as many rows",
     ("embedding_bag", "FindWrong<"): "ends at the first index that is out of range",
     ("floor_mod", "<FloorMod, double>"): "the remainder is exact of every quotient",
-    ("floor_mod", "<FloorMod"): "vectors, but fmodf where a quotient is beyond 2^28",
+    ("floor_mod", "<FloorMod"): "vectors, but not where a quotient is beyond 2^28",
     ("resampler", "AddBlock<"): "vectors as large as a pixel of few channels",
     ("resampler", "SampleBlock<"): "vectors as large as a pixel of few channels",
     ("resampler", "StoreRow<"): "vectors as large as a pixel of few channels",

@@ -17,6 +17,9 @@ namespace {
 // The rows of params that a bag names, with its weights.
 template <typename T, typename Index>
 struct BagTerms {
+  // In float, of two of 11 bits.
+  static constexpr bool kExactProducts = std::is_same_v<T, Half>;
+
   const T* params;
   int64_t width;
   const Index* indices;
@@ -55,6 +58,8 @@ struct SumBags {
 // The gradients of the bags that name a row, with their factors.
 template <typename T>
 struct RowTerms {
+  static constexpr bool kExactProducts = false;
+
   const T* gradients;
   int64_t width;
   const EmbeddingBagTerm<ComputeType<T>>* terms;

@@ -7,6 +7,7 @@
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -48,26 +49,77 @@ namespace internal {
 // much that the first cache loses it again.
 constexpr int64_t kBytesAhead = 8192;
 
+// One of each two Bfloat16, as float: the first or the second.
+template <typename V>
+TENSORFLOW_EXT_INLINE void LoadOneOfPairs(const Bfloat16* from, bool second,
+                                          V* values) {
+  typedef uint32_t Pairs __attribute__((vector_size(sizeof(V))));
+  Pairs pairs;
+  std::memcpy(&pairs, from, sizeof(pairs));
+  pairs = second ? pairs & 0xffff0000u : pairs << 16;
+  std::memcpy(values, &pairs, sizeof(pairs));
+}
+
+// The elements of both, in turns.
+template <typename V, size_t... kLane>
+TENSORFLOW_EXT_INLINE void JoinPairs(const V& first, const V& second, V* joined,
+                                     std::index_sequence<kLane...>) {
+  using Lanes = decltype(V{} < V{});
+  constexpr int kLanes = sizeof...(kLane);
+  joined[0] = __builtin_shuffle(first, second,
+                                Lanes{(kLane / 2 + kLane % 2 * kLanes)...});
+  joined[1] = __builtin_shuffle(
+      first, second, Lanes{((kLanes + kLane) / 2 + kLane % 2 * kLanes)...});
+}
+
+// sum + factor * value for products that are exact, with which one rounding is
+// what two are: a fused operation changes nothing.
+template <typename Isa>
+struct ExactProduct {
+  template <typename C, typename V>
+  TENSORFLOW_EXT_INLINE static V AddTo(V sum, C factor, V value) {
+    return sum + factor * value;
+  }
+};
+#if defined(__x86_64__)
+template <>
+struct ExactProduct<Avx2> {
+  TENSORFLOW_EXT_AVX2 static __m256 AddTo(__m256 sum, float factor,
+                                          __m256 value) {
+    return _mm256_fmadd_ps(_mm256_set1_ps(factor), value, sum);
+  }
+};
+template <>
+struct ExactProduct<Avx512> {
+  TENSORFLOW_EXT_AVX512 static __m512 AddTo(__m512 sum, float factor,
+                                            __m512 value) {
+    return _mm512_fmadd_ps(_mm512_set1_ps(factor), value, sum);
+  }
+};
+#endif
+
 // One vector of some elements of each row: kSums counts them. The last one ends
-// where the elements do, and so may begin within the one before it.
-template <typename Isa, typename T, typename Sums>
+// where the elements do, and so may begin within the one before it. In pairs,
+// which fill all vectors, one has the first of each two Bfloat16 and the next
+// one the second: that takes half of what it takes to widen them in order.
+template <typename Isa, typename T, bool kInPairs, typename Sums>
 struct VectorSums;
 
 // The sums stay in registers. For that a function has to know its instruction
 // set from the start, as a literal: hence the macro.
 #define TENSORFLOW_EXT_VECTOR_SUMS(Isa, ATTRIBUTE)                            \
-  template <typename T, int... kSums>                                         \
-  struct VectorSums<Isa, T, std::integer_sequence<int, kSums...>> {           \
+  template <typename T, bool kInPairs, int... kSums>                          \
+  struct VectorSums<Isa, T, kInPairs, std::integer_sequence<int, kSums...>> { \
     using C = ComputeType<T>;                                                 \
     static constexpr int kLast = sizeof...(kSums) - 1;                        \
     static constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);          \
     static constexpr int64_t kSize = sizeof...(kSums) * kWidth;               \
     static constexpr int64_t kAhead = kBytesAhead / (kSize * sizeof(T)) + 2;  \
+    typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));         \
     template <typename Terms>                                                 \
     ATTRIBUTE static void Run(const Terms& terms, int64_t count,              \
                               int64_t known, int64_t offset, int64_t size,    \
                               C scale, T* output) {                           \
-      typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));       \
       const int64_t last = size - kWidth;                                     \
       Vector sum[] = {((void)kSums, Vector{})...};                            \
       for (int64_t k = 0; k < count; ++k) {                                   \
@@ -76,15 +128,38 @@ struct VectorSums;
         }                                                                     \
         const T* row = terms.Row(k) + offset;                                 \
         const C factor = terms.template Factor<Isa>(k);                       \
-        ((sum[kSums] +=                                                       \
-          factor * Isa::Load(row + (kSums < kLast ? kSums * kWidth : last))), \
+        if constexpr (kInPairs) {                                             \
+          Vector value;                                                       \
+          ((LoadOneOfPairs(row + kSums / 2 * 2 * kWidth, kSums % 2 != 0,      \
+                           &value),                                           \
+            sum[kSums] += factor * value),                                    \
+           ...);                                                              \
+        } else if constexpr (Terms::kExactProducts) {                         \
+          ((sum[kSums] = ExactProduct<Isa>::AddTo(                            \
+                sum[kSums], factor,                                           \
+                Isa::Load(row + (kSums < kLast ? kSums * kWidth : last)))),   \
+           ...);                                                              \
+        } else {                                                              \
+          ((sum[kSums] +=                                                     \
+            factor *                                                          \
+            Isa::Load(row + (kSums < kLast ? kSums * kWidth : last))),        \
+           ...);                                                              \
+        }                                                                     \
+      }                                                                       \
+      ((sum[kSums] *= scale), ...);                                           \
+      C sums[kSize];                                                          \
+      if constexpr (kInPairs) {                                               \
+        Vector joined[sizeof...(kSums)];                                      \
+        (JoinPairs(sum[kSums / 2 * 2], sum[kSums / 2 * 2 + 1],                \
+                   joined + kSums / 2 * 2,                                    \
+                   std::make_index_sequence<kWidth>()),                       \
+         ...);                                                                \
+        std::memcpy(sums, joined, sizeof(sums));                              \
+      } else {                                                                \
+        (std::memcpy(sums + (kSums < kLast ? kSums * kWidth : last),          \
+                     &sum[kSums], sizeof(Vector)),                            \
          ...);                                                                \
       }                                                                       \
-      C sums[kSize];                                                          \
-      ((sum[kSums] *= scale,                                                  \
-        std::memcpy(sums + (kSums < kLast ? kSums * kWidth : last),           \
-                    &sum[kSums], sizeof(Vector))),                            \
-       ...);                                                                  \
       Store<Isa>(sums, size, output + offset);                                \
     }                                                                         \
   };
@@ -158,14 +233,15 @@ class WeightedSum {
   // At least a vector.
   TENSORFLOW_EXT_INLINE void Wide() const {
     constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);
+    constexpr bool kInPairs = std::is_same_v<T, Bfloat16>;
     // Half of the registers.
     constexpr int kMost = kVectorBytes<Isa> == 64 ? 16 : 8;
     int64_t done = 0;
     for (; done + kMost * kWidth <= width_; done += kMost * kWidth) {
-      Vectors<Isa, kMost>(done, kMost * kWidth);
+      Vectors<Isa, kMost, kInPairs>(done, kMost * kWidth);
     }
     for (; done + 4 * kWidth <= width_; done += 4 * kWidth) {
-      Vectors<Isa, 4>(done, 4 * kWidth);
+      Vectors<Isa, 4, kInPairs>(done, 4 * kWidth);
     }
     const int64_t left = width_ - done;
     if (left == 0) return;
@@ -181,11 +257,11 @@ class WeightedSum {
   }
 
   // Elements [offset, offset + size), with the vectors of instruction set V.
-  template <typename V, int kVectors>
+  template <typename V, int kVectors, bool kInPairs = false>
   TENSORFLOW_EXT_INLINE void Vectors(int64_t offset, int64_t size) const {
     using Sums = std::make_integer_sequence<int, kVectors>;
-    internal::VectorSums<V, T, Sums>::Run(terms_, count_, known_, offset, size,
-                                          scale_, output_);
+    internal::VectorSums<V, T, kInPairs, Sums>::Run(
+        terms_, count_, known_, offset, size, scale_, output_);
   }
 
   // A row of so few.

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""EmbeddingBag of tables of 16 bits a value."""
+
+import embedding_bag
+import measure
+import tensorflow as tf
+
+SHAPE = embedding_bag.SHAPES[-1]
+
+
+def run() -> list[measure.Result]:
+    return [
+        result
+        for dtype in (tf.float16, tf.bfloat16)
+        for result in embedding_bag.of_shape(*SHAPE, dtype)
+    ]

@@ -6,17 +6,13 @@ import itertools
 import textwrap
 from collections.abc import Sequence
 
+import reasons
 from pictures import op_of
 from results import SPREADS, Result
 
 
 def _curve(result: Result) -> tuple[str, str, str]:
     return result.group, op_of(result), result.rival
-
-
-def _is_behind(result: Result) -> bool:
-    """Whether the rival is faster, beyond the noise."""
-    return round(result.ratio - SPREADS * result.spread, 2) > 1
 
 
 def section(results: Sequence[Result]) -> list[str]:
@@ -26,10 +22,10 @@ def section(results: Sequence[Result]) -> list[str]:
         return []
     curves = {curve: list(own) for curve, own in itertools.groupby(rows, _curve)}
     crossing = [
-        f"- {op}, {group}, beside {rival}: "
+        f"{op}, {group}, beside {rival}: "
         + ", ".join(f"{row.ratio:.2f} at {row.size:,.0f}" for row in behind)
         for (group, op, rival), own in curves.items()
-        if (behind := [row for row in own if _is_behind(row)])
+        if (behind := [row for row in own if row.is_clearly_above(1)])
     ]
     text = (
         f"Of {len(curves)} curves of rivals in the pictures, {len(crossing)} are"
@@ -41,7 +37,5 @@ def section(results: Sequence[Result]) -> list[str]:
         "",
         *textwrap.wrap(text, 88),
         *([""] if crossing else []),
-        *itertools.chain.from_iterable(
-            textwrap.wrap(line, 88, subsequent_indent="  ") for line in crossing
-        ),
+        *itertools.chain.from_iterable(map(reasons.item, crossing)),
     ]

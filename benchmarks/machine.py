@@ -15,15 +15,11 @@ _VECTORS = (("avx512f", "AVX-512"), ("avx2", "AVX2"))
 
 def describe() -> dict[str, str]:
     """The processor and the versions of what runs there, by what they are."""
-    name, flags = platform.machine(), set()
     cpu_info = pathlib.Path("/proc/cpuinfo")
-    if cpu_info.exists():
-        text = cpu_info.read_text()
-        found = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
-        name = found[1] if found else name
-        found = re.search(r"^flags\s*:\s*(.+)$", text, re.M)
-        flags = set(found[1].split()) if found else flags
-    parts = [name, f"{os.cpu_count()} cores"]
+    lines = cpu_info.read_text() if cpu_info.exists() else ""
+    facts = dict(re.findall(r"^(model name|flags)\s*:\s*(.+)$", lines, re.M))
+    flags = facts.get("flags", "").split()
+    parts = [facts.get("model name", platform.machine()), f"{os.cpu_count()} cores"]
     parts += [vectors for flag, vectors in _VECTORS if flag in flags][:1]
     described = {
         "processor": ", ".join(parts),

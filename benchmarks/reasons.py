@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from results import SPREADS, Result, by_group
+from results import Result, by_group
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,13 +156,6 @@ REASONS = (
 )
 
 
-def is_beyond_the_noise(result: Result) -> bool:
-    """Whether a row is above its bar by more than its rounds are apart."""
-    if result.reached or result.bar is None:
-        return False
-    return result.ratio - result.bar > SPREADS * result.spread
-
-
 def _reason(result: Result) -> Reason | None:
     if result.is_at_limit:
         return AT_LIMIT
@@ -173,7 +166,7 @@ def section(results: Sequence[Result]) -> list[str]:
     """The lines of the section on all rows of the page."""
     with_bar = [result for result in results if result.bar is not None]
     above = [result for result in with_bar if not result.reached]
-    clearly = [result for result in above if is_beyond_the_noise(result)]
+    clearly = [row for row in above if row.bar and row.is_clearly_above(row.bar)]
     lines = ["## What keeps ratios above their bars", ""]
     lines += textwrap.wrap(
         f"Of {len(with_bar)} rows with a bar, {len(above)} are above it,"
@@ -189,6 +182,11 @@ def section(results: Sequence[Result]) -> list[str]:
         lambda result: result.ratio,
         lambda result: f"beside {result.rival}, {result.ratio:.2f}",
     )
+
+
+def item(text: str) -> list[str]:
+    """The lines of an item of a list."""
+    return textwrap.wrap(f"- {text}", 88, subsequent_indent="  ")
 
 
 def explained(
@@ -214,8 +212,9 @@ def explained(
     for reason in reasons:
         if reason in of_reason:
             numbers = [number(result) for result in of_reason[reason]]
-            text = f"- **{reason.title}** ({_rows_and_range(numbers)}). {reason.text}"
-            lines += textwrap.wrap(text, 88, subsequent_indent="  ")
+            lines += item(
+                f"**{reason.title}** ({_rows_and_range(numbers)}). {reason.text}"
+            )
     if unknown := of_reason.get(None):
         lines += ["", "Not understood yet:", "", *_listed(unknown, describe)]
     return lines
@@ -235,7 +234,5 @@ def _listed(
     """The lines of a list of rows, each with what is to be said of it."""
     for group, members in by_group(results):
         for result in members:
-            text = f"- {group}: {result.case}, {describe(result)}"
-            yield from textwrap.wrap(
-                text.replace("*", "\\*"), 88, subsequent_indent="  "
-            )
+            text = f"{group}: {result.case}, {describe(result)}"
+            yield from item(text.replace("*", "\\*"))

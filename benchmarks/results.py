@@ -61,6 +61,12 @@ class Result:
         """Whether the ratio, as it is printed, is within its bar, if it has one."""
         return self.bar is None or round(self.ratio, 2) <= self.bar
 
+    def is_clearly_above(self, limit: float) -> bool:
+        """Whether the ratio, as it is printed, is above a limit, and by more than its
+        rounds are apart."""
+        noise = SPREADS * self.spread
+        return round(self.ratio, 2) > limit and self.ratio - limit > noise
+
     @property
     def is_at_limit(self) -> bool | None:
         """Whether the machine's limit is as much of our time as it is to be; None where

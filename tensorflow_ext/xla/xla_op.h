@@ -231,8 +231,8 @@ absl::StatusOr<std::vector<XlaOp>> WhileLoop(
     const char* name, const std::function<XlaOp(State)>& condition,
     const std::function<std::vector<XlaOp>(State)>& body, State initial);
 
-// What one of the functions makes of `operands`, two at least: `on_true` where
-// the predicate, a scalar, holds. The other is not run.
+// What one of the functions makes of `operands`: `on_true` where the predicate,
+// a scalar, holds. The other is not run.
 absl::StatusOr<XlaOp> Conditional(
     XlaOp predicate, const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
     const std::function<absl::StatusOr<XlaOp>(State)>& on_false,

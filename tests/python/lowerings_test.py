@@ -300,7 +300,7 @@ def test_floor_mod(dtype: str, exponent: int) -> None:
     special = np.array([0, -0.0, 1, -1, 3, np.inf, -np.inf, np.nan])
 
     def number(sign: int) -> tf.Tensor:
-        # As many divisors as dividends have a factor in common.
+        # Of whole numbers, so that many remainders are 0.
         whole = rng.integers(1, 100, size=4000) * rng.choice([-1, 1], size=4000)
         real = np.where(rng.random(4000) < 0.5, whole, rng.normal(size=4000))
         scaled = real * 2.0 ** (sign * rng.integers(0, exponent, size=4000))

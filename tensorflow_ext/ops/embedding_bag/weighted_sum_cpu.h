@@ -72,28 +72,30 @@ TENSORFLOW_EXT_INLINE void JoinPairs(const V& first, const V& second, V* joined,
       first, second, Lanes{((kLanes + kLane) / 2 + kLane % 2 * kLanes)...});
 }
 
-// sum + factor * value for products that are exact, with which one rounding is
-// what two are: a fused operation changes nothing.
-template <typename Isa>
-struct ExactProduct {
-  template <typename C, typename V>
-  TENSORFLOW_EXT_INLINE static V AddTo(V sum, C factor, V value) {
-    return sum + factor * value;
+// sum + factor * value. Where the product is exact, one rounding is what two
+// are, and a fused operation changes nothing.
+template <typename Isa, bool kIsExact>
+struct Product {
+  template <typename C, typename V, typename Sum>
+  TENSORFLOW_EXT_INLINE static void AddTo(C factor, const V& value, Sum* sum) {
+    *sum += factor * value;
   }
 };
 #if defined(__x86_64__)
 template <>
-struct ExactProduct<Avx2> {
-  TENSORFLOW_EXT_AVX2 static __m256 AddTo(__m256 sum, float factor,
-                                          __m256 value) {
-    return _mm256_fmadd_ps(_mm256_set1_ps(factor), value, sum);
+struct Product<Avx2, true> {
+  template <typename Sum>
+  TENSORFLOW_EXT_AVX2 static void AddTo(float factor, const __m256& value,
+                                        Sum* sum) {
+    *sum = _mm256_fmadd_ps(_mm256_set1_ps(factor), value, *sum);
   }
 };
 template <>
-struct ExactProduct<Avx512> {
-  TENSORFLOW_EXT_AVX512 static __m512 AddTo(__m512 sum, float factor,
-                                            __m512 value) {
-    return _mm512_fmadd_ps(_mm512_set1_ps(factor), value, sum);
+struct Product<Avx512, true> {
+  template <typename Sum>
+  TENSORFLOW_EXT_AVX512 static void AddTo(float factor, const __m512& value,
+                                          Sum* sum) {
+    *sum = _mm512_fmadd_ps(_mm512_set1_ps(factor), value, *sum);
   }
 };
 #endif
@@ -134,15 +136,11 @@ struct VectorSums;
                            &value),                                           \
             sum[kSums] += factor * value),                                    \
            ...);                                                              \
-        } else if constexpr (Terms::kExactProducts) {                         \
-          ((sum[kSums] = ExactProduct<Isa>::AddTo(                            \
-                sum[kSums], factor,                                           \
-                Isa::Load(row + (kSums < kLast ? kSums * kWidth : last)))),   \
-           ...);                                                              \
         } else {                                                              \
-          ((sum[kSums] +=                                                     \
-            factor *                                                          \
-            Isa::Load(row + (kSums < kLast ? kSums * kWidth : last))),        \
+          (Product<Isa, Terms::kExactProducts>::AddTo(                        \
+               factor,                                                        \
+               Isa::Load(row + (kSums < kLast ? kSums * kWidth : last)),      \
+               &sum[kSums]),                                                  \
            ...);                                                              \
         }                                                                     \
       }                                                                       \

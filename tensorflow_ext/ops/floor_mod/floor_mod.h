@@ -15,6 +15,12 @@
 
 namespace tensorflow_ext {
 
+// A quotient of two floats below it is found exactly in double: its distance
+// from the whole numbers is then either 0 or more than double's rounding.
+constexpr double kNearQuotient = 0x1p28;
+// Of the bits of a double, those that are left of a power of two.
+constexpr int64_t kExponentBits = 0x7ff0000000000000;
+
 // Whether the floored quotient is one less than the truncated one, which leaves
 // a remainder of x's sign.
 template <typename C>

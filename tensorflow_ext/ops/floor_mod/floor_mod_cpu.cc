@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fmod is a call that takes a bit of the quotient at a time, and an integer
-// division does not vectorise. A quotient below 2^28 of two floats, and every
-// quotient of two int32, is found exactly in double: the distance of x / y from
-// the whole numbers is then either 0 or more than double's rounding. A larger
-// one of floats takes 28 bits at a time. Where only the quotient is asked for,
-// its rounded value and the sign of an exact remainder do, without double.
+// division does not vectorise. A quotient of two floats that is near, and every
+// quotient of two int32, is found exactly in double (floor_mod.h). A larger one
+// of floats takes 28 bits at a time. Where only the quotient is asked for, its
+// rounded value and the sign of an exact remainder do, without double.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +17,6 @@ namespace tensorflow_ext {
 namespace {
 
 constexpr int64_t kBlock = 64;
-constexpr double kNear = 0x1p28;
 
 // The truncated quotients and remainders of a block. Right where a remainder is
 // smaller than its divisor, as it is for quotients below 2^28 of finite floats:
@@ -30,30 +28,30 @@ TENSORFLOW_EXT_INLINE void DivideInDouble(const float* x, const float* y,
   for (int64_t i = 0; i < size; ++i) {
     const double dividend = x[i * kX], divisor = y[i * kY];
     double ratio = dividend / divisor;
-    ratio = ratio < kNear ? ratio : kNear;  // NaN too
-    ratio = ratio > -kNear ? ratio : -kNear;
+    ratio = ratio < kNearQuotient ? ratio : kNearQuotient;  // NaN too
+    ratio = ratio > -kNearQuotient ? ratio : -kNearQuotient;
     quotients[i] = static_cast<int32_t>(ratio);
     remainders[i] = static_cast<float>(dividend - divisor * quotients[i]);
   }
 }
 
-// dividend - trunc(dividend / divisor) * divisor for quotients below 2 kNear.
+// dividend - trunc(dividend / divisor) * divisor for quotients below twice
+// kNearQuotient.
 TENSORFLOW_EXT_INLINE double Difference(double dividend, double divisor) {
   return dividend - static_cast<int32_t>(dividend / divisor) * divisor;
 }
 
 // Remainder(x, y) of any quotient, as floor_mod_xla.cc finds it. Of a divisor
-// times a power of two the quotient is between kNear and twice that, and what
-// is left has 24 bits, too.
+// times a power of two the quotient is between kNearQuotient and twice that,
+// and what is left has 24 bits, too.
 TENSORFLOW_EXT_INLINE float RemainderOfAny(float x, float y) {
   if (!(std::isfinite(x) && std::isfinite(y) && y != 0)) return Remainder(x, y);
-  constexpr uint64_t kExponent = 0x7ff0000000000000;
   const double divisor = y;
   double rest = x;
-  while (std::fabs(rest) >= std::fabs(divisor) * kNear) {
+  while (std::fabs(rest) >= std::fabs(divisor) * kNearQuotient) {
     const double power = internal::BitCast<double>(
-        internal::BitCast<uint64_t>(rest / divisor) & kExponent);
-    rest = Difference(rest, divisor * power / kNear);
+        internal::BitCast<int64_t>(rest / divisor) & kExponentBits);
+    rest = Difference(rest, divisor * power / kNearQuotient);
   }
   return static_cast<float>(Difference(rest, divisor));
 }

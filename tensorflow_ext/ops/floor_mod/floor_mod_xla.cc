@@ -30,11 +30,10 @@ class RemainderSearch {
   }
 
  private:
-  static constexpr double kNear = 0x1p28;
-
   // Whether x / y is a number, and not near.
   static XlaOp IsFar(XlaOp x, XlaOp y) {
-    return (xla::Abs(x) >= xla::Abs(y) * kNear) & xla::IsFinite(x) & (y != 0);
+    return (xla::Abs(x) >= xla::Abs(y) * kNearQuotient) & xla::IsFinite(x) &
+           (y != 0);
   }
 
   static XlaOp AnyIsFar(State state) {
@@ -54,14 +53,13 @@ class RemainderSearch {
   // Where x is far, x mod (y times a power of two), for which it is near: that
   // has 24 bits, and the remainder by it is a multiple of its last.
   static std::vector<XlaOp> Step(State state) {
-    constexpr int64_t kExponent = 0x7ff0000000000000;
     const XlaOp x = state[0], y = state[1];
     const XlaOp dividend = xla::ConvertElementType(x, xla::F64);
     const XlaOp divisor = xla::ConvertElementType(y, xla::F64);
     const XlaOp power = xla::BitcastConvertType(
-        xla::BitcastConvertType(dividend / divisor, xla::S64) & kExponent,
+        xla::BitcastConvertType(dividend / divisor, xla::S64) & kExponentBits,
         xla::F64);
-    const XlaOp rest = Difference(dividend, divisor * power / kNear);
+    const XlaOp rest = Difference(dividend, divisor * power / kNearQuotient);
     return {
         xla::Select(IsFar(x, y), xla::ConvertElementType(rest, xla::F32), x),
         y};

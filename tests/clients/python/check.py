@@ -49,10 +49,11 @@ def check_that(true: bool, what: str, dtype: str, message: str) -> Check:
     return Check(what, dtype, 0 if true else np.inf, 0, message)
 
 
-# Holds what all clients compute for a case, in all types.
+# Holds what all clients compute for a case, in all types. It knows a call again only
+# where arguments are given in the same way: by position.
 @functools.lru_cache(maxsize=64)
 def _run(
-    case: Case, client: Client, dtype: str, known_shapes: bool, second: bool
+    case: Case, client: Client, dtype: str, known_shapes: bool, second: bool, /
 ) -> Results:
     """What the client computes; once for first and second order."""
     problem = reference(case, dtype).problem
@@ -180,7 +181,7 @@ def check_second(case: Case, client: Client) -> list[Check]:
     if case.has_golden_gradients or "double" not in case.types:
         return []
     base = reference(case, "double")
-    results = _run(case, client, "double", known_shapes=True, second=True)
+    results = _run(case, client, "double", True, True)
     inputs = len(case.inputs)
     checks = []
     for i, slopes in enumerate(base.second_slopes):

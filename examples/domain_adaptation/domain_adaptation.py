@@ -31,11 +31,12 @@ import tensorflow as tf
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from sklearn.datasets import load_digits
 
 from tensorflow_ext.layers import GradientReversal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Rows of 64 grey values from 0 to 16, then the digit.
+_DIGITS = ROOT / "examples" / "digits.csv.gz"
 ANGLE = 25.0  # degrees
 BATCH = 64  # of each domain
 SOURCE, TARGET = "upright", "turned"
@@ -49,10 +50,11 @@ class Domain(NamedTuple):
 
 
 def make_domains(seed: int = 0) -> dict[str, tuple[Domain, Domain]]:
-    """The 1,797 digits of scikit-learn: for each domain what it is trained on, of
+    """The 1,797 handwritten digits: for each domain what it is trained on, of
     which the other has nothing, and the fifth held back for testing."""
-    digits = load_digits()
-    upright = (digits.images / 16).astype(np.float32)
+    digits = np.loadtxt(_DIGITS, np.int64, delimiter=",")
+    upright = (digits[:, :64].reshape(-1, 8, 8) / 16).astype(np.float32)
+    labels = digits[:, 64]
     turned = scipy.ndimage.rotate(upright, ANGLE, axes=(1, 2), reshape=False, order=1)
     order = np.random.default_rng(seed).permutation(len(upright))
     tests, source, target = np.split(
@@ -60,7 +62,7 @@ def make_domains(seed: int = 0) -> dict[str, tuple[Domain, Domain]]:
     )
 
     def domain(images: np.ndarray, which: np.ndarray) -> Domain:
-        return Domain(images[which], digits.target[which])
+        return Domain(images[which], labels[which])
 
     return {
         SOURCE: (domain(upright, source), domain(upright, tests)),

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 import keras
 import numpy as np
 import tensorflow as tf
-from sklearn.datasets import load_digits
 
 from tensorflow_ext import sysconfig
 
@@ -33,6 +32,8 @@ _ALL_PROGRAMS = {
     "Rust": "../rust/fine_tune/fine_tune",
 }
 LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
+# Rows of 64 grey values from 0 to 16, then the digit.
+_DIGITS = _ROOT / "examples" / "digits.csv.gz"
 RATE = 1 / 16
 BATCH = 64
 
@@ -61,7 +62,7 @@ PROGRAMS = {
 
 
 class Data:
-    """The 1,797 digits of scikit-learn, a fifth of them for testing.
+    """The 1,797 handwritten digits, a fifth of them for testing.
 
     Attributes:
       x: float [steps, batch, 64], grey values in [0, 1].
@@ -71,9 +72,9 @@ class Data:
     """
 
     def __init__(self, steps: int, batch: int = BATCH, seed: int = 0) -> None:
-        digits = load_digits()
-        x = (digits.data / 16).astype(np.float32)
-        labels = digits.target.astype(np.int32)
+        digits = np.loadtxt(_DIGITS, np.int32, delimiter=",")
+        x = (digits[:, :64] / 16).astype(np.float32)
+        labels = digits[:, 64]
         rng = np.random.default_rng(seed)
         tests, train = np.split(rng.permutation(len(x)), [len(x) // 5])
         chosen = rng.choice(train, size=(steps, batch))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Magnitude pruning to 90 % sparsity with straight-through gradients.
 
-A network of three dense layers learns the digits of scikit-learn. Then 90 % of
+A network of three dense layers learns handwritten digits. Then 90 % of
 its weights, those of least magnitude, are set to zero: at once, which costs
 accuracy, and little by little while it goes on learning. A pruned weight keeps
 its value and its gradient and may come back (gradient='straight_through'); with
@@ -26,11 +26,12 @@ import tensorflow as tf
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from sklearn.datasets import load_digits
 
 from tensorflow_ext.layers import MagnitudePruning
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Rows of 64 grey values from 0 to 16, then the digit.
+_DIGITS = ROOT / "examples" / "digits.csv.gz"
 WIDTHS = (300, 100, 10)
 BATCH = 64
 Gradient = Literal["straight_through", "masked"]
@@ -46,14 +47,12 @@ class Data(NamedTuple):
 
 
 def make_data(seed: int = 0) -> Data:
-    """The 1,797 digits of scikit-learn, a fifth of them for testing."""
-    digits = load_digits()
-    images = (digits.data / 16).astype(np.float32)
+    """The 1,797 handwritten digits, a fifth of them for testing."""
+    digits = np.loadtxt(_DIGITS, np.int64, delimiter=",")
+    images, labels = (digits[:, :64] / 16).astype(np.float32), digits[:, 64]
     order = np.random.default_rng(seed).permutation(len(images))
     tests, train = np.split(order, [len(order) // 5])
-    return Data(
-        images[train], digits.target[train], images[tests], digits.target[tests]
-    )
+    return Data(images[train], labels[train], images[tests], labels[tests])
 
 
 class PrunedDense(keras.layers.Layer):

@@ -13,6 +13,7 @@ import pytest
 from model import Model, lacking_layers
 from parity import Outcome, deviation, run_client, run_program
 from protocol import PROGRAMS, find_program
+from turns import turn
 
 # Unit roundoffs, relative to the largest magnitude of the expected gradient. Both
 # sides run the same kernels; the order of what they sum differs, and Grappler's
@@ -86,18 +87,24 @@ def outcomes_of(
     return found
 
 
-def in_one_type(cases: Sequence[Case]) -> list[Case]:
-    """Each model once, for other languages: C has it in all types."""
-    return [case for case in cases if case.dtype == case.model.types[0]]
+def in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
+    """Each model in one type and one of LANGUAGES: C has it in all types."""
+    return [
+        (language, case)
+        for case in cases
+        if case.dtype == case.model.types[0]
+        for language in turn(case.id, LANGUAGES)
+    ]
 
 
 def outcomes_of_programs(
-    cases: Sequence[Case], outcomes: Outcomes, library: str
+    cases: Sequence[tuple[str, Case]], outcomes: Outcomes, library: str
 ) -> dict[str, Outcomes]:
-    """What the program of each of LANGUAGES makes of these models."""
-    known = {case.id: outcomes[case.id] for case in cases if case.id in outcomes}
+    """What the program of each of LANGUAGES makes of its models."""
     found: dict[str, Outcomes] = {}
     for language in LANGUAGES:
+        own = [case.id for other, case in cases if other == language]
+        known = {name: outcomes[name] for name in own if name in outcomes}
         every = list(itertools.chain(*known.values()))
         rest = iter(run_program(every, find_program(PROGRAMS[language]), library))
         found[language] = {

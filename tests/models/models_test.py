@@ -24,7 +24,7 @@ MODULES = [
     if path.stem != "models_test"
 ]
 CASES = comparing.cases_of(MODULES)
-IN_ONE_TYPE = comparing.in_one_type(CASES)
+IN_LANGUAGES = comparing.in_languages(CASES)
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -41,7 +41,7 @@ def outcomes(
 @pytest.fixture(scope="module")
 def programs(outcomes: Outcomes) -> dict[str, Outcomes]:
     library = os.environ["PARITY_LIBRARY"]
-    return comparing.outcomes_of_programs(IN_ONE_TYPE, outcomes, library)
+    return comparing.outcomes_of_programs(IN_LANGUAGES, outcomes, library)
 
 
 @every_case
@@ -61,8 +61,11 @@ def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
 
 
-@pytest.mark.parametrize("case", IN_ONE_TYPE, ids=lambda case: case.id)
-@pytest.mark.parametrize("language", comparing.LANGUAGES)
+@pytest.mark.parametrize(
+    ("language", "case"),
+    IN_LANGUAGES,
+    ids=[f"{language}-{case.id}" for language, case in IN_LANGUAGES],
+)
 def test_languages(language: str, case: Case, programs: dict[str, Outcomes]) -> None:
     comparing.check_first_order(case, programs[language])
     if case.model.error is None:

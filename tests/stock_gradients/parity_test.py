@@ -37,6 +37,7 @@ from parity import (
     run_program,
 )
 from protocol import PROGRAMS, find_program
+from turns import turn
 
 FAMILY = os.environ["PARITY_FAMILY"]
 MODULES = sorted(path.stem for path in HERE.glob(f"cases_{FAMILY}*.py"))
@@ -59,6 +60,10 @@ def test_gradients(case: Case, outcomes: dict[str, Outcome]) -> None:
 
 # C is the client above, and C++ has the same registry.
 LANGUAGES = [language for language in PROGRAMS if language not in ("C", "C++")]
+# One for each case: what they run is the same library.
+IN_LANGUAGES = [
+    (language, case) for case in CASES for language in turn(case.id, LANGUAGES)
+]
 # The crate of Rust takes no upstream gradients: a product of each y and its own stands
 # in for them. Of these TensorFlow infers a wrong shape, which nothing else asks for and
 # which the product, or its gradient, meets.
@@ -80,15 +85,19 @@ def programs(outcomes: dict[str, Outcome]) -> Callable[[str], dict[str, Outcome]
     @functools.cache
     def run(language: str) -> dict[str, Outcome]:
         library, kernels = os.environ["PARITY_LIBRARY"], os.environ["PARITY_KERNELS"]
-        done = [outcome for outcome in outcomes.values() if outcome.result]
+        asked = [outcomes[case.id] for other, case in IN_LANGUAGES if other == language]
+        done = [outcome for outcome in asked if outcome.result]
         found = run_program(done, find_program(PROGRAMS[language]), library, kernels)
         return {outcome.case.id: outcome for outcome in found}
 
     return run
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("language", "case"),
+    IN_LANGUAGES,
+    ids=[f"{language}-{case.id}" for language, case in IN_LANGUAGES],
+)
 def test_languages(
     language: str, case: Case, programs: Callable[[str], dict[str, Outcome]]
 ) -> None:

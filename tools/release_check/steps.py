@@ -91,7 +91,7 @@ def _tensorflow(minor: str, default: bool) -> list[Step]:
     )
     everything = Step(
         f"tensorflow-{minor}",
-        f"{run} test {tested}",
+        f"{run} test {tested} --test_env=EVERY_CASE=1",
         f"everything, with {versions}",
         60,
         8 if default else 4,

@@ -43,8 +43,6 @@ def _precompiled_header_impl(ctx):
             variables = variables,
         ),
         executable = toolchain.compiler_executable,
-        # 400 MB, made in half a minute: --disk_cache is for what saves more.
-        execution_requirements = {"no-cache": "1"},
         inputs = depset(
             [header],
             transitive = [context.headers, toolchain.all_files],
@@ -71,7 +69,8 @@ precompiled_header = rule(
         ),
     },
     doc = """A header <name>.h and its precompiled form, which the compiler takes in its
-place where -include names it and all flags are the same.""",
+place where -include names it and all flags are the same. Made again it is other bytes:
+what includes it is compiled again then.""",
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )

@@ -2,6 +2,7 @@
 """How the parts of this library are compiled."""
 
 load("//third_party/cuda:cuda_library.bzl", "cuda_library")
+load("//third_party/tensorflow:precompiled_header.bzl", "precompiled_copts")
 load(":build_defs.bzl", "HIDDEN", "LOOPS", "kernel_defines")
 
 # The folders below ops/: libtensorflow_ext.so holds each of them.
@@ -35,12 +36,7 @@ COPTS = [
 # graph.h: a compiler reads these for 7 s, precompiled for 2. PRECOMPILED is among the
 # target's deps then.
 PRECOMPILED = "//third_party/tensorflow:precompiled"
-PRECOMPILED_COPTS = COPTS + [
-    "-include",
-    "third_party/tensorflow/precompiled.h",
-    "-Winvalid-pch",
-    "-fno-working-directory",  # Else -g wants it made in the same sandbox.
-]
+PRECOMPILED_COPTS = COPTS + precompiled_copts("third_party/tensorflow/precompiled.h")
 
 def op_library():
     """An op, or a family of ops: all files of its folder.
@@ -84,6 +80,7 @@ def op_library():
         name = name + "_cpu",
         srcs = native.glob(["*_cpu.cc"], allow_empty = True),
         copts = COPTS + LOOPS + select({
+            # That of sanitized.bzl stands before the -O3 of LOOPS.
             "//tests/sanitizers:sanitized": ["-O1"],
             "//conditions:default": [],
         }),

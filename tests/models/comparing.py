@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import prepare
 import pytest
+import turns
 from model import Model, lacking_layers
 from parity import Outcome, deviation, run_client, run_program
 from protocol import PROGRAMS, find_program
-from turns import turn
 
 # Unit roundoffs, relative to the largest magnitude of the expected gradient. Both
 # sides run the same kernels; the order of what they sum differs, and Grappler's
@@ -32,9 +32,6 @@ class Case:
     def id(self) -> str:
         return f"{self.model.name}-{self.dtype}"
 
-
-# C is the client below, and C++ has the same registry.
-LANGUAGES = [language for language in PROGRAMS if language not in ("C", "C++")]
 
 Gradients: TypeAlias = list[np.ndarray | None]
 # For each case by its id, one for each signature.
@@ -88,21 +85,17 @@ def outcomes_of(
 
 
 def in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    """Each model in one type and one of LANGUAGES: C has it in all types."""
-    return [
-        (language, case)
-        for case in cases
-        if case.dtype == case.model.types[0]
-        for language in turn(case.id, LANGUAGES)
-    ]
+    """Each model in one type and one language: C has it in all types."""
+    in_one_type = [case for case in cases if case.dtype == case.model.types[0]]
+    return turns.in_languages(in_one_type)
 
 
 def outcomes_of_programs(
     cases: Sequence[tuple[str, Case]], outcomes: Outcomes, library: str
 ) -> dict[str, Outcomes]:
-    """What the program of each of LANGUAGES makes of its models."""
+    """What the program of each language makes of its models."""
     found: dict[str, Outcomes] = {}
-    for language in LANGUAGES:
+    for language in turns.LANGUAGES:
         own = [case.id for other, case in cases if other == language]
         known = {name: outcomes[name] for name in own if name in outcomes}
         every = list(itertools.chain(*known.values()))

@@ -14,6 +14,7 @@ import comparing
 import keras
 import pytest
 import python_gradients
+import turns
 from comparing import Case, Outcomes
 from model import NEW_LAYERS, lacking_layers
 
@@ -61,11 +62,7 @@ def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
 
 
-@pytest.mark.parametrize(
-    ("language", "case"),
-    IN_LANGUAGES,
-    ids=[f"{language}-{case.id}" for language, case in IN_LANGUAGES],
-)
+@turns.every_turn(IN_LANGUAGES)
 def test_languages(language: str, case: Case, programs: dict[str, Outcomes]) -> None:
     comparing.check_first_order(case, programs[language])
     if case.model.error is None:

@@ -10,6 +10,7 @@ import os
 import comparing
 import own_models
 import pytest
+import turns
 from comparing import Case, Outcomes
 
 CASES = comparing.cases_of([own_models])
@@ -47,11 +48,7 @@ def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
 
 
-@pytest.mark.parametrize(
-    ("language", "case"),
-    IN_LANGUAGES,
-    ids=[f"{language}-{case.id}" for language, case in IN_LANGUAGES],
-)
+@turns.every_turn(IN_LANGUAGES)
 def test_languages(language: str, case: Case, programs: dict[str, Outcomes]) -> None:
     comparing.check_first_order(case, programs[language])
     if case.model.error is None:

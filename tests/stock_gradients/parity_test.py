@@ -18,6 +18,7 @@ import numpy as np
 import parity_python
 import pytest
 import tensorflow as tf
+import turns
 from covered_ops import (
     NO_SECOND_ORDER,
     NOT_IN_FUNCTIONS,
@@ -37,7 +38,6 @@ from parity import (
     run_program,
 )
 from protocol import PROGRAMS, find_program
-from turns import turn
 
 FAMILY = os.environ["PARITY_FAMILY"]
 MODULES = sorted(path.stem for path in HERE.glob(f"cases_{FAMILY}*.py"))
@@ -58,12 +58,8 @@ def test_gradients(case: Case, outcomes: dict[str, Outcome]) -> None:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
-# C is the client above, and C++ has the same registry.
-LANGUAGES = [language for language in PROGRAMS if language not in ("C", "C++")]
-# One for each case: what they run is the same library.
-IN_LANGUAGES = [
-    (language, case) for case in CASES for language in turn(case.id, LANGUAGES)
-]
+# C is the client above.
+IN_LANGUAGES = turns.in_languages(CASES)
 # The crate of Rust takes no upstream gradients: a product of each y and its own stands
 # in for them. Of these TensorFlow infers a wrong shape, which nothing else asks for and
 # which the product, or its gradient, meets.
@@ -93,11 +89,7 @@ def programs(outcomes: dict[str, Outcome]) -> Callable[[str], dict[str, Outcome]
     return run
 
 
-@pytest.mark.parametrize(
-    ("language", "case"),
-    IN_LANGUAGES,
-    ids=[f"{language}-{case.id}" for language, case in IN_LANGUAGES],
-)
+@turns.every_turn(IN_LANGUAGES)
 def test_languages(
     language: str, case: Case, programs: Callable[[str], dict[str, Outcome]]
 ) -> None:

@@ -4,6 +4,20 @@
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
+# Where it is made and where it is used: else -g wants both in the same sandbox.
+_IN_ANY_FOLDER = "-fno-working-directory"
+
+def precompiled_copts(header):
+    """The flags of what begins with a precompiled header.
+
+    Args:
+      header: the header, from the root of the workspace.
+
+    Returns:
+      For `copts`; a warning where the precompiled form cannot stand in is one of them.
+    """
+    return ["-include", header, "-Winvalid-pch", _IN_ANY_FOLDER]
+
 def _precompiled_header_impl(ctx):
     context = cc_common.merge_cc_infos(
         cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
@@ -29,7 +43,7 @@ def _precompiled_header_impl(ctx):
         system_include_directories = context.system_includes,
         use_pic = True,
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts +
-                             ctx.attr.copts + ["-x", "c++-header"],
+                             ctx.attr.copts + [_IN_ANY_FOLDER, "-x", "c++-header"],
     )
     ctx.actions.run(
         arguments = cc_common.get_memory_inefficient_command_line(

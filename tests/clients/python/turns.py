@@ -8,9 +8,22 @@ Which is a case's turn follows from its name: it is the same in every run. With
 import os
 import zlib
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
+
+import pytest
+from protocol import PROGRAMS
+
+# Besides C, which has every case, and C++, which has the same registry.
+LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))
+
+
+class _Case(Protocol):
+    @property
+    def id(self) -> str: ...
+
 
 T = TypeVar("T")
+C = TypeVar("C", bound=_Case)
 
 
 def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
@@ -18,3 +31,14 @@ def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
     if not of or os.environ.get("EVERY_CASE") == "1":
         return tuple(of)
     return (of[zlib.crc32(name.encode()) % len(of)],)
+
+
+def in_languages(cases: Sequence[C]) -> list[tuple[str, C]]:
+    """Each case in one of LANGUAGES, which all run the same library."""
+    return [(name, case) for case in cases for name in turn(case.id, LANGUAGES)]
+
+
+def every_turn(pairs: Sequence[tuple[str, _Case]]) -> pytest.MarkDecorator:
+    """Runs a test of a `language` and a `case` for each of `in_languages`."""
+    names = [f"{language}-{case.id}" for language, case in pairs]
+    return pytest.mark.parametrize(("language", "case"), pairs, ids=names)

@@ -183,15 +183,13 @@ def _backprop_filter(op: str, kind: str, dtype: Any) -> list[Case]:
                 input=x, filter_sizes=kernel, out_backprop=dy, **attributes
             )
 
-        # TensorFlow's own client gradient of Conv2D drops these two attributes.
-        dropped = kind == "Conv2D" and name in ("dilated", "explicit")
         cases.append(
             Case(
                 op,
                 f"{name}_{np.dtype(dtype).name}",
                 build,
                 [normal(*image, dtype=dtype), normal(*output, dtype=dtype)],
-                second_order=None if dropped else "python",
+                onednn=name == "dilated",
             )
         )
     return cases

@@ -27,6 +27,7 @@ def _conv(
 ) -> Case:
     known_shapes = how.pop("known_shapes", False)
     single = {} if dtype == np.float64 else SINGLE
+    onednn = "dilations" in how
     if dtype == np.float16:
         single = {"step": 1.0, "tolerance": 5e-2}
     return Case(
@@ -35,6 +36,7 @@ def _conv(
         lambda x, f: raw.Conv(input=x, filter=f, **how),
         [normal(*image, dtype=dtype), normal(*kernel, dtype=dtype)],
         known_shapes=known_shapes,
+        onednn=onednn,
         **NUMERIC,
         **single,
     )
@@ -104,6 +106,7 @@ def _channels_first(name: str, image: Any, kernel: Any, **how: Any) -> Case:
         build,
         [normal(*image, dtype=np.float32), normal(*kernel, dtype=np.float32)],
         also_fed={"fed:0": normal(*shape, dtype=np.float32)},
+        onednn=True,
     )
 
 

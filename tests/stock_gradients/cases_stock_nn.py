@@ -95,7 +95,8 @@ def convolution() -> list[Case]:
     for name, more in options.items():
         if name == "dilations":  # the CPU has kernels of single precision
             inputs = [v.astype(np.float32) for v in (x, kernel)]
-            cases.append(case("Conv2D", name, *inputs, **more))
+            one = case("Conv2D", name, *inputs, **more)
+            cases.append(dataclasses.replace(one, onednn=True))
             continue
         cases.append(case("Conv2D", name, x, kernel, **more))
         size = np.array(x.shape, np.int32)

@@ -336,6 +336,8 @@ def main() -> None:
     parser.add_argument("--library", required=True)
     parser.add_argument("--kernels", required=True)
     arguments = parser.parse_args()
+    # Else TensorFlow goes by the CPU, and what kernels it has.
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
     sys.stdout.write(document(arguments.library, arguments.kernels))
 
 

@@ -71,6 +71,9 @@ class Case:
         or else in second order.
       also_fed: Values of tensors of the graph, by name. Who feeds all outputs of
         an op can test its gradient where the op has no kernel.
+      onednn: Whether TensorFlow has the kernels of its gradients, on a CPU, with oneDNN
+        alone. By itself it uses oneDNN where the CPU has AVX512-VNNI or AMX;
+        TF_ENABLE_ONEDNN_OPTS=1 lets it do so on any other.
     """
 
     op: str
@@ -87,6 +90,7 @@ class Case:
     no_gradient: bool = False
     error: str | None = None
     also_fed: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    onednn: bool = False
 
     @property
     def id(self) -> str:

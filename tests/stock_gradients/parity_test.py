@@ -3,7 +3,8 @@
 and, where they are this library's, of Python against the reference.
 
 Environment:
-  PARITY_FAMILY  one of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py
+  PARITY_FAMILY  one of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py, or
+    onednn for the cases of all families that are for oneDNN
   PARITY_LIBRARY  libtensorflow_ext.so
   PARITY_KERNELS  libcsr_kernels.so, where the family needs it
 """
@@ -40,8 +41,11 @@ from parity import (
 from protocol import PROGRAMS, find_program
 
 FAMILY = os.environ["PARITY_FAMILY"]
-MODULES = sorted(path.stem for path in HERE.glob(f"cases_{FAMILY}*.py"))
-CASES = load_cases(MODULES)
+ONEDNN = FAMILY == "onednn"
+PATTERN = "cases_*.py" if ONEDNN else f"cases_{FAMILY}*.py"
+MODULES = sorted(path.stem for path in HERE.glob(PATTERN))
+CASES = [case for case in load_cases(MODULES) if case.onednn == ONEDNN]
+FAMILY_OPS = sorted({case.op for case in CASES}) if ONEDNN else OPS[FAMILY]
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +154,7 @@ def test_python(outcomes: dict[str, Outcome]) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("op", [op for op in OPS[FAMILY] if op not in NO_SECOND_ORDER])
+@pytest.mark.parametrize("op", [op for op in FAMILY_OPS if op not in NO_SECOND_ORDER])
 def test_second_order_was_compared(op: str, outcomes: dict[str, Outcome]) -> None:
     """Of every op, some second-order gradient that is not zero."""
     second_orders = [

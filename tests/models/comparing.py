@@ -58,7 +58,7 @@ def _all_cases(modules: Sequence[ModuleType]) -> list[Case]:
         Case(model, dtype)
         for module in modules
         for model in module.MODELS
-        for dtype in model.types
+        for dtype in turns.turn(model.name, model.types)
     ]
 
 
@@ -85,9 +85,9 @@ def outcomes_of(
 
 
 def in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    """Each model in one type and one language: C has it in all types."""
-    in_one_type = [case for case in cases if case.dtype == case.model.types[0]]
-    return turns.in_languages(in_one_type)
+    """Each model in one type and one language."""
+    in_one_type = {case.model.name: case for case in reversed(cases)}
+    return turns.in_languages([*reversed(in_one_type.values())])
 
 
 def outcomes_of_programs(

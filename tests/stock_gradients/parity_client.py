@@ -148,11 +148,14 @@ def _differences(
     derivative by the real part plus i times that by the imaginary part.
     """
 
-    def loss(changed: dict[str, np.ndarray]) -> float:
-        values = graph.run(ys, changed)
+    assert isinstance(graph, Graph)  # a program is not asked for them
+    evaluation = graph.evaluation(ys, feeds)
+
+    def loss(name: str, value: np.ndarray) -> float:
+        values = evaluation.at(name, value)
         total = 0.0
-        for value, weight in zip(values, weights, strict=True):
-            total += float(np.sum(np.real(np.conj(feeds[weight]) * value)))
+        for y, weight in zip(values, weights, strict=True):
+            total += float(np.sum(np.real(np.conj(feeds[weight]) * y)))
         return total
 
     results = []
@@ -166,7 +169,7 @@ def _differences(
                 high, low = value.copy(), value.copy()
                 high[index] += step * direction
                 low[index] -= step * direction
-                slope = loss({**feeds, x: high}) - loss({**feeds, x: low})
+                slope = loss(x, high) - loss(x, low)
                 gradient[index] += slope / (2 * step) * direction
         results.append(gradient)
     return results

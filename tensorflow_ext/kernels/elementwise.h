@@ -14,9 +14,10 @@
 //
 // A functor that returns a Pair has two outputs. One that computes for longer
 // than its operands take to arrive says so in `static constexpr int kCycles`,
-// for an element of float on the CPU. One that calls Sin, Cos or SinCos
-// (trigonometric.h) says `static constexpr bool kTakesAngles = true`, for the
-// CPU's loops to vectorise (near_number.h).
+// for an element of float on the CPU; one that is written as for XLA besides,
+// `static constexpr bool kTwoAtOnce = true` (two_numbers.h). One that calls
+// Sin, Cos or SinCos (trigonometric.h) says `static constexpr bool kTakesAngles
+// = true`, for the CPU's loops to vectorise (near_number.h).
 //
 // A family of ops lists them in its header:
 //

@@ -28,6 +28,13 @@ TENSORFLOW_EXT_HOST_DEVICE T PowerOfTwo(T rounded) {
   return BitCast<T>(BitCast<BitsOf<T>>(rounded) << (kIsFloat<T> ? 23 : 52));
 }
 
+// The upper half of x's bits, whose square is exact.
+template <typename T>
+TENSORFLOW_EXT_HOST_DEVICE T LeadingHalf(T x) {
+  constexpr BitsOf<T> kTrailing = (BitsOf<T>{1} << (kIsFloat<T> ? 12 : 27)) - 1;
+  return BitCast<T>(BitCast<BitsOf<T>>(x) & ~kTrailing);
+}
+
 // e^-x = 2^n (1 - (r - bend) - roundoff) with the power of two nearest to it,
 // for |x| up to kExpLimit; `rounded` is n + kRounding.
 //
@@ -106,8 +113,7 @@ TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusScaledSquare(T x, T scale) {
   const T square = x * x;
   return exp(-(square * scale)) * (T(1) - fma(x, x, -square) * scale);
 #else
-  constexpr BitsOf<T> kTrailing = (BitsOf<T>{1} << (kIsFloat<T> ? 12 : 27)) - 1;
-  const T leading = BitCast<T>(BitCast<BitsOf<T>>(x) & ~kTrailing);
+  const T leading = LeadingHalf(x);
   const T high = leading * (leading * scale);
   const T low = (x - leading) * ((x + leading) * scale);
   const T exponent = high + low;
@@ -212,7 +218,8 @@ TENSORFLOW_EXT_HOST_DEVICE T Exp2OfMinus(T x) {
 #else
   const T rounded = T(internal::kRounding<T>) - x;
   const T r = x + (rounded - T(internal::kRounding<T>));
-  const T power = internal::PowerOfTwo(rounded);
+  using internal::PowerOfTwo;  // or that of T's namespace
+  const T power = PowerOfTwo(rounded);
   return Where(x > T(kExp2Limit<T>), T(0),
                (T(1) + r * internal::SlopeOfExp2(r)) * power);
 #endif

@@ -65,6 +65,8 @@ namespace internal {
 template <typename To, typename From>
 TENSORFLOW_EXT_HOST_DEVICE To BitCast(From from) {
   static_assert(sizeof(To) == sizeof(From), "BitCast keeps the size");
+  static_assert(std::is_arithmetic_v<To> && std::is_arithmetic_v<From>,
+                "a class in the place of a number brings its own functions");
   To to;
   memcpy(&to, &from, sizeof(to));
   return to;

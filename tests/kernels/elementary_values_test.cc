@@ -274,6 +274,12 @@ struct OneByOne {
   }
 };
 
+// The same for two numbers at once.
+template <typename Functor>
+struct TwoByTwo : OneByOne<Functor> {
+  static constexpr bool kTwoAtOnce = true;
+};
+
 template <typename T>
 void CheckSame(const char* name, const std::string& what,
                const std::vector<T>& want, const std::vector<T>& got) {
@@ -317,6 +323,16 @@ void CheckBits(const char* name) {
     const int64_t begin = 0;
     Loop::template Run<Baseline>(Functor{}, in, out, streams, begin, all);
     CheckSame(name, "baseline" + how, want, got);
+    if (BestInstructionSet() != InstructionSet::kBaseline) {
+      using Halves = internal::ElementwiseLoop<TwoByTwo<Functor>, T>;
+      got.assign(x.size(), 0);
+      for (int64_t from = 0, size = 1; from < all; from += size, ++size) {
+        const int64_t to = std::min(from + size, all);
+        internal::RunAvx2<Halves>(TwoByTwo<Functor>{}, in, out, streams, from,
+                                  to);
+      }
+      CheckSame(name, "two at once" + how, want, got);
+    }
     if (BestInstructionSet() == InstructionSet::kAvx512) {
       internal::RunAvx2<Loop>(Functor{}, in, out, streams, begin, all);
       CheckSame(name, "AVX2" + how, want, got);

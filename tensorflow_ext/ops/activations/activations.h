@@ -39,6 +39,7 @@ constexpr double kGeluLimit = 40;
 struct GeluExact {
   static constexpr int kArity = 1;
   static constexpr int kCycles = 12;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -51,6 +52,7 @@ struct GeluExact {
 struct GeluExactGrad {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 12;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -73,6 +75,7 @@ constexpr double kGeluPowerCubic = kGeluCubic * kGeluPower;
 struct GeluTanh {
   static constexpr int kArity = 1;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -87,6 +90,7 @@ struct GeluTanh {
 struct GeluTanhGrad {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -113,6 +117,7 @@ using GeluGrad = Choice<GeluTanhGrad, GeluExactGrad>;
 struct SwiGlu {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gate, T value) const {
@@ -124,6 +129,7 @@ struct SwiGlu {
 struct SwiGluGrad {
   static constexpr int kArity = 3;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE Pair<T> operator()(T gradient, T gate,
@@ -159,6 +165,7 @@ TENSORFLOW_EXT_HOST_DEVICE TanhOfSoftplus<T> MishGate(T x) {
 struct Mish {
   static constexpr int kArity = 1;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -170,6 +177,7 @@ struct Mish {
 struct MishGrad {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -184,6 +192,7 @@ struct MishGrad {
 struct Lisht {
   static constexpr int kArity = 1;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -195,6 +204,7 @@ struct Lisht {
 struct LishtGrad {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {
@@ -207,6 +217,7 @@ struct LishtGrad {
 struct Tanhshrink {
   static constexpr int kArity = 1;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
@@ -218,6 +229,7 @@ struct Tanhshrink {
 struct TanhshrinkGrad {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 8;
+  static constexpr bool kTwoAtOnce = true;
 
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T gradient, T x) const {

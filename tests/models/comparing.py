@@ -58,8 +58,13 @@ def _all_cases(modules: Sequence[ModuleType]) -> list[Case]:
         Case(model, dtype)
         for module in modules
         for model in module.MODELS
-        for dtype in turns.turn(model.name, model.types)
+        for dtype in _types(model)
     ]
+
+
+def _types(model: Model) -> Sequence[str]:
+    """The one that is the model's turn, or all."""
+    return turns.turn(model.name, model.types)
 
 
 def outcomes_of(
@@ -86,8 +91,8 @@ def outcomes_of(
 
 def in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
     """Each model in one type and one language."""
-    in_one_type = {case.model.name: case for case in reversed(cases)}
-    return turns.in_languages([*reversed(in_one_type.values())])
+    in_one_type = [case for case in cases if case.dtype == _types(case.model)[0]]
+    return turns.in_languages(in_one_type)
 
 
 def outcomes_of_programs(

@@ -296,23 +296,17 @@ class Graph:
         targets: Sequence[str] = (),
     ) -> list[np.ndarray]:
         """Runs the graph, and the nodes `targets`, once; returns the fetched values."""
-        inputs = {name: c_tensors.to_tensor(self._c, v) for name, v in feeds.items()}
+        values = [c_tensors.to_tensor(self._c, value) for value in feeds.values()]
         try:
             return self._run(
                 self._outputs(list(feeds)),
-                list(inputs.values()),
+                values,
                 self._outputs(list(fetches)),
                 [output.operation for output in self._outputs(targets)],
             )
         finally:
-            for tensor in inputs.values():
+            for tensor in values:
                 self._c.TF_DeleteTensor(ctypes.c_void_p(tensor))
-
-    def evaluation(
-        self, fetches: Sequence[str], feeds: Mapping[str, np.ndarray]
-    ) -> "Evaluation":
-        """What runs the graph as `run` does, many times with one value changed."""
-        return Evaluation(self, fetches, feeds)
 
     def _run(
         self,
@@ -358,7 +352,7 @@ _IN_THIS_THREAD = b"\x18" + b"\xff" * 9 + b"\x01"
 
 
 class Evaluation:
-    """Runs of a graph that differ in one of the values fed; made by a `Graph`."""
+    """Runs of a graph as `Graph.run`, that differ in one of the values fed."""
 
     def __init__(
         self, graph: Graph, fetches: Sequence[str], feeds: Mapping[str, np.ndarray]

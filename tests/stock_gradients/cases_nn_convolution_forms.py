@@ -27,7 +27,6 @@ def _conv(
 ) -> Case:
     known_shapes = how.pop("known_shapes", False)
     single = {} if dtype == np.float64 else SINGLE
-    onednn = "dilations" in how
     if dtype == np.float16:
         single = {"step": 1.0, "tolerance": 5e-2}
     return Case(
@@ -36,7 +35,7 @@ def _conv(
         lambda x, f: raw.Conv(input=x, filter=f, **how),
         [normal(*image, dtype=dtype), normal(*kernel, dtype=dtype)],
         known_shapes=known_shapes,
-        onednn=onednn,
+        onednn="dilations" in how,
         **NUMERIC,
         **single,
     )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from c_client import Client, ClientError, Graph
+from c_client import Client, ClientError, Evaluation, Graph
 from graph_api import GraphApi
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _differences(
     """
 
     assert isinstance(graph, Graph)  # a program is not asked for them
-    evaluation = graph.evaluation(ys, feeds)
+    evaluation = Evaluation(graph, ys, feeds)
 
     def loss(name: str, value: np.ndarray) -> float:
         values = evaluation.at(name, value)

@@ -136,25 +136,21 @@ def test_every_op_has_a_page(folder: pathlib.Path) -> None:
         assert "What every client runs" in page or "has no gradient" in page
 
 
-@pytest.mark.parametrize(
-    ("viewport", "scheme"), [(_DESKTOP, "dark"), (_PHONE, "light")]
-)
 def test_pages_open(
-    viewport: dict[str, int],
-    scheme: str,
-    folder: pathlib.Path,
-    address: str,
-    open_page: Callable[..., Any],
+    folder: pathlib.Path, address: str, open_page: Callable[..., Any]
 ) -> None:
     """Without a complaint, and no wider than the window."""
-    page = open_page("", viewport, scheme)
+    page = open_page("")
     names = _sampled(built_site.pages(folder))
     assert len(names) > 15
     for name in names:
         page.goto(address + name, wait_until="load")
-        assert page.locator("h1").first.is_visible(), name
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= viewport["width"], f"{name} is {width} pixels wide"
+        for viewport, scheme in ((_DESKTOP, "dark"), (_PHONE, "light")):
+            page.set_viewport_size(viewport)
+            page.emulate_media(color_scheme=scheme)
+            assert page.locator("h1").first.is_visible(), name
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= viewport["width"], f"{name} is {width} pixels wide"
 
 
 def test_search_finds_an_op(open_page: Callable[..., Any]) -> None:

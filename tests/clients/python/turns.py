@@ -33,6 +33,11 @@ def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
     return (of[zlib.crc32(name.encode()) % len(of)],)
 
 
+def is_turn(name: str, one_in: int) -> bool:
+    """Whether this is one of those, about one in so many, that it is the turn of."""
+    return 0 in turn(name, range(one_in))
+
+
 def in_languages(cases: Sequence[C]) -> list[tuple[str, C]]:
     """Each case in one of LANGUAGES, which all run the same library."""
     return [(name, case) for case in cases for name in turn(case.id, LANGUAGES)]

@@ -86,6 +86,11 @@ def _rois(
     return random_rois(random, dtype, problem.data, problem.rois, draw)
 
 
+def _product(equation: str, *factors: np.ndarray) -> np.ndarray:
+    """By two products of matrices, where np.einsum alone adds up all terms at once."""
+    return np.einsum(equation, *factors, optimize=True)
+
+
 class _Reference:
     """The weights of all regions as matrices, rows [R, PH, H], columns [R, PW, W]."""
 
@@ -110,7 +115,7 @@ class _Reference:
         for image, *both in self._regions:
             rows, columns = (m > 0 if touched else m for m in both)
             pixels = data[image] if image >= 0 else np.zeros(self._shape[1:])
-            result.append(np.einsum("iy,jx,yxc->ijc", rows, columns, pixels))
+            result.append(_product("iy,jx,yxc->ijc", rows, columns, pixels))
         return np.array(result)
 
     def grad(self, gradients: np.ndarray, touched: bool = False) -> np.ndarray:
@@ -119,7 +124,7 @@ class _Reference:
         for gradient, (image, *both) in zip(gradients, self._regions, strict=True):
             rows, columns = (m > 0 if touched else m for m in both)
             if image >= 0:
-                result[image] += np.einsum("iy,jx,ijc->yxc", rows, columns, gradient)
+                result[image] += _product("iy,jx,ijc->yxc", rows, columns, gradient)
         return result
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What XLA compiles, where its loops differ from the kernels': RoiPool sees a bin's
 pixels in another order and finds the same maxima at the same places; Resampler takes
-another way for few channels than for many; RoiAlign's samples lie on the same side of
-an image's edge; ClipByGlobalNorm sums many floats in another way than few, and so do
-LayerNorm and RmsNorm; the sigmoid is found from its smaller half; FloorMod makes large
-quotients smaller in steps."""
+another way for few channels than for many; RoiAlign finds pixels by its samples or by
+their range, and its samples lie on the same side of an image's edge; ClipByGlobalNorm
+sums many floats in another way than few, and so do LayerNorm and RmsNorm; the sigmoid
+is found from its smaller half; FloorMod makes large quotients smaller in steps."""
 
 import numpy as np
 import pytest
@@ -173,6 +173,43 @@ def test_roi_align_on_an_edge(
     np.testing.assert_allclose(
         tf.function(align, jit_compile=True)(data, rois), align(data, rois), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("distinct", "float32"), ("NaN and infinity", "float64")]
+)
+@pytest.mark.parametrize(
+    ("ratio", "aligned"), [(0, True), (1, False), (2, True), (5, False)]
+)
+def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
+    """Samples close to each other, and with many pixels between them."""
+
+    def align(
+        data: tf.Tensor, rois: tf.Tensor, upstream: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(data)
+            pooled = tfe.roi_align(
+                data,
+                rois,
+                pooled_height=3,
+                pooled_width=2,
+                sampling_ratio=ratio,
+                aligned=aligned,
+            )
+        return pooled, tape.gradient(pooled, data, upstream)
+
+    rng = np.random.default_rng(ratio)
+    data = tf.constant(_values(rng, (2, 40, 31, 3), kind), dtype)
+    regions = _regions(rng, 2, 40)
+    # Of 5 samples two are at -0.9 and at 1.6, and touch one pixel.
+    regions[7, 1:] = [-2.15, -2.15, 22.85, 35.35]
+    rois = tf.constant(regions, dtype)
+    upstream = tf.constant(rng.normal(size=(40, 3, 2, 3)), dtype)
+    expected = align(data, rois, upstream)
+    found = tf.function(align, jit_compile=True)(data, rois, upstream)
+    for f, e in zip(found, expected, strict=True):
+        np.testing.assert_allclose(f, e, rtol=2e-4, atol=2e-5)
 
 
 # 16 columns of values are summed at a time: all of them, and some left over.

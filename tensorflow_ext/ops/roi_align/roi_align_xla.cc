@@ -20,10 +20,12 @@ using xla::Select;
 using xla::XlaOp;
 
 // BinSamples of roi_align.h for every region and bin along one side, and the
-// pixels that they touch: `touched` of them from `lowest` on. All are [R,
-// bins].
+// pixels that they touch, `touched` of them. These follow each other from
+// `lowest` on, or, where that is fewer, there are two for each sample from
+// `first_sample` on: with few samples in a large bin most pixels lie between
+// them. All are [R, bins].
 struct SideOfRegions {
-  static constexpr int kMembers = 5;
+  static constexpr int kMembers = 7;
 
   SideOfRegions(XlaOp first, XlaOp last, int64_t num_rois, int64_t bins,
                 int64_t pixels, const RoiAlignOptions& options)
@@ -60,15 +62,19 @@ struct SideOfRegions {
     begin = Select(step < 0, begin + bin, begin);
     step = xla::Abs(step);
 
-    const XlaOp from = Below(xla::FullLike(begin, -1));
+    first_sample = Below(xla::FullLike(begin, -1));
     const XlaOp end = Below(xla::FullLike(begin, pixels));
-    const auto pixel_at = [&](XlaOp sample) {
-      return xla::ConvertElementType(xla::Clamp(0, At(sample), pixels - 1),
-                                     xla::S32);
-    };
-    lowest = pixel_at(from);
-    const XlaOp highest = xla::Min(pixel_at(end - 1) + 1, pixels - 1);
-    touched = Select(over_bins(any) & (from < end), highest - lowest + 1, 0);
+    lowest = PixelBelow(first_sample);
+    const XlaOp highest = xla::Min(PixelBelow(end - 1) + 1, pixels - 1);
+    const XlaOp following = highest - lowest + 1;
+    // There may be more samples than an int32 can count.
+    const XlaOp of_samples =
+        xla::ConvertElementType(xla::Min(end - first_sample, pixels),
+                                xla::S32) *
+        2;
+    by_samples = of_samples < following;
+    touched = Select(over_bins(any) & (first_sample < end),
+                     xla::Min(of_samples, following), 0);
   }
 
   // To and from the state of a loop.
@@ -77,17 +83,23 @@ struct SideOfRegions {
         begin(s[0]),
         step(s[1]),
         count(s[2]),
-        lowest(s[3]),
-        touched(s[4]) {}
+        first_sample(s[3]),
+        by_samples(s[4]),
+        lowest(s[5]),
+        touched(s[6]) {}
   std::vector<XlaOp> members() const {
-    return {begin, step, count, lowest, touched};
+    return {begin, step, count, first_sample, by_samples, lowest, touched};
   }
 
   // Pixel `k` of those touched, an int32 scalar, and its weight; 0 where there
-  // are not as many.
-  XlaOp Pixel(XlaOp k) const { return lowest + k; }
+  // are not as many, or where it was an earlier one.
+  XlaOp Pixel(XlaOp k) const {
+    return Select(by_samples, PixelBelow(Sample(k)) + (k & 1), lowest + k);
+  }
   XlaOp Weight(XlaOp k) const {
     const XlaOp index = Pixel(k);
+    const XlaOp earlier = PixelBelow(Sample(k) - 1) + 1;
+    const XlaOp is_new = (!by_samples) | (k < 2) | (index > earlier);
     const XlaOp pixel = xla::ConvertElementType(index, xla::ElementType(begin));
     const XlaOp before = Below(pixel - 1), here = Below(pixel),
                 after = Below(pixel + 1);
@@ -105,14 +117,27 @@ struct SideOfRegions {
     lower_mean = Select(index == 0, 1, lower_mean);
     upper_mean = Select(index == pixels - 1, 0, upper_mean);
     const XlaOp sum = lower * lower_mean + upper * (1 - upper_mean);
-    return Select(index - lowest < touched, sum / count, 0);
+    return Select((k < touched) & is_new & (index < pixels), sum / count, 0);
   }
 
   int64_t pixels;
   XlaOp begin, step, count;
+  XlaOp first_sample, by_samples;
   XlaOp lowest, touched;  // int32
 
  private:
+  // That of which pixel `k` is one of two, where pixels are found by samples.
+  XlaOp Sample(XlaOp k) const {
+    return first_sample + xla::ConvertElementType(xla::ShiftRightLogical(k, 1),
+                                                  xla::ElementType(begin));
+  }
+
+  // The lower of the two pixels that a sample touches, an int32.
+  XlaOp PixelBelow(XlaOp sample) const {
+    return xla::ConvertElementType(xla::Clamp(0, At(sample), pixels - 1),
+                                   xla::S32);
+  }
+
   XlaOp At(XlaOp index) const {
     return begin + RoundedProduct(index + 0.5, step);
   }

@@ -47,12 +47,20 @@ XlaOp ElementIndices(xla::XlaBuilder* builder, const TensorShape& x,
   return index;
 }
 
-// The first bits of a word as a number in [0, 1).
+// The first bits of a word as an integer.
 template <typename C>
-XlaNumber<C> Fraction(XlaOp word, int bits) {
-  const XlaOp integer = xla::ShiftRightLogical(word, 32 - bits);
-  return XlaNumber<C>(xla::ConvertElementType(integer, internal::kXlaType<C>)) *
-         XlaNumber<C>(C(1) / (1 << bits));
+XlaNumber<C> Integer(XlaOp word, int bits) {
+  return XlaNumber<C>(xla::ConvertElementType(
+      xla::ShiftRightLogical(word, 32 - bits), internal::kXlaType<C>));
+}
+
+// integer / 2^bits, by a division that XLA does not see through: it takes one
+// for dear, and keeps the quotient for the gradient. Integers are cheap to it,
+// and it would draw them there once more.
+template <typename C>
+XlaNumber<C> Fraction(XlaNumber<C> integer, int bits) {
+  const XlaOp divisor = xla::FullLike(integer.op(), int64_t{1} << bits);
+  return integer / XlaNumber<C>(xla::OptimizationBarrier(divisor));
 }
 
 // As UniformPair in rrelu.h, for each element on its own.
@@ -66,11 +74,12 @@ XlaNumber<C> Uniform(const Pair<XlaOp>& key, XlaOp index) {
     return xla::Select(is_odd, words.second, words.first);
   };
   if constexpr (std::is_same_v<C, float>) {
-    return Fraction<C>(word(), 24);
+    return Fraction(Integer<C>(word(), 24), 24);
   } else {
-    const XlaNumber<C> first = Fraction<C>(word(), 27);
+    const XlaNumber<C> first = Integer<C>(word(), 27);
     counter.second = counter.second | int64_t{INT32_MIN};  // kMoreBits
-    return first + Fraction<C>(word(), 26) * XlaNumber<C>(C(1) / (1 << 27));
+    const XlaNumber<C> more = Integer<C>(word(), 26);
+    return Fraction(first + more * XlaNumber<C>(C(1) / (1 << 26)), 27);
   }
 }
 

@@ -138,7 +138,7 @@ def write_markdown(
     newest = max(record.values(), key=lambda suite: suite.date)
     lines = ["# Benchmarks", ""]
     lines += [
-        "`./run bench --torch --markdown docs/benchmarks.md` writes this page; with",
+        f"`./run bench --torch --markdown docs/{file.name}` writes this page; with",
         "names of suites it measures those alone, and the other rows stay.",
         "",
     ]

@@ -77,8 +77,9 @@ class NarrowRow {
   C buffer_[kChunk];
 };
 
-// Asks for the lines of a row that is written after another has been summed up:
-// a store waits for its line to come from memory, and these are there by then.
+// Asks for the lines of a row that is read or written after another has been
+// summed up: both wait for a line to come from memory, and these are there by
+// then.
 template <typename T>
 class LinesAhead {
  public:
@@ -94,7 +95,10 @@ class LinesAhead {
     return LinesAhead(row_ + begin, asks_);
   }
   // For the line of value i.
-  TENSORFLOW_EXT_INLINE void Ask(int64_t i) const {
+  TENSORFLOW_EXT_INLINE void AskToRead(int64_t i) const {
+    if (asks_) __builtin_prefetch(row_ + i, /*rw=*/0);
+  }
+  TENSORFLOW_EXT_INLINE void AskToWrite(int64_t i) const {
     if (asks_) __builtin_prefetch(row_ + i, /*rw=*/1);
   }
 

@@ -109,11 +109,11 @@ struct Halves {
       static_cast<C>(Bits{3} << (std::is_same_v<C, float> ? 22 : 51));
 };
 
+// Whether a quotient, or minus that, by a divisor > 0 is.
 template <typename C>
-TENSORFLOW_EXT_INLINE bool IsInReach(C x, C y) {
+TENSORFLOW_EXT_INLINE bool IsInReach(C quotient, C divisor) {
   using H = Halves<C>;
-  const C divisor = Abs(y);
-  return (Abs(x / y) < H::kLargest) & (divisor >= H::kLow) &
+  return (Abs(quotient) < H::kLargest) & (divisor >= H::kLow) &
          (divisor <= H::kHigh);
 }
 
@@ -136,10 +136,11 @@ TENSORFLOW_EXT_INLINE bool DivideFlooring(const C* x, const C* y, int64_t size,
                                             (y_bits & kSign));
     const C upper = internal::BitCast<C>(y_bits & ~kSign & H::kHighMask);
     const C lower = divisor - upper;
-    const C nearest = (dividend / divisor + H::kRounding) - H::kRounding;
+    const C ratio = dividend / divisor;
+    const C nearest = (ratio + H::kRounding) - H::kRounding;
     const bool over = dividend - nearest * upper < nearest * lower;
     quotients[i] = nearest - Where(over, C(1), C(0));
-    beyond |= IsInReach(x[i * kX], y[i * kY]) ? 0 : 1;
+    beyond |= IsInReach(ratio, divisor) ? 0 : 1;
   }
   return beyond == 0;
 }
@@ -171,7 +172,7 @@ template <int kX, int kY>
 TENSORFLOW_EXT_INLINE void DivideBeyond(const double* x, const double* y,
                                         int64_t size, double* quotients) {
   for (int64_t i = 0; i < size; ++i) {
-    if (!IsInReach(x[i * kX], y[i * kY])) {
+    if (!IsInReach(x[i * kX] / y[i * kY], Abs(y[i * kY]))) {
       quotients[i] = FlooredQuotient(x[i * kX], y[i * kY]);
     }
   }

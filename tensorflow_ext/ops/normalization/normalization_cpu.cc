@@ -51,11 +51,12 @@ template <typename C, typename T>
 struct SquareTerm {
   const C* x;
   C mean;
-  LinesAhead<T> y;
+  LinesAhead<T> next_x, y;
 
   template <typename V>
   TENSORFLOW_EXT_INLINE void At(int64_t i, V* terms) const {
-    y.Ask(i);
+    next_x.AskToRead(i);
+    y.AskToWrite(i);
     V value;
     Load(x + i, &value);
     value -= mean;
@@ -170,15 +171,20 @@ struct ForwardLoop {
     // it is.
     const bool asks = !streams && (Norm::kCentered || kRows == 1) &&
                       LinesAhead<T>::Fit(dims.size);
+    // The rows after these, if there are as many.
+    const bool asks_next = asks && first + 2 * kRows <= dims.rows;
+    const T* next = static_cast<const T*>(tensors.x) +
+                    (asks_next ? first + kRows : first) * dims.size;
     T* outputs = static_cast<T*>(tensors.y) + first * dims.size;
     for (int row = 0; row < kRows; ++row) {
+      const LinesAhead<T> next_x(next + row * dims.size, asks_next);
       const LinesAhead<T> y(outputs + row * dims.size, asks);
       LaneSums<Isa, C, 1> squares;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        squares.Add(
-            SquareTerm<C, T>{x[row].Chunk(i, size), mean[row], y.From(i)},
-            size);
+        squares.Add(SquareTerm<C, T>{x[row].Chunk(i, size), mean[row],
+                                     next_x.From(i), y.From(i)},
+                    size);
       }
       const C variance = squares.Total(0) / divisor;
       inverse[row] = 1 / Sqrt(variance + static_cast<C>(epsilon));

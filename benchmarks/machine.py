@@ -27,4 +27,8 @@ def describe() -> dict[str, str]:
     }
     if pytorch.torch:
         described["PyTorch"] = pytorch.torch.__version__
+    # Where the kernel gives large pages to those alone that ask, as some do,
+    # `glibc.malloc.hugetlb=1` asks: else new tensors of 64 MB cost 16,384 page faults.
+    if tunables := os.environ.get("GLIBC_TUNABLES"):
+        described["GLIBC_TUNABLES"] = tunables
     return described

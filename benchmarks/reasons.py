@@ -137,11 +137,12 @@ REASONS = (
         "PyTorch .*",
     ),
     Reason(
-        "FloorMod and MultiplyLeft of [N, 3] and [3] beside XLA",
-        "TensorFlow's Sum over N takes longer than the op and its gradient; what XLA"
-        " compiles sums while it computes.",
+        "FloorMod's gradient",
+        "The quotient is the exact one, rounded down, for which a remainder is found."
+        " The rival's floor(x / y) is one too large where the division rounds up to a"
+        " whole number.",
         "elementwise, .*",
-        "(FloorMod|MultiplyLeft).*",
+        "FloorModGrad",
         ".*jit_compile",
     ),
     Reason(

@@ -4,7 +4,9 @@
 import concurrent.futures
 import dataclasses
 import multiprocessing
+import os
 import statistics
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -225,8 +227,23 @@ def in_own_process(
       concurrent.futures.process.BrokenProcessPool: The process was ended.
     """
     spawn = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
+    with concurrent.futures.ProcessPoolExecutor(
+        1, mp_context=spawn, initializer=_end_with_parent
+    ) as process:
         return process.submit(function, *arguments).result()
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent has ended, in whatever way: it would go on
+    beside what is measured next."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _ratios(times: Mapping[str, list[float]], ours: str, rival: str) -> list[float]:

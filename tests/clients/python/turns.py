@@ -34,7 +34,7 @@ def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
 
 
 def is_turn(name: str, one_in: int) -> bool:
-    """Whether this is one of those, about one in so many, that it is the turn of."""
+    """Whether it is its turn, of about one in so many; with EVERY_CASE=1 always."""
     return 0 in turn(name, range(one_in))
 
 

@@ -20,12 +20,12 @@ using xla::Select;
 using xla::XlaOp;
 
 // BinSamples of roi_align.h for every region and bin along one side, and the
-// pixels that they touch, `touched` of them. These follow each other from
-// `lowest` on, or, where that is fewer, there are two for each sample from
-// `first_sample` on: with few samples in a large bin most pixels lie between
-// them. All are [R, bins].
+// pixels that they touch, `touched` of them. These follow each other from the
+// lower one of `first_sample` on, or, where that is fewer, there are two for
+// each sample from that on: with few samples in a large bin most pixels lie
+// between them. All are [R, bins].
 struct SideOfRegions {
-  static constexpr int kMembers = 7;
+  static constexpr int kMembers = 6;
 
   SideOfRegions(XlaOp first, XlaOp last, int64_t num_rois, int64_t bins,
                 int64_t pixels, const RoiAlignOptions& options)
@@ -64,7 +64,7 @@ struct SideOfRegions {
 
     first_sample = Below(xla::FullLike(begin, -1));
     const XlaOp end = Below(xla::FullLike(begin, pixels));
-    lowest = PixelBelow(first_sample);
+    const XlaOp lowest = PixelBelow(first_sample);
     const XlaOp highest = xla::Min(PixelBelow(end - 1) + 1, pixels - 1);
     const XlaOp following = highest - lowest + 1;
     // There may be more samples than an int32 can count.
@@ -85,16 +85,16 @@ struct SideOfRegions {
         count(s[2]),
         first_sample(s[3]),
         by_samples(s[4]),
-        lowest(s[5]),
-        touched(s[6]) {}
+        touched(s[5]) {}
   std::vector<XlaOp> members() const {
-    return {begin, step, count, first_sample, by_samples, lowest, touched};
+    return {begin, step, count, first_sample, by_samples, touched};
   }
 
   // Pixel `k` of those touched, an int32 scalar, and its weight; 0 where there
   // are not as many, or where it was an earlier one.
   XlaOp Pixel(XlaOp k) const {
-    return Select(by_samples, PixelBelow(Sample(k)) + (k & 1), lowest + k);
+    return PixelBelow(Select(by_samples, Sample(k), first_sample)) +
+           Select(by_samples, k & 1, k);
   }
   XlaOp Weight(XlaOp k) const {
     const XlaOp index = Pixel(k);
@@ -123,7 +123,7 @@ struct SideOfRegions {
   int64_t pixels;
   XlaOp begin, step, count;
   XlaOp first_sample, by_samples;
-  XlaOp lowest, touched;  // int32
+  XlaOp touched;  // int32
 
  private:
   // That of which pixel `k` is one of two, where pixels are found by samples.

@@ -5,7 +5,6 @@ Without it `torch` is None, `contenders` are none, and functions of PyTorch are 
 called.
 """
 
-import ctypes
 import importlib
 import os
 import pathlib
@@ -43,21 +42,8 @@ def _load(module: str) -> Any:
         return None
 
 
-def _keep_freed_memory() -> None:
-    """Has malloc keep what is freed, as TensorFlow's allocator does.
-
-    PyTorch has malloc map each large result afresh, and most of the time would go
-    into page faults. Tuned installations of PyTorch preload another malloc.
-    """
-    trim_threshold, mmap_max = -1, -4  # of malloc.h
-    libc = ctypes.CDLL(None)
-    libc.mallopt(mmap_max, 0)
-    libc.mallopt(trim_threshold, 2**31 - 1)
-
-
 torch = _load("torch")
 if torch is not None:
-    _keep_freed_memory()
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     functional = torch.nn.functional
     aten = torch.ops.aten

@@ -35,7 +35,10 @@ median of the rounds' ratios, which a machine that drifts does not disturb. *bar
 the ratio that is to be reached; a ratio in bold does not reach it. *memory* is what
 TensorFlow's allocators held at the peak of a step, its inputs aside; for what XLA or
 PyTorch runs it is not known. PyTorch computes the same, checked before it is measured,
-eagerly unless the row says otherwise, with as many threads.
+eagerly unless the row says otherwise, with as many threads. *Freed memory* is *kept*
+where malloc is told to: given back to the system, it is mapped and cleared anew for
+each large result of either side, in which most of these ops would spend half of their
+time.
 
 *needs* is what a call must do, whoever computes it: the bytes of each input and each
 result (a row of a table as often as it is named), and additions, multiplications and
@@ -45,9 +48,9 @@ operations at the rate of a product of large matrices, whichever is longer. The 
 is 0.85; less is in bold. Above 1 is possible: a copy writes half of its bytes, an op
 often fewer.
 
-Where a call takes less than a millisecond, several of them, on other tensors, make a
-step, and *ours* is the time of one: what an op takes. The rows *one call* have one in
-eager mode, with all that a call costs in TensorFlow or PyTorch.
+Where a call takes less than 4 ms, several of them, on other tensors, make a step, and
+*ours* is the time of one: what an op takes. The rows *one call* have one in eager mode,
+with all that a call costs in TensorFlow or PyTorch.
 
 *64 threads, simulated* is found on this machine: the work is split as for 64 threads,
 the shards run one after the other, and the memory after each shows which

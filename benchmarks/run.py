@@ -93,6 +93,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 170)
     record: results.Record = {}
     ended = []
+    machine.keep_freed_memory()
     measured_on = machine.describe()
     for suite in track(arguments.suites or SUITES, "measuring", console=console):
         try:

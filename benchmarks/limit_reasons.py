@@ -44,6 +44,21 @@ LIMITS = (
         "(CorrelationCost|forward).*",
     ),
     Reason(
+        "ZeroOut",
+        "It writes alone, while half of what a copy moves is read: memset of as many"
+        " bytes by as many threads takes as long.",
+        "elementwise, .*",
+        "ZeroOut",
+    ),
+    Reason(
+        "FloorMod's gradient",
+        "To find the exact quotients takes two thirds of the time, in the cache, of"
+        " which the processor fetches little beside it; and a line of the result is"
+        " read before it is written.",
+        "elementwise, .*",
+        "FloorModGrad",
+    ),
+    Reason(
         "FloorMod and MultiplyLeft",
         "The gradient of the row that is broadcast is TensorFlow's Sum over the others,"
         " which reads once more what the op has written. FloorMod's remainder is exact"

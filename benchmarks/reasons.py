@@ -55,9 +55,8 @@ REASONS = (
         "The first gradient",
         "Python compiles what runs from then on, a line for each node that"
         " `python -m tensorflow_ext explain 'TfExt>Snake'` lists: eight. Types of an op"
-        " share what is compiled; the row is the mean of two.",
+        " share what is compiled; of an op it is the mean of two.",
         "the first gradient of an op in a type",
-        ".*, which costs most",
     ),
     Reason(
         "Nodes that run",

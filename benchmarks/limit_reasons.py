@@ -45,16 +45,15 @@ LIMITS = (
     ),
     Reason(
         "ZeroOut",
-        "It writes alone, while half of what a copy moves is read: memset of as many"
+        "It only writes, while half of what a copy moves is read: memset of as many"
         " bytes by as many threads takes as long.",
         "elementwise, .*",
         "ZeroOut",
     ),
     Reason(
         "FloorMod's gradient",
-        "To find the exact quotients takes two thirds of the time, in the cache, of"
-        " which the processor fetches little beside it; and a line of the result is"
-        " read before it is written.",
+        "The exact quotients take two thirds of the time, also of operands in the"
+        " cache; and a line of the result is read before it is written.",
         "elementwise, .*",
         "FloorModGrad",
     ),

@@ -21,7 +21,6 @@ _KEEP_FREED_MEMORY = ":".join(
         "hugetlb": 1,
         "mmap_max": 0,
         "trim_threshold": 9_999_999_999,
-        "top_pad": 1_000_000_000,
     }.items()
 )
 

@@ -140,8 +140,8 @@ def _ends(process: int) -> bool:
     for _ in range(100):
         try:
             stat = pathlib.Path(f"/proc/{process}/stat").read_text()
-        except FileNotFoundError:
-            return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True  # Before its file was opened, or before it was read.
         if stat.rpartition(")")[2].split()[0] == "Z":
             return True
         time.sleep(0.1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs steps one by one, and knows after an interruption where it was."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -112,7 +113,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if _is_gone(process):
             break
-        os.killpg(process.pid, number)
+        with contextlib.suppress(ProcessLookupError):  # It may have just ended.
+            os.killpg(process.pid, number)
         until = time.monotonic() + (1 if process.poll() is not None else 20)
         while time.monotonic() < until and not _is_gone(process):
             time.sleep(0.1)

@@ -39,7 +39,6 @@ class _Case:
       rivals: By name.
       inputs: Of each call.
       by: Which of them have gradients.
-      calls: In one step.
     """
 
     name: str
@@ -47,12 +46,10 @@ class _Case:
     rivals: Mapping[str, Function]
     inputs: Sequence[tf.Tensor]
     by: Sequence[int]
-    calls: int = 1
 
 
 # Few enough for the caches: beyond them all that is compiled waits for memory.
 MEGABYTES = 1
-_CALLS = 8
 
 # Whose reference in comparisons.py is no rival: it is less exact.
 _RIVALS: dict[str, Function] = {"floor_mod": tf.math.floormod}
@@ -77,7 +74,6 @@ def _of_any_shape() -> Iterator[_Case]:
             },
             inputs,
             [i for i in range(len(inputs)) if i not in comparison.without_gradient],
-            _CALLS,
         )
 
 
@@ -93,7 +89,6 @@ def _rrelu() -> Iterator[_Case]:
         },
         [x, tf.constant([1, 2])],
         [0],
-        _CALLS,
     )
 
 
@@ -126,7 +121,6 @@ def _sparsemax() -> Iterator[_Case]:
             {sparsemax.RIVAL: sparsemax.by_sorting},
             [tf.constant(rng.normal(size=(rows, columns)), tf.float32)],
             [0],
-            calls=8 if rows * columns < 100_000 else 1,
         )
 
 
@@ -202,33 +196,33 @@ def _compare(case: _Case, backward: bool) -> list[measure.Result]:
         shape = case.function(*case.inputs).shape
         rng = np.random.default_rng(3)
         upstream = tf.constant(rng.standard_normal(shape, np.float32))
-    more = ops.copies(case.inputs, case.calls - 1)
+    by = case.by if backward else ()
     compiled_in = {}
 
-    def contender(name: str, function: Function) -> measure.Contender:
-        made = measure.contender(
-            function,
-            case.inputs,
-            case.by if backward else (),
-            BAR,
-            upstream,
-            "jit_compile",
-            more,
-        )
+    def one_call(name: str, function: Function) -> measure.Work:
+        work = measure.step(function, case.inputs, by, upstream, "jit_compile")
         start = time.perf_counter()
-        made.work()
+        work()
         compiled_in[name] = f"{time.perf_counter() - start:.1f} s"
-        return made
+        return work
 
-    side = contender("", case.function)
-    rivals = {name: contender(name, rival) for name, rival in case.rivals.items()}
+    calls = ops.calls_of_a_step(one_call("", case.function))
+    more = ops.copies(case.inputs, calls - 1)
+
+    def contender(function: Function) -> measure.Contender:
+        return measure.contender(
+            function, case.inputs, by, BAR, upstream, "jit_compile", more
+        )
+
+    for name, rival in case.rivals.items():
+        one_call(name, rival)
     compiled = f"compiled in {compiled_in.pop('')}, rivals {list(compiled_in.values())}"
     return measure.compare(
         "lowerings, jit_compile",
         f"{case.name}, {'forward + backward' if backward else 'forward'}",
-        side,
-        rivals,
-        calls=case.calls,
+        contender(case.function),
+        {name: contender(rival) for name, rival in case.rivals.items()},
+        calls=calls,
         note=lambda seconds: compiled,
     )
 

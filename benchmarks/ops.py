@@ -50,7 +50,7 @@ def copies(inputs: Sequence[tf.Tensor], count: int) -> list[list[tf.Tensor]]:
     return [[tf.constant(x.numpy()) for x in inputs] for _ in range(count)]
 
 
-def _calls(work: measure.Work) -> int:
+def calls_of_a_step(work: measure.Work) -> int:
     """How many calls a step is to have, of work that is one of them."""
     seconds = []
     for _ in range(6):
@@ -91,7 +91,8 @@ def compare(
       size: As in the rows.
       one_call: Whether there are rows of one call in eager mode, too.
     """
-    more = copies(inputs, _calls(measure.step(function, inputs, by, upstream)) - 1)
+    calls = calls_of_a_step(measure.step(function, inputs, by, upstream))
+    more = copies(inputs, calls - 1)
     side = measure.contender(function, inputs, by, None, upstream, more=more)
     contenders = {}
     for name, rival in rivals.items():
@@ -117,9 +118,7 @@ def compare(
             contender.tolerance,
             more,
         )
-    results = measure.compare(
-        group, case, side, contenders, rounds, 1 + len(more), needs, size
-    )
+    results = measure.compare(group, case, side, contenders, rounds, calls, needs, size)
     if one_call:
         results += _one_call(
             group, case, function, inputs, rivals, torch or {}, by, upstream, rounds

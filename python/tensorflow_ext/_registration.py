@@ -82,7 +82,7 @@ def make_gradient(op_type: str) -> Callable[..., _replay.Gradients]:
             replay = by_attrs[op.attrs, op.skip_input_indices]
         except (AttributeError, KeyError, TypeError):
             replay = _find(op, op_type, by_attrs, by_node)
-        return replay(op.inputs, op.outputs, upstream)
+        return replay.run(op.inputs, op.outputs, upstream)
 
     gradient.__name__ = gradient.__qualname__ = f"gradient_of_{op_type}"
     return gradient
@@ -103,7 +103,7 @@ def _find(
     key = node.SerializeToString(deterministic=True), skip
     replay = by_node.get(key)
     if replay is None:
-        replay = _replay.compile_plan(_plan_of_node(node, skip))
+        replay = _replay.Replay(_plan_of_node(node, skip))
         insert(by_node, key, replay)
     if not isinstance(op, tf.Operation) and is_hashable(op.attrs):
         insert(by_attrs, (op.attrs, skip), replay)

@@ -5,7 +5,9 @@ Ordinary ops, not one opaque call, so that tapes and graphs see them: that is
 what gives second order, forward mode and compilation.
 
 Eagerly a plan is compiled, once, into a straight-line Python function that calls
-what TensorFlow's generated wrappers call. For a graph see _graph_replay.py.
+what TensorFlow's generated wrappers call. The first time it is interpreted: to compile
+it takes longer, and a program that traces what it runs differentiates eagerly once or
+never. For a graph see _graph_replay.py.
 """
 
 import contextlib
@@ -24,16 +26,36 @@ from tensorflow_ext._graph_replay import Gradients, Tensors
 
 # Inputs and outputs of the forward op and the upstream gradients (None where
 # there is none) to the gradients of the inputs.
-Replay = Callable[[Tensors, Tensors, Sequence[Any]], Gradients]
+Run = Callable[[Tensors, Tensors, Sequence[Any]], Gradients]
 
 
-def compile_plan(plan: _plan.Plan) -> Replay:
+class Replay:
+    """A plan that runs: `run` is its function, another one once it is compiled.
+
+    Threads that compile it at once each make an equal function.
+    """
+
+    def __init__(self, plan: _plan.Plan) -> None:
+        self._plan = plan
+        self._in_graph = _graph_replay.GraphReplay(plan)
+        self._has_run = False
+        self._compiles = all(map(_types_are_known, plan.steps))
+        self.run: Run = self._run_uncompiled
+
+    def _run_uncompiled(
+        self, inputs: Tensors, outputs: Tensors, upstream: Sequence[Any]
+    ) -> Gradients:
+        if not context.executing_eagerly():
+            return self._in_graph(inputs, outputs, upstream)
+        if self._has_run and self._compiles:
+            self.run = _compile(self._plan, self._in_graph)
+            return self.run(inputs, outputs, upstream)
+        self._has_run = True
+        return _interpret(self._plan, inputs, outputs, upstream)
+
+
+def _compile(plan: _plan.Plan, in_graph: Run) -> Run:
     """Makes a plan a function."""
-    interpret = functools.partial(_interpret, plan)
-    in_graph = _graph_replay.GraphReplay(plan)
-    if any([] in step.inputs for step in plan.steps):
-        # The fast path infers all types from the inputs.
-        return functools.partial(_choose, interpret, in_graph)
     writer = _Writer(plan)
     scope = {
         "context_": context.context,
@@ -42,7 +64,7 @@ def compile_plan(plan: _plan.Plan) -> Replay:
         "Fallback": core._FallbackException,
         "fail": ops.raise_from_not_ok_status,
         "EagerTensor": ops.EagerTensor,
-        "interpret": interpret,
+        "interpret": functools.partial(_interpret, plan),
         "executing_eagerly": context.executing_eagerly,
         "in_graph": in_graph,
         "to_tensor": _graph_replay.to_tensor,
@@ -55,19 +77,7 @@ def compile_plan(plan: _plan.Plan) -> Replay:
     return scope["replay"]
 
 
-def _choose(
-    eagerly: Replay,
-    in_graph: Replay,
-    inputs: Tensors,
-    outputs: Tensors,
-    upstream: Sequence[Any],
-) -> Gradients:
-    run = eagerly if context.executing_eagerly() else in_graph
-    return run(inputs, outputs, upstream)
-
-
-# Plans that differ only in their ops and attributes share one source: to compile it
-# would be half of what the first gradient of an op costs.
+# Plans that differ only in their ops and attributes share one source.
 @functools.lru_cache(maxsize=1024)
 def _compile_source(source: str) -> Any:
     return compile(source, "<gradient in tensorflow_ext>", "exec")
@@ -232,16 +242,53 @@ def _interpret(
             tensors[name] = _graph_replay.to_tensor(upstream[index], outputs, index)
         else:
             tensors[name] = (inputs if name[0] == "i" else outputs)[index]
+    ctx = context.context()
     for step in plan.steps:
-        results = _run(step, [tensors[name] for name in step.flat_inputs])
+        results = _run(ctx, step, tensors)
         tensors.update(zip(step.flat_outputs, results, strict=True))
     gradients = tuple(None if name is None else tensors[name] for name in plan.results)
     _shape_checks.check(plan, inputs, outputs, upstream, gradients)
     return gradients
 
 
-def _run(step: _plan.Step, inputs: list[tf.Tensor]) -> list[tf.Tensor]:
+def _run(
+    ctx: context.Context, step: _plan.Step, tensors: dict[str, tf.Tensor]
+) -> list[tf.Tensor]:
+    """Runs one step; what it gives, lists flattened."""
     if step.op == "Const":
         return [tf.constant(tf.make_ndarray(step.attrs["value"]))]
-    attrs = _graph_replay.flat(step.all_attrs)
-    return _eager_op.run(step.op, inputs, attrs, len(step.flat_outputs))
+    if _types_are_known(step):
+        arguments = [
+            tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
+            for value in step.inputs
+        ]
+        attrs = _graph_replay.flat(step.attrs)
+        try:
+            return _flatten(
+                pywrap_tfe.TFE_Py_FastPathExecute(
+                    ctx, step.op, None, *arguments, *attrs
+                )
+            )
+        except core._NotOkStatusException as error:
+            ops.raise_from_not_ok_status(error, None)
+        except core._FallbackException:
+            pass
+    return _eager_op.run(
+        step.op,
+        [tensors[name] for name in step.flat_inputs],
+        _graph_replay.flat(step.all_attrs),
+        len(step.flat_outputs),
+    )
+
+
+def _flatten(results: Any) -> list[tf.Tensor]:
+    if results is None:
+        return []
+    if not isinstance(results, list):
+        return [results]
+    return [tensor for result in results for tensor in _flatten(result)]
+
+
+def _types_are_known(step: _plan.Step) -> bool:
+    """The fast path infers all types from the inputs."""
+    return [] not in step.inputs

@@ -21,26 +21,27 @@ gradients.register_all()
 Function = Callable[..., tf.Tensor]
 
 
-@pytest.fixture(params=["eager", "tf.function", "interpreted"])
+@pytest.fixture(params=["interpreted", "compiled", "fallback", "tf.function"])
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Function:
     """Runs a function in one of the ways that a plan is run."""
     if request.param == "tf.function":
         return lambda function, *args: tf.function(function)(*args)
-    if request.param == "interpreted":
 
-        def fall_back(*_: object) -> None:
-            raise _replay.core._FallbackException
+    def find_anew(op: object, op_type: str, *_: object) -> _replay.Replay:
+        node = _registration._node_def(op, op_type)
+        replay = _replay.Replay(_plan.find(node, None))
+        replay._has_run = request.param != "interpreted"
+        return replay
 
+    def fall_back(*_: object) -> None:
+        raise _replay.core._FallbackException
+
+    monkeypatch.setattr(_registration, "_find", find_anew)
+    if request.param == "fallback":
         monkeypatch.setattr(
             _replay.pywrap_tfe, "TFE_Py_FastPathExecute", fall_back, raising=True
         )
-        monkeypatch.setattr(_registration, "_find", _find_anew)
     return lambda function, *args: function(*args)
-
-
-def _find_anew(op: object, op_type: str, *_: object) -> _replay.Replay:
-    node = _registration._node_def(op, op_type)
-    return _replay.compile_plan(_plan.find(node, None))
 
 
 def _values(*shape: int) -> tf.Tensor:
@@ -156,12 +157,53 @@ def test_wrong_definition_is_an_error_that_names_it(mode: Function) -> None:
 
 
 def test_error_of_a_step_is_tensorflows_own() -> None:
-    replay = _registration.make_gradient("MatMul")
+    gradient = _registration.make_gradient("MatMul")
     attrs = ("transpose_a", False, "transpose_b", False, "T", 1)
     x = tf.ones([2, 3])
     op = backprop._MockOp(attrs, (x, x), (x,), "MatMul", None)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="MatMul"):
-        replay(op, tf.ones([5, 5]))
+    for _ in ("interpreted", "compiled"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="MatMul"):
+            gradient(op, tf.ones([5, 5]))
+
+
+def test_it_is_compiled_when_it_is_met_eagerly_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled = []
+    compile_plan = _replay._compile
+
+    def count(plan: _plan.Plan, in_graph: _replay.Run) -> _replay.Run:
+        compiled.append(plan)
+        return compile_plan(plan, in_graph)
+
+    monkeypatch.setattr(_replay, "_compile", count)
+    monkeypatch.setitem(
+        ops._gradient_registry._registry["Other>Cube"],
+        "type",
+        _registration.make_gradient("Other>Cube"),
+    )
+    x = _values(3)
+
+    def differentiate() -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = other.other_cube(x)
+        return tape.gradient(y, x)
+
+    gradients = []
+    for expected, function in (
+        (0, tf.function(differentiate)),
+        (0, tf.function(differentiate)),
+        (0, differentiate),
+        (0, tf.function(differentiate)),
+        (1, differentiate),
+        (1, differentiate),
+        (1, tf.function(differentiate)),
+    ):
+        gradients.append(function())
+        assert len(compiled) == expected
+    for gradient in gradients:
+        np.testing.assert_array_equal(gradient, gradients[0])
 
 
 def test_first_use_by_many_threads_at_once() -> None:
@@ -232,7 +274,8 @@ def _eager_and_traced(op: str) -> list[tf.Tensor]:
     function, shapes = STOCK[op]
     xs = [_values(*shape) for shape in shapes]
     traced = tf.function(lambda: _first_and_second(function, xs))
-    return _first_and_second(function, xs) + traced()
+    eagerly = [_first_and_second(function, xs) for _ in ("interpreted", "compiled")]
+    return [*eagerly[0], *eagerly[1], *traced()]
 
 
 _OWN = {op: _eager_and_traced(op) for op in STOCK}

@@ -3,7 +3,8 @@
 
 All take the same problem and give the same results, as NumPy arrays:
 
-- `eager`: GradientTape, op by op;
+- `eager`: GradientTape, op by op; twice, for a gradient is interpreted once and
+  compiled when it is met again;
 - `function`: GradientTape inside tf.function;
 - `jit`: the same compiled by XLA;
 - `tf_gradients`: tf.gradients in a graph of TensorFlow 1;
@@ -168,13 +169,15 @@ def _tensors(arrays: Sequence[np.ndarray | None]) -> list[tf.Tensor | None]:
 
 def eager(problem: Problem) -> Results:
     """GradientTape, op by op."""
-    results = _differentiate(
-        problem,
-        _tensors(problem.inputs),
-        _tensors(problem.upstreams),
-        _tensors(problem.weights),
+    fed = [
+        _tensors(values)
+        for values in (problem.inputs, problem.upstreams, problem.weights)
+    ]
+    first, again = (
+        [_numpy(values) for values in _differentiate(problem, *fed)] for _ in range(2)
     )
-    return Results(*map(_numpy, results))
+    np.testing.assert_equal(again, first)
+    return Results(*again)
 
 
 def _traced(problem: Problem, jit_compile: bool) -> Results:

@@ -73,6 +73,20 @@ class Plan:
         names.update(name for name in self.results if name)
         return sorted(name for name in names if name[0] in "igo")
 
+    @functools.cached_property
+    def released(self) -> list[list[str]]:
+        """For each step the outputs of steps that nothing reads after it, sorted.
+
+        To free them then is what a nested expression would do.
+        """
+        names = {name for name in self.results if name}
+        released = []
+        for step in reversed(self.steps):
+            mine = {*step.flat_inputs, *step.flat_outputs} - names
+            released.append(sorted(name for name in mine if name[0] == "s"))
+            names |= mine
+        return released[::-1]
+
 
 def flatten(arguments: list[str | list[str]]) -> list[str]:
     """The tensors of some arguments, one by one."""

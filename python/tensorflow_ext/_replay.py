@@ -89,16 +89,11 @@ class _Writer:
     def __init__(self, plan: _plan.Plan) -> None:
         self.constants: dict[str, Any] = {}
         self._plan = plan
-        self._last_use = {
-            name: index
-            for index, step in enumerate(plan.steps)
-            for name in step.flat_outputs + step.flat_inputs
-        }
-        self._last_use.update({name: len(plan.steps) for name in plan.results if name})
         body = []
         for index, step in enumerate(plan.steps):
             body.append(self._call(index, step))
-            body += self._release(index, step)
+            if released := plan.released[index]:
+                body.append(f"del {', '.join(released)}")
         results = "".join(f"{result}, " for result in plan.results)
         self.source = _TEMPLATE.format(
             arguments="\n    ".join(_argument(name) for name in plan.used),
@@ -137,15 +132,6 @@ class _Writer:
         name = f"c{len(self.constants)}"
         self.constants[name] = value
         return name
-
-    def _release(self, index: int, step: _plan.Step) -> list[str]:
-        """Frees what no later step reads, as a nested expression would."""
-        dead = {
-            name
-            for name in step.flat_inputs + step.flat_outputs
-            if name[0] == "s" and self._last_use[name] == index
-        }
-        return [f"del {', '.join(sorted(dead))}"] if dead else []
 
 
 # Of a tensor to be eager is quicker seen than of the context, and an upstream gradient
@@ -243,9 +229,12 @@ def _interpret(
         else:
             tensors[name] = (inputs if name[0] == "i" else outputs)[index]
     ctx = context.context()
-    for step in plan.steps:
+    for step, released in zip(plan.steps, plan.released, strict=True):
         results = _run(ctx, step, tensors)
         tensors.update(zip(step.flat_outputs, results, strict=True))
+        del results
+        for name in released:
+            del tensors[name]
     gradients = tuple(None if name is None else tensors[name] for name in plan.results)
     _shape_checks.check(plan, inputs, outputs, upstream, gradients)
     return gradients

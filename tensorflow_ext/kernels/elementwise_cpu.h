@@ -165,10 +165,14 @@ struct ElementwiseLoop {
     constexpr bool kConverts = !std::is_same_v<T, C>;
     // Block by block through buffers; 64 is the fastest size measured, and 256
     // where there are none. What needs neither buffers nor prefetching is one
-    // block. Less than kMany elements are in a cache nearby.
+    // block. Less than kMany elements are in a cache nearby; and of the smaller
+    // vectors so few wait at once that the processor itself looks far enough
+    // ahead, but for what is streamed.
     constexpr int64_t kBlock = 64, kAskingBlock = 256, kMany = 100000;
-    const bool asks = kComputesLong<Functor> ||
-                      (kArity > 1 && !kConverts && end - begin >= kMany);
+    const bool is_far =
+        streams || (kVectorBytes<Isa> == 64 && end - begin >= kMany);
+    const bool asks =
+        kComputesLong<Functor> || (kArity > 1 && !kConverts && is_far);
     int64_t block = end - begin;
     if (kConverts || kComputesLong<Functor> || streams) {
       block = kBlock;

@@ -57,12 +57,16 @@ class ClipOpBase : public TypedOp {
 
 // ----- On the CPU -----
 
+// The sums are over the first unit first, and the outputs are made from the
+// last one on: what was read last is still in the caches.
+enum class Order { kFirstToLast, kLastToFirst };
+
 // Calls fn(unit, tensor, start, size) for all units of the tensors, in
 // parallel; start is the first of the unit's elements in its tensor. `bytes`
 // are those that an element moves.
 template <typename Fn>
 void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
-              int64_t bytes, const Fn& fn) {
+              Order order, int64_t bytes, const Fn& fn) {
   std::vector<int64_t> first(1, 0);  // unit of each tensor, and the total
   int64_t elements = 0;
   for (const int64_t size : sizes) {
@@ -75,10 +79,13 @@ void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
   // calls.
   const int64_t unit_cost = bytes * (elements / units) / 8 + 100;
   Parallel(context, units, unit_cost, [&](int64_t begin, int64_t end) {
-    int64_t tensor =
-        std::upper_bound(first.begin(), first.end(), begin) - first.begin() - 1;
-    for (int64_t unit = begin; unit < end; ++unit) {
-      while (unit >= first[tensor + 1]) ++tensor;
+    int64_t tensor = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t unit = order == Order::kFirstToLast ? i : units - 1 - i;
+      if (unit < first[tensor] || unit >= first[tensor + 1]) {
+        tensor = std::upper_bound(first.begin(), first.end(), unit) -
+                 first.begin() - 1;
+      }
       const int64_t start = (unit - first[tensor]) * kUnitSize;
       fn(unit, tensor, start, std::min(kUnitSize, sizes[tensor] - start));
     }
@@ -106,7 +113,8 @@ class ClipCpuOpBase : public ClipOpBase {
     if (!status.ok()) return status;
     const bool has_gradients = !arguments.gradients.empty();
     ForUnits(
-        context, arguments.sizes, (has_gradients ? 2 : 1) * element_size_,
+        context, arguments.sizes, Order::kFirstToLast,
+        (has_gradients ? 2 : 1) * element_size_,
         [&](int64_t unit, int64_t tensor, int64_t start, int64_t size) {
           scratch.sums[unit] = NormSumsCpu(
               type_, At(arguments.values[tensor], start),
@@ -167,7 +175,7 @@ class ClipCpuOp final : public ClipCpuOpBase {
                                   {i}, i, context->input(i).shape(), &output));
       outputs[i] = Data(output);
     }
-    ForUnits(context, arguments.sizes, 2 * element_size_,
+    ForUnits(context, arguments.sizes, Order::kLastToFirst, 2 * element_size_,
              [&](int64_t, int64_t tensor, int64_t start, int64_t size) {
                ScaleValuesCpu(type_, At(arguments.values[tensor], start), scale,
                               At(outputs[tensor], start), size);
@@ -220,7 +228,7 @@ class ClipGradCpuOp final : public ClipCpuOpBase {
                                   context->input(i).shape(), &output));
       outputs[i] = Data(output);
     }
-    ForUnits(context, arguments.sizes, 3 * element_size_,
+    ForUnits(context, arguments.sizes, Order::kLastToFirst, 3 * element_size_,
              [&](int64_t, int64_t tensor, int64_t start, int64_t size) {
                ClipGradValuesCpu(type_, At(arguments.gradients[tensor], start),
                                  At(arguments.values[tensor], start), factors,

@@ -103,11 +103,11 @@ REASONS = (
     Reason(
         "ClipByGlobalNorm",
         "Clipped, both sides read each value twice and write it once: where the values"
-        " exceed the caches, that is the limit of both. Ours squares, sums up and scales"
-        " in double, TensorFlow's in float: with AVX2 the conversions take half as long"
-        " as the memory. A partition over threads that is the same in both passes"
-        " changed nothing: what a thread has read it finds in its own cache only while"
-        " the parts fit.",
+        " exceed the caches, that is the limit of both. Ours computes in double,"
+        " TensorFlow's in float: with AVX2 the conversions take half as long as the"
+        " memory. A partition over threads that is the same in both passes changed"
+        " nothing: what a thread has read it finds in its own cache only while its part"
+        " fits.",
         "ClipByGlobalNorm.*",
     ),
     Reason(

@@ -69,8 +69,16 @@ LIMITS = (
         "ClipByGlobalNorm",
         "The norm is known when all has been read, and what is clipped is read again:"
         " *needs* counts it once. Eager, Python prepares the 200 tensors.",
-        "ClipByGlobalNorm.*|any shape, .*",
-        "(clip_by_global_norm.*|forward.*)",
+        "ClipByGlobalNorm.*|any shape, .*|cost over threads",
+        "(clip_by_global_norm.*|forward.*|ClipByGlobalNorm .*)",
+    ),
+    Reason(
+        "ReLU's gradient up to 32 MB",
+        "Its result is written through the caches, where the next op may find it: each"
+        " line is read first, a quarter of all that is moved. A copy of as many bytes"
+        " writes past them.",
+        "cost over bytes of a tensor|cost over threads",
+        "Relu gradient, .*",
     ),
     Reason(
         "Functions",

@@ -53,9 +53,9 @@ AT_LIMIT = Reason(
 REASONS = (
     Reason(
         "The first gradient",
-        "Python compiles what runs from then on, a line for each node that"
-        " `python -m tensorflow_ext explain 'TfExt>Snake'` lists: eight. Types of an op"
-        " share what is compiled; of an op it is the mean of two.",
+        "The definition is made a graph in C++, read in Python and interpreted node by"
+        " node, here for the first time; `python -m tensorflow_ext explain"
+        " 'TfExt>Snake'` lists eight. It is the mean of two types.",
         "the first gradient of an op in a type",
     ),
     Reason(

@@ -197,16 +197,16 @@ def _compare(case: _Case, backward: bool) -> list[measure.Result]:
         rng = np.random.default_rng(3)
         upstream = tf.constant(rng.standard_normal(shape, np.float32))
     by = case.by if backward else ()
-    compiled_in = {}
 
-    def one_call(name: str, function: Function) -> measure.Work:
+    def one_call(function: Function) -> tuple[measure.Work, str]:
         work = measure.step(function, case.inputs, by, upstream, "jit_compile")
         start = time.perf_counter()
         work()
-        compiled_in[name] = f"{time.perf_counter() - start:.1f} s"
-        return work
+        return work, f"{time.perf_counter() - start:.1f} s"
 
-    calls = ops.calls_of_a_step(one_call("", case.function))
+    work, ours_in = one_call(case.function)
+    rivals_in = [one_call(rival)[1] for rival in case.rivals.values()]
+    calls = ops.calls_of_a_step(work)
     more = ops.copies(case.inputs, calls - 1)
 
     def contender(function: Function) -> measure.Contender:
@@ -214,16 +214,13 @@ def _compare(case: _Case, backward: bool) -> list[measure.Result]:
             function, case.inputs, by, BAR, upstream, "jit_compile", more
         )
 
-    for name, rival in case.rivals.items():
-        one_call(name, rival)
-    compiled = f"compiled in {compiled_in.pop('')}, rivals {list(compiled_in.values())}"
     return measure.compare(
         "lowerings, jit_compile",
         f"{case.name}, {'forward + backward' if backward else 'forward'}",
         contender(case.function),
         {name: contender(rival) for name, rival in case.rivals.items()},
         calls=calls,
-        note=lambda seconds: compiled,
+        note=lambda seconds: f"compiled in {ours_in}, rivals {rivals_in}",
     )
 
 

@@ -109,12 +109,8 @@ class _Node:
     ) -> tuple[tf.Operation, list[tf.Tensor]]:
         """As TensorFlow's generated wrappers add it."""
         step = self.step
-        arguments = [
-            tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
-            for value in step.inputs
-        ]
         names = (argument.name for argument in self._op_def.input_arg)
-        keywords = dict(zip(names, arguments, strict=True))
+        keywords = dict(zip(names, step.arguments(tensors), strict=True))
         _, _, operation, outputs = op_def_library._apply_op_helper(
             step.op, name=step.name, **keywords, **step.attrs
         )

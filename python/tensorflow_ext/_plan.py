@@ -8,6 +8,7 @@ the forward op, `g0` the upstream gradient of its output 0, `o0` that output,
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2
@@ -53,6 +54,13 @@ class Step:
     @functools.cached_property
     def flat_outputs(self) -> list[str]:
         return flatten(self.outputs)
+
+    def arguments(self, tensors: Mapping[str, Any]) -> list[Any]:
+        """A tensor an argument of the OpDef, or a list of them, out of all by name."""
+        return [
+            tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
+            for value in self.inputs
+        ]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -247,17 +247,10 @@ def _run(
     if step.op == "Const":
         return [tf.constant(tf.make_ndarray(step.attrs["value"]))]
     if _types_are_known(step):
-        arguments = [
-            tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
-            for value in step.inputs
-        ]
-        attrs = _graph_replay.flat(step.attrs)
+        arguments = [*step.arguments(tensors), *_graph_replay.flat(step.attrs)]
         try:
-            return _flatten(
-                pywrap_tfe.TFE_Py_FastPathExecute(
-                    ctx, step.op, None, *arguments, *attrs
-                )
-            )
+            results = pywrap_tfe.TFE_Py_FastPathExecute(ctx, step.op, None, *arguments)
+            return tf.nest.flatten(results) if step.outputs else []
         except core._NotOkStatusException as error:
             ops.raise_from_not_ok_status(error, None)
         except core._FallbackException:
@@ -268,14 +261,6 @@ def _run(
         _graph_replay.flat(step.all_attrs),
         len(step.flat_outputs),
     )
-
-
-def _flatten(results: Any) -> list[tf.Tensor]:
-    if results is None:
-        return []
-    if not isinstance(results, list):
-        return [results]
-    return [tensor for result in results for tensor in _flatten(result)]
 
 
 def _types_are_known(step: _plan.Step) -> bool:

@@ -79,13 +79,16 @@ void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
   // calls.
   const int64_t unit_cost = bytes * (elements / units) / 8 + 100;
   Parallel(context, units, unit_cost, [&](int64_t begin, int64_t end) {
-    int64_t tensor = 0;
+    const auto unit_of = [&](int64_t i) {
+      return order == Order::kFirstToLast ? i : units - 1 - i;
+    };
+    int64_t tensor =
+        std::upper_bound(first.begin(), first.end(), unit_of(begin)) -
+        first.begin() - 1;
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t unit = order == Order::kFirstToLast ? i : units - 1 - i;
-      if (unit < first[tensor] || unit >= first[tensor + 1]) {
-        tensor = std::upper_bound(first.begin(), first.end(), unit) -
-                 first.begin() - 1;
-      }
+      const int64_t unit = unit_of(i);
+      while (unit < first[tensor]) --tensor;
+      while (unit >= first[tensor + 1]) ++tensor;
       const int64_t start = (unit - first[tensor]) * kUnitSize;
       fn(unit, tensor, start, std::min(kUnitSize, sizes[tensor] - start));
     }

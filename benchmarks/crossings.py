@@ -30,7 +30,8 @@ def section(results: Sequence[Result]) -> list[str]:
     text = (
         f"Of {len(curves)} curves of rivals in the pictures, {len(crossing)} are"
         f" anywhere below ours by more than {SPREADS:g} times the spread. A node of"
-        " TensorFlow's graph takes 5 µs, whatever it does; PyTorch calls a function."
+        " TensorFlow's graph takes several µs, whatever it does, as the smallest"
+        " tensors show; PyTorch calls a function."
     )
     return [
         "## Where a rival's curve crosses ours",

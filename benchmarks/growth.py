@@ -11,6 +11,7 @@ import correlation_cost
 import embedding_bag
 import kernels
 import limits
+import machine
 import measure
 import normalization
 import numpy as np
@@ -107,11 +108,10 @@ def _over(
     of_size: Callable[..., list[measure.Result]],
 ) -> list[measure.Result]:
     """The op in all sizes, forward and then backward: a panel each."""
-    rows = [
-        row
-        for size in sizes
-        for row in grown(group, op, size, of_size(size, **_OPTIONS))
-    ]
+    rows: list[measure.Result] = []
+    for size in sizes:
+        machine.give_back_freed_memory()
+        rows += grown(group, op, size, of_size(size, **_OPTIONS))
     return sorted(rows, key=op_of)
 
 

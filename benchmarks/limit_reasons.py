@@ -12,8 +12,8 @@ from results import LIMIT_BAR, Result
 _SMALL = 1e-4
 SMALL = Reason(
     "Less than 0.1 ms",
-    "A node of a graph takes 5 µs and more, whatever it does (the smallest tensors of"
-    " *cost over bytes of a tensor*), and a second thread begins 10 to 30 µs late: the"
+    "A node of a graph takes several µs, whatever it does (the smallest tensors of"
+    " *cost over bytes of a tensor*), and a second thread has to wake up first: the"
     " copy has neither.",
     ".*",
 )
@@ -68,7 +68,8 @@ LIMITS = (
     Reason(
         "ClipByGlobalNorm",
         "The norm is known when all has been read, and what is clipped is read again:"
-        " *needs* counts it once. Eager, Python prepares the 200 tensors.",
+        " *needs* counts it once. Of 0.6 MB, to hand 200 tensors on takes longer than"
+        " the values; eager, Python prepares them.",
         "ClipByGlobalNorm.*|any shape, .*|cost over threads",
         "(clip_by_global_norm.*|forward.*|ClipByGlobalNorm .*)",
     ),

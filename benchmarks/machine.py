@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What numbers are measured on."""
 
+import ctypes
+import gc
 import os
 import pathlib
 import platform
@@ -33,6 +35,16 @@ def keep_freed_memory() -> None:
     GLIBC_TUNABLES has decided otherwise.
     """
     os.environ.setdefault("GLIBC_TUNABLES", _KEEP_FREED_MEMORY)
+
+
+def give_back_freed_memory() -> None:
+    """Has malloc give back what it keeps, and Python find what is free.
+
+    Between cases of different sizes: the pieces of smaller tensors hold no larger one,
+    and would be kept beside it.
+    """
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
 
 
 def describe() -> dict[str, str]:

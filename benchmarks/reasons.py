@@ -54,8 +54,9 @@ REASONS = (
     Reason(
         "The first gradient",
         "The definition is made a graph in C++, read in Python and interpreted node by"
-        " node, here for the first time; `python -m tensorflow_ext explain"
-        " 'TfExt>Snake'` lists eight. It is the mean of two types.",
+        " node, here for the first time, when no cache holds what runs; `python -m"
+        " tensorflow_ext explain 'TfExt>Snake'` lists eight. It is the mean of two"
+        " types.",
         "the first gradient of an op in a type",
     ),
     Reason(
@@ -99,6 +100,15 @@ REASONS = (
         f"activations, .*|{_COMPILED}",
         "(Tanhshrink|Lisht)(Grad)?|(tanhshrink|lisht), .*",
         ".*jit_compile|TensorFlow's ops",
+    ),
+    Reason(
+        "ClipByGlobalNorm of 0.6 MB under XLA",
+        "XLA makes one program of all calls of a step. Between two of ours TensorFlow"
+        " hands on 200 tensors, 134 of them of 16 values, which takes longer than to"
+        " sum them up and to scale them.",
+        "ClipByGlobalNorm.*",
+        ".*, 0.6 MB, .*",
+        ".*jit_compile",
     ),
     Reason(
         "ClipByGlobalNorm",

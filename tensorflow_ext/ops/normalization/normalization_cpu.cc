@@ -169,8 +169,8 @@ struct ForwardLoop {
     }
     // Short rows that are summed up for the first time keep the memory busy as
     // it is.
-    const bool asks = !streams && (Norm::kCentered || kRows == 1) &&
-                      LinesAhead<T>::Fit(dims.size);
+    const bool asks =
+        (Norm::kCentered || kRows == 1) && LinesAhead<T>::Fit(dims.size);
     // The rows after these, if there are as many.
     const bool asks_next = asks && first + 2 * kRows <= dims.rows;
     const T* next = static_cast<const T*>(tensors.x) +
@@ -178,7 +178,8 @@ struct ForwardLoop {
     T* outputs = static_cast<T*>(tensors.y) + first * dims.size;
     for (int row = 0; row < kRows; ++row) {
       const LinesAhead<T> next_x(next + row * dims.size, asks_next);
-      const LinesAhead<T> y(outputs + row * dims.size, asks);
+      // What goes past the caches is not to come into them first.
+      const LinesAhead<T> y(outputs + row * dims.size, asks && !streams);
       LaneSums<Isa, C, 1> squares;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);

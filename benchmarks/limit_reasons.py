@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from reasons import Reason, explained
 from results import LIMIT_BAR, Result
 
-# In seconds. Of rows below it, whatever they are:
-_SMALL = 1e-4
+# Of rows that are that short, whatever they are.
 SMALL = Reason(
     "Less than 0.1 ms",
     "A node of a graph takes several µs, whatever it does (the smallest tensors of"
     " *cost over bytes of a tensor*), and a second thread has to wake up first: the"
     " copy has neither.",
     ".*",
+    shorter_than=1e-4,
 )
 
 _ANY_SHAPE = "activations, .*|any shape, .*"
@@ -116,9 +116,8 @@ LIMITS = (
 
 
 def _reason(result: Result) -> Reason | None:
-    if result.seconds is not None and result.seconds < _SMALL:
-        return SMALL
-    return next((reason for reason in LIMITS if reason.explains(result)), None)
+    reasons = (SMALL, *LIMITS)
+    return next((reason for reason in reasons if reason.explains(result)), None)
 
 
 def section(results: Sequence[Result]) -> list[str]:

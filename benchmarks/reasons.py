@@ -3,6 +3,7 @@
 so that none is passed over."""
 
 import dataclasses
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ class Reason:
       group: A regular expression that fits the rows' whole group; as are
       case: of their case and
       rival: of their rival.
+      shorter_than: What a call takes less than, in seconds.
     """
 
     title: str
@@ -27,9 +29,10 @@ class Reason:
     group: str
     case: str = ".*"
     rival: str = ".*"
+    shorter_than: float = math.inf
 
     def explains(self, result: Result) -> bool:
-        return all(
+        return (result.seconds or 0.0) < self.shorter_than and all(
             re.fullmatch(pattern, text)
             for pattern, text in (
                 (self.group, result.group),
@@ -161,8 +164,9 @@ REASONS = (
         " *cost over bytes of a tensor*), and TensorFlow's threads sleep between parts"
         " of the work where OpenMP's spin.",
         "LayerNorm|RmsNorm|Resampler",
-        "(?!.*65536 x 64).*",
+        ".*",
         "PyTorch .*",
+        shorter_than=1e-3,
     ),
 )
 

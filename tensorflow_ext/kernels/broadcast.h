@@ -92,13 +92,14 @@ BroadcastResult MakeBroadcast(const DimensionList (&operands)[kOperands],
   return BroadcastResult::kOk;
 }
 
-// Where each operand is read for the output's element `index`.
+// Where each operand is read for place `index` of the output's first
+// `dimensions` dimensions, at the beginning of the others.
 template <int kOperands>
-TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
-    const Broadcast<kOperands>& broadcast, int64_t index,
+TENSORFLOW_EXT_HOST_DEVICE void OuterOffsets(
+    const Broadcast<kOperands>& broadcast, int dimensions, int64_t index,
     int64_t (&offsets)[kOperands]) {
   for (int k = 0; k < kOperands; ++k) offsets[k] = 0;
-  for (int d = broadcast.rank - 1; d >= 0; --d) {
+  for (int d = dimensions - 1; d >= 0; --d) {
     const int64_t outer = d == 0 ? 0 : Quotient(index, broadcast.sizes[d]);
     const int64_t own = index - outer * broadcast.sizes[d];
     for (int k = 0; k < kOperands; ++k) {
@@ -106,6 +107,14 @@ TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
     }
     index = outer;
   }
+}
+
+// Where each operand is read for the output's element `index`.
+template <int kOperands>
+TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
+    const Broadcast<kOperands>& broadcast, int64_t index,
+    int64_t (&offsets)[kOperands]) {
+  OuterOffsets(broadcast, broadcast.rank, index, offsets);
 }
 
 // A functor has kArity arguments of the compute type; kIntegers says whether

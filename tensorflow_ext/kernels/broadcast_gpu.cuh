@@ -18,6 +18,12 @@ struct BroadcastArrays {
   T* values[kCount];
 };
 
+// Packs of kSize elements that a thread of BroadcastRowsKernel takes together:
+// as many as registers and the operands in flight allow.
+template <typename Functor, typename T, int kSize>
+constexpr int kBroadcastSteps =
+    kSize == 1 ? (kOutputs<Functor> == 1 ? 16 : 8) / sizeof(T) : 2;
+
 // kFlat: one dimension, of which some operand is a scalar, where the offsets
 // need no division.
 template <bool kFlat, typename Functor, typename T>
@@ -87,6 +93,61 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+// A row is the innermost dimension. A warp takes neighbours within one row, in
+// packs of kSize, whose place is found once, and a thread has kSteps of them in
+// flight: for rows of a warp's width and more.
+template <int kSize, typename Functor, typename T>
+__global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
+    BroadcastRowsKernel(Broadcast<Functor::kArity> broadcast,
+                        BroadcastArrays<const T, Functor::kArity> inputs,
+                        BroadcastArrays<T, kOutputs<Functor>> outputs,
+                        int64_t packs_of_a_row, int64_t parts_of_a_row,
+                        int64_t parts) {
+  constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
+  constexpr int kSteps = kBroadcastSteps<Functor, T, kSize>;
+  const Functor functor{};
+  const int inner = broadcast.rank - 1;
+  const int lane = threadIdx.x % kWarpThreads;
+#pragma unroll 1  // as in ElementwiseKernel
+  for (int64_t part = GridIndex() / kWarpThreads; part < parts;
+       part += GridStride() / kWarpThreads) {
+    const int64_t row = Quotient(part, parts_of_a_row);
+    const int64_t first =
+        (part - row * parts_of_a_row) * (kSteps * kWarpThreads) + lane;
+    int64_t offsets[kArity];
+    OuterOffsets(broadcast, inner, row, offsets);
+    // All are read before one is written, which may be in the same memory.
+    Pack<T, kSize> x[kSteps][kArity], y[kResults];
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t p = first + s * kWarpThreads;
+      if (p >= packs_of_a_row) continue;
+#pragma unroll
+      for (int k = 0; k < kArity; ++k) {
+        const T* input = inputs.values[k] + offsets[k];
+        if (broadcast.strides[k][inner] != 0) {
+          x[s][k] = reinterpret_cast<const Pack<T, kSize>*>(input)[p];
+        } else {
+          const T value = *input;
+#pragma unroll
+          for (int j = 0; j < kSize; ++j) x[s][k].values[j] = value;
+        }
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t p = first + s * kWarpThreads;
+      if (p >= packs_of_a_row) continue;
+      ApplyToPacks(functor, x[s], y);
+#pragma unroll
+      for (int k = 0; k < kResults; ++k) {
+        reinterpret_cast<Pack<T, kSize>*>(
+            outputs.values[k])[row * packs_of_a_row + p] = y[k];
+      }
+    }
+  }
+}
+
 // Whether the innermost dimension is whole packs of all that does not repeat in
 // it.
 template <typename T, int kOperands, int kResults>
@@ -116,6 +177,22 @@ bool IsElementwise(const Broadcast<kOperands>& broadcast) {
   return true;
 }
 
+template <int kSize, typename Functor, typename T>
+int LaunchBroadcastRows(const Broadcast<Functor::kArity>& broadcast,
+                        const BroadcastArrays<const T, Functor::kArity>& inputs,
+                        const BroadcastArrays<T, kOutputs<Functor>>& outputs,
+                        int64_t size, cudaStream_t stream) {
+  constexpr int kWidth = kBroadcastSteps<Functor, T, kSize> * kWarpThreads;
+  const int64_t columns = broadcast.sizes[broadcast.rank - 1];
+  const int64_t packs_of_a_row = columns / kSize;
+  const int64_t parts_of_a_row = (packs_of_a_row + kWidth - 1) / kWidth;
+  const int64_t parts = size / columns * parts_of_a_row;
+  BroadcastRowsKernel<kSize, Functor, T>
+      <<<GridBlocks(parts * kWarpThreads), kBlockThreads, 0, stream>>>(
+          broadcast, inputs, outputs, packs_of_a_row, parts_of_a_row, parts);
+  return cudaGetLastError();
+}
+
 }  // namespace internal
 
 template <typename Functor>
@@ -140,8 +217,23 @@ int GpuBroadcast<Functor>::Launch(NumericType type,
       results.values[k] = static_cast<T*>(outputs[k]);
     }
     const auto cuda_stream = static_cast<cudaStream_t>(stream);
-    if (internal::IsInPacks(broadcast, operands, results)) {
-      const int64_t packs = size / internal::Pack<T>::kSize;
+    constexpr int kPack = internal::Pack<T>::kSize;
+    const bool in_packs = internal::IsInPacks(broadcast, operands, results);
+    const int64_t columns = broadcast.sizes[broadcast.rank - 1];
+    if (broadcast.rank > 1 && !in_packs && columns >= kWarpThreads) {
+      return internal::LaunchBroadcastRows<1, Functor, T>(
+          broadcast, operands, results, size, cuda_stream);
+    }
+    // More tensors in packs leave no registers for a second step: then
+    // BroadcastPacksKernel is faster.
+    if constexpr (Functor::kArity == 2 && kOutputs<Functor> == 1) {
+      if (broadcast.rank > 1 && in_packs && columns >= kWarpThreads * kPack) {
+        return internal::LaunchBroadcastRows<kPack, Functor, T>(
+            broadcast, operands, results, size, cuda_stream);
+      }
+    }
+    if (in_packs) {
+      const int64_t packs = size / kPack;
       internal::BroadcastPacksKernel<Functor, T>
           <<<GridBlocks(packs), kBlockThreads, 0, cuda_stream>>>(
               broadcast, operands, results, packs);

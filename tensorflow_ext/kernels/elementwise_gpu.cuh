@@ -14,10 +14,10 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// As many elements as one 16-byte memory access moves.
-template <typename T>
-struct alignas(16) Pack {
-  static constexpr int kSize = 16 / sizeof(T);
+// As many elements as one 16-byte memory access moves, or fewer.
+template <typename T, int kElements = 16 / sizeof(T)>
+struct alignas(kElements * sizeof(T)) Pack {
+  static constexpr int kSize = kElements;
   T values[kSize];
 };
 
@@ -39,12 +39,13 @@ __device__ __forceinline__ void ApplyStored(const Functor& functor, const T* x,
 }
 
 // The same for each element of packs.
-template <typename Functor, typename T>
+template <typename Functor, typename T, int kElements>
 __device__ __forceinline__ void ApplyToPacks(const Functor& functor,
-                                             const Pack<T>* x, Pack<T>* y) {
+                                             const Pack<T, kElements>* x,
+                                             Pack<T, kElements>* y) {
   constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
 #pragma unroll
-  for (int j = 0; j < Pack<T>::kSize; ++j) {
+  for (int j = 0; j < kElements; ++j) {
     T element[kArity], result[kResults];
 #pragma unroll
     for (int k = 0; k < kArity; ++k) element[k] = x[k].values[j];

@@ -14,6 +14,7 @@
 namespace tensorflow_ext {
 
 constexpr int kBlockThreads = 256;
+constexpr int kWarpThreads = 32;
 
 // Blocks for a grid-stride loop over `items` > 0. The bound keeps the grid
 // legal; beyond it each thread takes more than one item.

@@ -16,8 +16,6 @@
 namespace tensorflow_ext {
 namespace internal {
 
-constexpr int kWarpThreads = 32;
-
 // How a row is divided: among kThreads threads, in packs of kPack values that
 // one access moves, of which a thread holds up to kHeld; 0: it holds none.
 template <int kThreadsOfARow, int kPackSize, int kHeldPacks>

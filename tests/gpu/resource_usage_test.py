@@ -30,6 +30,7 @@ _REGISTERS = {
     "BroadcastKernel<true>": 40,
     "BroadcastKernel<false>": 48,
     "BroadcastPacksKernel": 48,
+    "BroadcastRowsKernel": 80,  # several packs in flight
     "DifferentiateRowsKernel": 80,
     "NormalizeRowsKernel": 64,
     "SumColumnsKernel": 40,

@@ -100,6 +100,8 @@ _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
     ((300, 1), (300, 301)),
     ((7, 24), (24,)),  # in packs of every type
     ((6, 1), (5, 1, 16)),
+    ((5, 1), (616,)),  # rows of several parts, in packs of every type
+    ((4, 1, 617), (3, 1)),
     ((1, 513, 1), (64, 1, 3)),
 )
 
@@ -145,18 +147,20 @@ def _in_place_broadcast(
     device: Device, kernel: PointwiseKernel, dtype: NumericType
 ) -> None:
     random = generator(kernel.name, dtype.name, "in place")
-    shapes = ((7, 129), (7, 129), (129,))[-kernel.arity :]
-    stored = [random_values(random, dtype, shape) for shape in shapes]
-    values = [dtype.decode(x) for x in stored]
-    limits = kernel.roundoffs, kernel.allowance(dtype, values)
-    with device.memory():
-        inputs = [device.upload(x) for x in stored]
-        outputs = inputs[: kernel.outputs]
-        kernels.broadcast(
-            device, kernel.name, dtype, inputs, outputs, (*shapes, (7, 129))
-        )
-        result = _results(device, outputs)
-        assert_close("in place", dtype, result, kernel.expected(dtype, values), *limits)
+    for columns in (129, 616):  # no packs; packs of every type
+        output_shape = (7, columns)
+        shapes = (output_shape, output_shape, (columns,))[-kernel.arity :]
+        stored = [random_values(random, dtype, shape) for shape in shapes]
+        values = [dtype.decode(x) for x in stored]
+        limits = kernel.roundoffs, kernel.allowance(dtype, values)
+        with device.memory():
+            inputs = [device.upload(x) for x in stored]
+            outputs = inputs[: kernel.outputs]
+            all_shapes = (*shapes, output_shape)
+            kernels.broadcast(device, kernel.name, dtype, inputs, outputs, all_shapes)
+            result = _results(device, outputs)
+            expected = kernel.expected(dtype, values)
+            assert_close("in place", dtype, result, expected, *limits)
 
 
 def _zero_out(device: Device, dtype: NumericType) -> None:

@@ -6,6 +6,7 @@
     python3 run.py --sanitizer memcheck          the same under compute-sanitizer
     python3 run.py --no-checks --output FILE     the table of times
     python3 run.py --only RoiPool --no-times     the checks of one kernel
+    python3 run.py --no-checks --pytorch         the times beside PyTorch's
 
 Needs libkernels.so, NumPy and the driver; no CUDA toolkit, no TensorFlow. Exit
 status: 0 all is well, 1 a check failed, 77 there is nothing to run on.
@@ -27,6 +28,7 @@ import families
 import timing
 from checking import Check
 from device import Device, DeviceError, NoDeviceError, NoMemoryError, find_library
+from rivals import PyTorch
 
 EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
 _TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -61,6 +63,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--megabytes", type=int, default=256, help="a timed tensor's size (256)"
+    )
+    parser.add_argument(
+        "--pytorch", action="store_true", help="time PyTorch's kernels beside ours"
     )
     parser.add_argument(
         "--sanitizer", choices=_TOOLS, help="check under compute-sanitizer"
@@ -102,7 +107,11 @@ def run_checks(device: Device, arguments: argparse.Namespace, deadline: float) -
     """Runs the checks and prints what fails; returns how many do."""
     counts = {"passed": 0, "failed": 0, "skipped": 0, "left out": 0}
     began = time.monotonic()
-    for name, check in _checks(arguments):
+    checks = _checks(arguments)
+    if not checks:
+        print(f"FAILED   no check has {arguments.only!r} in its name")
+        return 1
+    for name, check in checks:
         if time.monotonic() > deadline:
             counts["left out"] += 1
             continue
@@ -154,11 +163,18 @@ def _run(arguments: argparse.Namespace) -> int:
         return _under_sanitizer(arguments, library)
     print(device.description, flush=True)
     try:
+        pytorch = PyTorch() if arguments.pytorch else None
+    except ImportError as reason:
+        print(f"skipped: --pytorch: {reason}")
+        return EXIT_SKIPPED
+    try:
         if not arguments.no_checks and run_checks(device, arguments, deadline):
             return 1
         if not arguments.no_times:
             size = arguments.megabytes << 20
-            timing.print_table(device, size, arguments.only, deadline)
+            if pytorch:
+                print(f"PyTorch {pytorch.version}")
+            timing.print_table(device, size, arguments.only, deadline, pytorch)
     except DeviceError as error:  # nothing works on a device after it
         print(f"FAILED   {error}")
         return 1

@@ -4,7 +4,8 @@
 A kernel that does little arithmetic can be no faster than memory: its bytes per
 second are compared with those of cudaMemcpyAsync over as many. The bytes of a
 kernel are those of its tensors, each read or written once; those of a copy are
-read and written. Rounds of copy and kernel alternate; medians count.
+read and written. Rounds of copy and kernel, and of PyTorch's where it is asked for,
+alternate; medians count.
 """
 
 import functools
@@ -16,6 +17,7 @@ from collections.abc import Callable
 import families
 import numpy as np
 from device import Device
+from rivals import PyTorch
 from rows import Row
 
 _ROUNDS = 15
@@ -24,32 +26,42 @@ _REPEATS = 10
 _ROUND_MS = 10.0
 
 
-def _repeats(device: Device, work: Callable[[], None]) -> int:
+# How long work takes that is repeated so often.
+_Clock = Callable[[int], float]
+
+
+def _repeats(clock: _Clock) -> int:
     """Launches between two events; the work has then run."""
-    device.milliseconds(work, 1)  # warm
-    return max(1, min(_REPEATS, int(_ROUND_MS / device.milliseconds(work, 1))))
+    clock(1)  # warm
+    return max(1, min(_REPEATS, int(_ROUND_MS / clock(1))))
 
 
-def _measure(device: Device, row: Row) -> tuple[float, float]:
-    """Milliseconds of the kernel and of a copy that moves as many bytes."""
+def _measure(device: Device, row: Row, rival: _Clock | None) -> list[float]:
+    """Milliseconds of the kernel, of a copy that moves as many bytes, and of what
+    is in its place elsewhere, if anything is."""
     half = row.size // 2
     with device.memory():
         source, target = (device.empty(half, np.uint8) for _ in range(2))
         copy = functools.partial(
             device.copy_async, target.address, source.address, half
         )
-        works: list[Callable[[], None]] = [row.work, copy]
-        repeats = [_repeats(device, work) for work in works]
-        times: list[list[float]] = [[], []]
+        clocks = [functools.partial(device.milliseconds, w) for w in (row.work, copy)]
+        if rival is not None:
+            clocks.append(rival)
+        repeats = [_repeats(clock) for clock in clocks]
+        times: list[list[float]] = [[] for _ in clocks]
         for _ in range(_ROUNDS):
-            for work, count, taken in zip(works, repeats, times, strict=True):
-                taken.append(device.milliseconds(work, count))
-    kernel, copied = map(statistics.median, times)
-    return kernel, copied
+            for clock, count, taken in zip(clocks, repeats, times, strict=True):
+                taken.append(clock(count))
+    return [statistics.median(taken) for taken in times]
 
 
 def print_table(
-    device: Device, size: int, only: str = "", deadline: float = math.inf
+    device: Device,
+    size: int,
+    only: str = "",
+    deadline: float = math.inf,
+    pytorch: PyTorch | None = None,
 ) -> None:
     """Prints a line for each kernel and type.
 
@@ -58,19 +70,28 @@ def print_table(
       size: Bytes of a tensor; more than the caches hold.
       only: Rows whose name contains this.
       deadline: When to end it, by time.monotonic().
+      pytorch: What to time beside the kernels that it has, too.
     """
-    print("\n| kernel | type | MB moved | ms | GB/s | of a copy's |")
-    print("|---|---|---|---|---|---|")
+    more = " PyTorch, ms | of PyTorch's |" if pytorch else ""
+    print(f"\n| kernel | type | MB moved | ms | GB/s | of a copy's |{more}")
+    print("|---" * (6 + 2 * bool(pytorch)) + "|")
     for row in families.timing_rows(device, size):
         if only not in row.name:
             continue
         if time.monotonic() > deadline:
             print(f"\nNo time for {row.name} and what follows it.", flush=True)
             return
-        milliseconds, copied = _measure(device, row)
+        work = pytorch.work(row.name, row.dtype, size) if pytorch else None
+        rival = (
+            functools.partial(pytorch.milliseconds, work) if pytorch and work else None
+        )
+        milliseconds, copied, *others = _measure(device, row, rival)
+        beside = "".join(f" {ms:.3f} | {milliseconds / ms:.2f} |" for ms in others)
+        if pytorch and not others:
+            beside = " | |"
         print(
             f"| {row.name} | {row.dtype} | {row.size / 1e6:.0f} "
             f"| {milliseconds:.3f} | {row.size / milliseconds / 1e6:.0f} "
-            f"| {copied / milliseconds:.2f} |",
+            f"| {copied / milliseconds:.2f} |{beside}",
             flush=True,
         )

@@ -58,6 +58,19 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+// The pack `p` of an operand, or its one value for all elements.
+template <typename T, int kSize>
+__device__ __forceinline__ void ReadPack(const T* input, int64_t p,
+                                         bool repeats, Pack<T, kSize>* pack) {
+  if (!repeats) {
+    *pack = reinterpret_cast<const Pack<T, kSize>*>(input)[p];
+    return;
+  }
+  const T value = *input;
+#pragma unroll
+  for (int j = 0; j < kSize; ++j) pack->values[j] = value;
+}
+
 // A thread takes a pack of neighbours in the innermost dimension, which is
 // whole packs: their place is found once. Each operand has as many neighbours,
 // or one for all.
@@ -76,14 +89,8 @@ __global__ void __launch_bounds__(kBlockThreads)
     Pack<T> x[kArity], y[kResults];
 #pragma unroll
     for (int k = 0; k < kArity; ++k) {
-      const T* input = inputs.values[k] + offsets[k];
-      if (broadcast.strides[k][broadcast.rank - 1] != 0) {
-        x[k] = *reinterpret_cast<const Pack<T>*>(input);
-      } else {
-        const T value = *input;
-#pragma unroll
-        for (int j = 0; j < Pack<T>::kSize; ++j) x[k].values[j] = value;
-      }
+      const bool repeats = broadcast.strides[k][broadcast.rank - 1] == 0;
+      ReadPack(inputs.values[k] + offsets[k], 0, repeats, &x[k]);
     }
     ApplyToPacks(functor, x, y);
 #pragma unroll
@@ -124,14 +131,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
       if (p >= packs_of_a_row) continue;
 #pragma unroll
       for (int k = 0; k < kArity; ++k) {
-        const T* input = inputs.values[k] + offsets[k];
-        if (broadcast.strides[k][inner] != 0) {
-          x[s][k] = reinterpret_cast<const Pack<T, kSize>*>(input)[p];
-        } else {
-          const T value = *input;
-#pragma unroll
-          for (int j = 0; j < kSize; ++j) x[s][k].values[j] = value;
-        }
+        const bool repeats = broadcast.strides[k][inner] == 0;
+        ReadPack(inputs.values[k] + offsets[k], p, repeats, &x[s][k]);
       }
     }
 #pragma unroll
@@ -220,14 +221,16 @@ int GpuBroadcast<Functor>::Launch(NumericType type,
     constexpr int kPack = internal::Pack<T>::kSize;
     const bool in_packs = internal::IsInPacks(broadcast, operands, results);
     const int64_t columns = broadcast.sizes[broadcast.rank - 1];
-    if (broadcast.rank > 1 && !in_packs && columns >= kWarpThreads) {
+    const bool fill_warps =
+        broadcast.rank > 1 && columns >= kWarpThreads * (in_packs ? kPack : 1);
+    if (fill_warps && !in_packs) {
       return internal::LaunchBroadcastRows<1, Functor, T>(
           broadcast, operands, results, size, cuda_stream);
     }
     // More tensors in packs leave no registers for a second step: then
     // BroadcastPacksKernel is faster.
     if constexpr (Functor::kArity == 2 && kOutputs<Functor> == 1) {
-      if (broadcast.rank > 1 && in_packs && columns >= kWarpThreads * kPack) {
+      if (fill_warps) {
         return internal::LaunchBroadcastRows<kPack, Functor, T>(
             broadcast, operands, results, size, cuda_stream);
       }

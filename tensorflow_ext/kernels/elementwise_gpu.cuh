@@ -14,13 +14,6 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// As many elements as one 16-byte memory access moves, or fewer.
-template <typename T, int kElements = 16 / sizeof(T)>
-struct alignas(kElements * sizeof(T)) Pack {
-  static constexpr int kSize = kElements;
-  T values[kSize];
-};
-
 // kCount arrays, by value.
 template <typename T, int kCount>
 struct Arrays {

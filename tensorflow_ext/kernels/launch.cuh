@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launch geometry of the kernels in .cu.cc files.
+// Launch geometry of the kernels in .cu.cc files, and what one access moves.
 
 #ifndef TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_
 #define TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_
@@ -32,6 +32,16 @@ __device__ __forceinline__ int64_t GridStride() {
   return int64_t{gridDim.x} * blockDim.x;
 }
 
+namespace internal {
+
+// As many elements as one 16-byte memory access moves, or fewer.
+template <typename T, int kElements = 16 / sizeof(T)>
+struct alignas(kElements * sizeof(T)) Pack {
+  static constexpr int kSize = kElements;
+  T values[kSize];
+};
+
+}  // namespace internal
 }  // namespace tensorflow_ext
 
 #endif  // TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_

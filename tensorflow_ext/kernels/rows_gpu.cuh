@@ -30,11 +30,6 @@ struct RowShape {
   static constexpr bool kHoldsMuch = kThreads == kBlockThreads && kHeld == 8;
 };
 
-template <typename T, int kSize>
-struct alignas(sizeof(T) * kSize) RowPack {
-  T values[kSize];
-};
-
 // Calls fn(k, p) for each pack p of this thread, which is its k-th.
 template <typename Shape, typename Fn>
 __device__ __forceinline__ void ForEachPack(int64_t packs, Fn&& fn) {
@@ -54,7 +49,7 @@ __device__ __forceinline__ void ForEachPack(int64_t packs, Fn&& fn) {
 template <typename Shape, typename T>
 class DeviceRow {
  public:
-  using Pack = RowPack<T, Shape::kPack>;
+  using Pack = internal::Pack<T, Shape::kPack>;
 
   __device__ __forceinline__ DeviceRow(const void* matrix, int64_t row,
                                        int64_t size)

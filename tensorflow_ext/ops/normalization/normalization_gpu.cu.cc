@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 3 : 4)
     NormalizeRowsKernel(RowDims dims, float epsilon,
                         NormalizationTensors tensors) {
   using C = ComputeType<T>;
-  using Pack = RowPack<T, Shape::kPack>;
+  using Pack = internal::Pack<T, Shape::kPack>;
   const C divisor = static_cast<C>(dims.divisor());
   const Pack* scale = static_cast<const Pack*>(tensors.scale);
   const Pack* offset = static_cast<const Pack*>(tensors.offset);
@@ -81,7 +81,7 @@ template <typename Norm, typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 2 : 3)
     DifferentiateRowsKernel(RowDims dims, NormalizationGradTensors tensors) {
   using C = ComputeType<T>;
-  using Pack = RowPack<T, Shape::kPack>;
+  using Pack = internal::Pack<T, Shape::kPack>;
   const C divisor = static_cast<C>(dims.divisor());
   const Pack* scale = static_cast<const Pack*>(tensors.scale);
   for (int64_t first = FirstRow<Shape>(); first < dims.rows;
@@ -163,7 +163,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     SumColumnsKernel(RowDims dims, NormalizationGradTensors tensors,
                      int64_t rows_of_a_part) {
   using C = ComputeType<T>;
-  using Pack = RowPack<T, kPack>;
+  using Pack = internal::Pack<T, kPack>;
   constexpr int kSums = GpuRowNormalization<Norm>::kSums;
   const int64_t first = int64_t{blockIdx.y} * rows_of_a_part;
   const int64_t end = min(dims.rows, first + rows_of_a_part);

@@ -18,7 +18,7 @@ template <typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, 2)
     SparsemaxKernel(RowDims dims, const void* logits, void* y) {
   using C = ComputeType<T>;
-  using Pack = RowPack<T, Shape::kPack>;
+  using Pack = internal::Pack<T, Shape::kPack>;
   for (int64_t first = FirstRow<Shape>(); first < dims.rows;
        first += RowStride<Shape>()) {
     const int64_t row = first + RowOfBlock<Shape>();
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     SparsemaxGradKernel(RowDims dims, const void* gradients, const void* y,
                         void* backprops) {
   using C = ComputeType<T>;
-  using Pack = RowPack<T, Shape::kPack>;
+  using Pack = internal::Pack<T, Shape::kPack>;
   for (int64_t first = FirstRow<Shape>(); first < dims.rows;
        first += RowStride<Shape>()) {
     const int64_t row = first + RowOfBlock<Shape>();

@@ -281,7 +281,9 @@ class CppFacts(Reading):
             name: path
             for path, text in self.sources("tensorflow_ext", ".cu.cc", ".cuh")
             for name in re.findall(
-                r"^__global__ void[^(]*(?:\([^)]*\)\s*)??\s(\w+Kernel)\(", text, re.M
+                r"^__global__ void[^(]*(?:\([^)]*\)\s*(?://.*\n)?)??\s+(\w+Kernel)\(",
+                text,
+                re.M,
             )
         }
 

@@ -22,6 +22,53 @@ TENSORFLOW_EXT_INLINE void Load(const C* from, V* to) {
   std::memcpy(to, from, sizeof(V));
 }
 
+// What is left of a row's partial sums when they have been added pairwise until
+// they fill 16 bytes, a vector of every instruction set.
+template <typename C>
+struct PartialSums {
+  static constexpr int kWidth = 16 / sizeof(C);
+  typedef C Vector __attribute__((vector_size(16)));
+
+  Vector sums;
+};
+
+namespace internal {
+
+// Adds to each of 2 kHalf elements the one that lies kHalf farther, and so on
+// with half of that: of two rows at once, whose results fill one vector.
+template <typename C, int kHalf, int kRows, size_t... kLane>
+TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
+                                     std::index_sequence<kLane...> lanes) {
+  if constexpr (kHalf > 0) {
+    using Vector = typename PartialSums<C>::Vector;
+    using Lanes = decltype(Vector{} < Vector{});
+    constexpr Lanes kFirst{(2 * kLane - kLane % kHalf)...};
+    constexpr int kVectors = kRows > 1 ? kRows / 2 : 1;
+    constexpr int kPair = kRows / kVectors;  // A single row goes with itself.
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector one = sums[v * kPair], other = sums[(v + 1) * kPair - 1];
+      sums[v] = __builtin_shuffle(one, other, kFirst) +
+                __builtin_shuffle(one, other, kFirst + kHalf);
+    }
+    AddHalves<C, kHalf / 2, kVectors>(sums, lanes);
+  }
+}
+
+}  // namespace internal
+
+// The sums of kRows rows, a power of two: rows together cost little more than
+// one, and what is then done with their sums is done in vectors.
+template <typename C, int kRows>
+TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows],
+                                  C (&totals)[kRows]) {
+  constexpr int kWidth = PartialSums<C>::kWidth;
+  typename PartialSums<C>::Vector sums[kRows];
+  for (int row = 0; row < kRows; ++row) sums[row] = rows[row].sums;
+  internal::AddHalves<C, kWidth / 2, kRows>(sums,
+                                            std::make_index_sequence<kWidth>());
+  std::memcpy(totals, sums, sizeof(totals));
+}
+
 // kSums sums over one row. The terms of each are those of a class
 //
 //   template <typename V>
@@ -34,37 +81,67 @@ class LaneSums {
  public:
   static constexpr int kLanes = 32;
 
+  // One by one: an array that is filled as a whole would lie in memory.
+  TENSORFLOW_EXT_INLINE LaneSums() {
+    for (int k = 0; k < kSums; ++k) {
+      for (int v = 0; v < kVectors; ++v) sums_[k][v] = Vector{};
+    }
+  }
+
   // Adds the terms [0, size). `size` is a multiple of kLanes but in the last
   // call.
   template <typename Terms>
   TENSORFLOW_EXT_INLINE void Add(const Terms& terms, int64_t size) {
-    Vector sums[kSums][kVectors];
-    std::memcpy(sums, lanes_, sizeof(sums));
     int64_t i = 0;
     for (; i + kLanes <= size; i += kLanes) {
       for (int v = 0; v < kVectors; ++v) {
-        Vector term[kSums];
-        terms.At(i + v * kWidth, term);
-        for (int k = 0; k < kSums; ++k) sums[k][v] += term[k];
+        AddVector(terms, i + v * kWidth, v);
       }
     }
-    std::memcpy(lanes_, sums, sizeof(sums));
+    const int64_t whole = (size - i) / kWidth;
+    for (int v = 0; v < kVectors; ++v) {
+      if (v < whole) AddVector(terms, i + v * kWidth, v);
+    }
+    i += whole * kWidth;
+    if (i == size) return;
+    C rest[kSums][kWidth] = {};  // No sum is -0, the only value that 0 changes.
     for (int lane = 0; i < size; ++i, ++lane) {
       C term[kSums];
       terms.At(i, term);
-      for (int k = 0; k < kSums; ++k) lanes_[k][lane] += term[k];
+      for (int k = 0; k < kSums; ++k) rest[k][lane] = term[k];
+    }
+    for (int v = 0; v < kVectors; ++v) {
+      if (v != whole) continue;
+      for (int k = 0; k < kSums; ++k) {
+        Vector term;
+        Load(rest[k], &term);
+        sums_[k][v] += term;
+      }
     }
   }
 
   // The sum `k`.
   TENSORFLOW_EXT_INLINE C Total(int k) const {
+    const PartialSums<C> row[] = {Partial(k)};
+    C total[1];
+    Totals(row, total);
+    return total[0];
+  }
+
+  // What Totals makes the sum `k` of.
+  TENSORFLOW_EXT_INLINE PartialSums<C> Partial(int k) const {
     Vector sums[kVectors];
-    std::memcpy(sums, lanes_[k], sizeof(sums));
+    for (int v = 0; v < kVectors; ++v) sums[v] = sums_[k][v];
     for (int half = kVectors / 2; half > 0; half /= 2) {
       for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
     }
-    AddHalves<kWidth / 2>(&sums[0], std::make_index_sequence<kWidth>());
-    return sums[0][0];
+    constexpr int kParts = kWidth / PartialSums<C>::kWidth;
+    PartialSums<C> parts[kParts];
+    std::memcpy(parts, sums, sizeof(parts));
+    for (int half = kParts / 2; half > 0; half /= 2) {
+      for (int v = 0; v < half; ++v) parts[v].sums += parts[v + half].sums;
+    }
+    return parts[0];
   }
 
  private:
@@ -72,17 +149,14 @@ class LaneSums {
   static constexpr int kVectors = kLanes / kWidth;
   typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));
 
-  // Adds to each of 2 kHalf elements the one that lies kHalf farther, again and
-  // again with half of that.
-  template <int kHalf, size_t... kLane>
-  TENSORFLOW_EXT_INLINE static void AddHalves(
-      Vector* sum, std::index_sequence<kLane...> lanes) {
-    using Lanes = decltype(Vector{} < Vector{});
-    *sum += __builtin_shuffle(*sum, Lanes{(kLane ^ kHalf)...});
-    if constexpr (kHalf > 1) AddHalves<kHalf / 2>(sum, lanes);
+  template <typename Terms>
+  TENSORFLOW_EXT_INLINE void AddVector(const Terms& terms, int64_t i, int v) {
+    Vector term[kSums];
+    terms.At(i, term);
+    for (int k = 0; k < kSums; ++k) sums_[k][v] += term[k];
   }
 
-  C lanes_[kSums][kLanes] = {};
+  Vector sums_[kSums][kVectors];
 };
 
 }  // namespace tensorflow_ext

@@ -157,15 +157,18 @@ struct ForwardLoop {
     }
     C mean[kRows] = {}, inverse[kRows];
     if constexpr (Norm::kCentered) {
+      PartialSums<C> sums[kRows];
       for (int row = 0; row < kRows; ++row) {
         LaneSums<Isa, C, 1> sum;
         for (int64_t i = 0; i < dims.size; i += kRowChunk) {
           const int64_t size = std::min(kRowChunk, dims.size - i);
           sum.Add(ValueTerm<C>{x[row].Chunk(i, size)}, size);
         }
-        mean[row] = sum.Total(0) / divisor;
-        static_cast<C*>(tensors.mean)[first + row] = mean[row];
+        sums[row] = sum.Partial(0);
       }
+      Totals(sums, mean);
+      for (int row = 0; row < kRows; ++row) mean[row] /= divisor;
+      std::copy_n(mean, kRows, static_cast<C*>(tensors.mean) + first);
     }
     // Short rows that are summed up for the first time keep the memory busy as
     // it is.
@@ -176,6 +179,7 @@ struct ForwardLoop {
     const T* next = static_cast<const T*>(tensors.x) +
                     (asks_next ? first + kRows : first) * dims.size;
     T* outputs = static_cast<T*>(tensors.y) + first * dims.size;
+    PartialSums<C> sums[kRows];
     for (int row = 0; row < kRows; ++row) {
       const LinesAhead<T> next_x(next + row * dims.size, asks_next);
       // What goes past the caches is not to come into them first.
@@ -187,10 +191,15 @@ struct ForwardLoop {
                                      next_x.From(i), y.From(i)},
                     size);
       }
-      const C variance = squares.Total(0) / divisor;
-      inverse[row] = 1 / Sqrt(variance + static_cast<C>(epsilon));
-      static_cast<C*>(tensors.inverse)[first + row] = inverse[row];
+      sums[row] = squares.Partial(0);
     }
+    C variance[kRows];
+    Totals(sums, variance);
+    for (int row = 0; row < kRows; ++row) {
+      inverse[row] =
+          1 / Sqrt(variance[row] / divisor + static_cast<C>(epsilon));
+    }
+    std::copy_n(inverse, kRows, static_cast<C*>(tensors.inverse) + first);
 
     NarrowRow<Isa, T, kRowChunk> out(streams);
     for (int row = 0; row < kRows; ++row) {
@@ -237,7 +246,7 @@ struct BackwardLoop {
       C* scale_sums, C* offset_sums, bool streams, int64_t first) {
     const C* scale = static_cast<const C*>(tensors.scale);
     const C divisor = static_cast<C>(dims.divisor());
-    C mean[kRows] = {}, inverse[kRows], a[kRows] = {}, b[kRows];
+    C mean[kRows] = {}, inverse[kRows];
     WideRow<Isa, T, kRowChunk> x[kRows], dy[kRows];
     for (int row = 0; row < kRows; ++row) {
       const int64_t start = (first + row) * dims.size;
@@ -248,25 +257,35 @@ struct BackwardLoop {
         mean[row] = static_cast<const C*>(tensors.mean)[first + row];
       }
     }
+    PartialSums<C> sums[kSums][kRows];
     for (int row = 0; row < kRows; ++row) {
-      LaneSums<Isa, C, kSums> sums;
+      LaneSums<Isa, C, kSums> row_sums;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
         const int64_t size = std::min(kRowChunk, dims.size - i);
-        sums.Add(GradientTerms<Norm, C>{dy[row].Chunk(i, size),
-                                        x[row].Chunk(i, size), scale + i,
-                                        mean[row], inverse[row]},
-                 size);
+        row_sums.Add(GradientTerms<Norm, C>{dy[row].Chunk(i, size),
+                                            x[row].Chunk(i, size), scale + i,
+                                            mean[row], inverse[row]},
+                     size);
       }
-      if constexpr (Norm::kCentered) {
-        const C mean_gradient =
-            static_cast<const C*>(tensors.mean_gradients)[first + row];
-        a[row] =
-            mean_gradient / divisor - inverse[row] * (sums.Total(1) / divisor);
+      for (int k = 0; k < kSums; ++k) {
+        sums[k][row] = row_sums.Partial(k);
       }
-      const C inverse_gradient =
-          static_cast<const C*>(tensors.inverse_gradients)[first + row];
-      b[row] = -inverse[row] * (sums.Total(0) / divisor +
-                                inverse_gradient * inverse[row] / divisor);
+    }
+    C totals[kSums][kRows], a[kRows] = {}, b[kRows];
+    for (int k = 0; k < kSums; ++k) Totals(sums[k], totals[k]);
+    if constexpr (Norm::kCentered) {
+      const C* gradients =
+          static_cast<const C*>(tensors.mean_gradients) + first;
+      for (int row = 0; row < kRows; ++row) {
+        a[row] = gradients[row] / divisor -
+                 inverse[row] * (totals[1][row] / divisor);
+      }
+    }
+    const C* gradients =
+        static_cast<const C*>(tensors.inverse_gradients) + first;
+    for (int row = 0; row < kRows; ++row) {
+      b[row] = -inverse[row] * (totals[0][row] / divisor +
+                                gradients[row] * inverse[row] / divisor);
     }
 
     NarrowRow<Isa, T, kRowChunk> out(streams);

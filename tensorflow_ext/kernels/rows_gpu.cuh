@@ -149,6 +149,7 @@ int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   using SharingRow = RowShape<8, kPack, 2>;
   using TinyRow = RowShape<kWarpThreads, kPack, 1>;
   using ShortRow = RowShape<kWarpThreads, kPack, 4>;
+  using MediumRow = RowShape<kBlockThreads, kPack, 1>;
   using LongRow = RowShape<kBlockThreads, kPack, 4>;
   using LongerRow = RowShape<kBlockThreads, kPack, 8>;
   using AnyRow = RowShape<kBlockThreads, kPack, 0>;
@@ -161,6 +162,7 @@ int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   if (size <= SharingRow::kLargest) return fn(SharingRow{});
   if (size <= TinyRow::kLargest) return fn(TinyRow{});
   if (size <= ShortRow::kLargest) return fn(ShortRow{});
+  if (size <= MediumRow::kLargest) return fn(MediumRow{});
   if (size <= LongRow::kLargest) return fn(LongRow{});
   if (size <= LongerRow::kLargest) return fn(LongerRow{});
   return fn(AnyRow{});

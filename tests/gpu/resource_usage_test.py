@@ -31,7 +31,7 @@ _REGISTERS = {
     "BroadcastKernel<false>": 48,
     "BroadcastPacksKernel": 48,
     "BroadcastRowsKernel": 80,  # several packs in flight
-    "DifferentiateRowsKernel": 80,
+    "DifferentiateRowsKernel": 128,  # two blocks, which sum up columns in registers
     "NormalizeRowsKernel": 64,
     "SumColumnsKernel": 40,
     "SumPartsKernel": 40,
@@ -82,8 +82,8 @@ _FUNCTOR_REGISTERS = {
     "Tanhshrink": 48,
     "TanhshrinkGrad": 48,
 }
-# The same for rows of which a thread holds eight packs: two blocks of the gradients'
-# kernels, three of the others are resident.
+# The same for rows of which a thread holds eight packs: three blocks are resident, of
+# the gradient two.
 _LONGER_ROW_REGISTERS = {
     "DifferentiateRowsKernel": 128,
     "NormalizeRowsKernel": 80,
@@ -94,7 +94,7 @@ _LONGER_ROW_REGISTERS = {
 _SHARED = {
     "AlignRowsKernel": 1056,
     "ClipFactorsKernel": 1408,
-    "DifferentiateRowsKernel": 1088,
+    "DifferentiateRowsKernel": 9216,
     "ElementsKernel": 3072,
     "NormSumsKernel": 1408,
     "NormalizeRowsKernel": 1088,

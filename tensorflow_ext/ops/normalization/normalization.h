@@ -104,9 +104,11 @@ struct CpuRowNormalization {
 
 template <typename Norm>
 struct GpuRowNormalization {
-  static constexpr int64_t kRowsOfAPart = 64, kMaxParts = 256;
+  // Of long rows fewer parts, as each has sums of all columns.
+  static constexpr int64_t kLongRow = 8192;
   static TENSORFLOW_EXT_HOST_DEVICE int64_t PartSize(const RowDims& dims) {
-    return RowsOfAPart(dims.rows, kRowsOfAPart, kMaxParts);
+    return dims.size > kLongRow ? RowsOfAPart(dims.rows, 64, 256)
+                                : RowsOfAPart(dims.rows, 16, 1024);
   }
   static TENSORFLOW_EXT_HOST_DEVICE int64_t Parts(const RowDims& dims) {
     return (dims.rows + PartSize(dims) - 1) / PartSize(dims);

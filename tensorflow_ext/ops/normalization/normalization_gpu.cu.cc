@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "tensorflow_ext/kernels/launch.cuh"
 #include "tensorflow_ext/kernels/rows_gpu.cuh"
+#include "tensorflow_ext/ops/normalization/column_sums_gpu.cuh"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 
 namespace tensorflow_ext {
@@ -75,15 +78,22 @@ __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 3 : 4)
   }
 }
 
+// Blocks a multiprocessor: as in NormalizeRowsKernel.
+template <typename Shape>
+constexpr int kDifferentiateBlocks =
+    Shape::kHoldsMuch || (kSumsColumns<Shape> && Shape::kHeld > 2) ? 2 : 3;
+
 // x_backprops, which may be gradients: an element is read by the thread that
-// writes it.
+// writes it. If kSumsColumns, also the partial sums, a part a block.
 template <typename Norm, typename T, typename Shape>
-__global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 2 : 3)
+__global__ void __launch_bounds__(kBlockThreads, kDifferentiateBlocks<Shape>)
     DifferentiateRowsKernel(RowDims dims, NormalizationGradTensors tensors) {
   using C = ComputeType<T>;
   using Pack = internal::Pack<T, Shape::kPack>;
   const C divisor = static_cast<C>(dims.divisor());
   const Pack* scale = static_cast<const Pack*>(tensors.scale);
+  std::conditional_t<kSumsColumns<Shape>, ColumnSums<Norm, C, Shape>, NoSums>
+      columns;
   for (int64_t first = FirstRow<Shape>(); first < dims.rows;
        first += RowStride<Shape>()) {
     const int64_t row = first + RowOfBlock<Shape>();
@@ -103,10 +113,12 @@ __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 2 : 3)
       const Pack weight = scale[p];
 #pragma unroll
       for (int j = 0; j < Shape::kPack; ++j) {
-        const C g = ToCompute(gradient.values[j]) * ToCompute(weight.values[j]);
+        const C upstream = ToCompute(gradient.values[j]);
+        const C g = upstream * ToCompute(weight.values[j]);
         const C normal = (ToCompute(value.values[j]) - mean) * inverse;
         if constexpr (Norm::kCentered) sum_g += g;
         sum_gn += g * normal;
+        columns.Add(k, j, upstream, normal);
       }
     });
     // dx = r g + a + b n, which gathers the means of the formula in a and b.
@@ -134,132 +146,10 @@ __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 2 : 3)
       dx[p] = result;
     });
   }
-}
-
-// Sums of columns: a block takes 32 neighbouring ones, or packs of them, of a
-// part of the rows, a warp every eighth row.
-constexpr int kColumns = kWarpThreads;
-constexpr int kRowLanes = kBlockThreads / kColumns;
-
-// The sum of `value` over the row lanes, in lane 0.
-template <typename C>
-__device__ __forceinline__ C LaneSum(C value) {
-  __shared__ C sums[kRowLanes][kColumns];
-  __syncthreads();  // The sums before these have been read.
-  sums[threadIdx.y][threadIdx.x] = value;
-  __syncthreads();
-  if (threadIdx.y == 0) {
-#pragma unroll
-    for (int lane = 1; lane < kRowLanes; ++lane) {
-      value += sums[lane][threadIdx.x];
-    }
-  }
-  return value;
-}
-
-// Each thread takes kPack neighbouring columns, of which size is a multiple.
-template <typename Norm, typename T, int kPack>
-__global__ void __launch_bounds__(kBlockThreads)
-    SumColumnsKernel(RowDims dims, NormalizationGradTensors tensors,
-                     int64_t rows_of_a_part) {
-  using C = ComputeType<T>;
-  using Pack = internal::Pack<T, kPack>;
-  constexpr int kSums = GpuRowNormalization<Norm>::kSums;
-  const int64_t first = int64_t{blockIdx.y} * rows_of_a_part;
-  const int64_t end = min(dims.rows, first + rows_of_a_part);
-  C* sums = static_cast<C*>(tensors.partial_sums) +
-            int64_t{blockIdx.y} * kSums * dims.size;
-  const int64_t packs = dims.size / kPack;
-  for (int64_t left = int64_t{blockIdx.x} * kColumns; left < packs;
-       left += int64_t{gridDim.x} * kColumns) {
-    const int64_t p = left + threadIdx.x;
-    C scale_sums[kPack] = {}, offset_sums[kPack] = {};
-    if (p < packs) {
-#pragma unroll 4
-      for (int64_t row = first + threadIdx.y; row < end; row += kRowLanes) {
-        const int64_t i = row * packs + p;
-        const Pack gradients = static_cast<const Pack*>(tensors.gradients)[i];
-        const Pack x = static_cast<const Pack*>(tensors.x)[i];
-        const C inverse = static_cast<const C*>(tensors.inverse)[row];
-        C mean = 0;
-        if constexpr (Norm::kCentered) {
-          mean = static_cast<const C*>(tensors.mean)[row];
-        }
-#pragma unroll
-        for (int j = 0; j < kPack; ++j) {
-          const C g = ToCompute(gradients.values[j]);
-          C normal = ToCompute(x.values[j]);
-          if constexpr (Norm::kCentered) {
-            normal -= mean;
-            offset_sums[j] += g;
-          }
-          normal *= inverse;
-          scale_sums[j] += g * normal;
-        }
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < kPack; ++j) {
-      const C scale_sum = LaneSum(scale_sums[j]);
-      C offset_sum = 0;
-      if constexpr (Norm::kCentered) offset_sum = LaneSum(offset_sums[j]);
-      if (threadIdx.y == 0 && p < packs) {
-        sums[p * kPack + j] = scale_sum;
-        if constexpr (Norm::kCentered) {
-          sums[dims.size + p * kPack + j] = offset_sum;
-        }
-      }
-    }
-  }
-}
-
-// The sum over the parts; blockIdx.y says of what: scale or offset.
-template <typename Norm, typename T>
-__global__ void __launch_bounds__(kBlockThreads)
-    SumPartsKernel(const ComputeType<T>* sums, int64_t parts, int64_t size,
-                   T* scale_backprops, T* offset_backprops) {
-  using C = ComputeType<T>;
-  T* result = blockIdx.y == 0 ? scale_backprops : offset_backprops;
-  sums += blockIdx.y * size;
-  for (int64_t left = int64_t{blockIdx.x} * kColumns; left < size;
-       left += int64_t{gridDim.x} * kColumns) {
-    const int64_t column = left + threadIdx.x;
-    C sum = 0;
-    if (column < size) {
-#pragma unroll 4
-      for (int64_t part = threadIdx.y; part < parts; part += kRowLanes) {
-        sum += sums[part * gridDim.y * size + column];
-      }
-    }
-    sum = LaneSum(sum);
-    if (threadIdx.y == 0 && column < size) result[column] = FromCompute<T>(sum);
-  }
-}
-
-// Blocks for `size` > 0 columns, or packs of them.
-inline unsigned int ColumnBlocks(int64_t size) {
-  return GridBlocks((size + kColumns - 1) / kColumns * kBlockThreads);
-}
-
-// A thread takes as many columns as have 4 bytes, or one.
-template <typename Norm, typename T>
-cudaError_t LaunchSumColumns(const RowDims& dims, bool aligned,
-                             const NormalizationGradTensors& tensors,
-                             cudaStream_t stream) {
-  using Shape = GpuRowNormalization<Norm>;
-  const dim3 block(kColumns, kRowLanes);
-  const unsigned int parts = static_cast<unsigned int>(Shape::Parts(dims));
-  constexpr int kPack = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
-  if (aligned && dims.size % kPack == 0) {
-    SumColumnsKernel<Norm, T, kPack>
-        <<<dim3(ColumnBlocks(dims.size / kPack), parts), block, 0, stream>>>(
-            dims, tensors, Shape::PartSize(dims));
-  } else {
-    SumColumnsKernel<Norm, T, 1>
-        <<<dim3(ColumnBlocks(dims.size), parts), block, 0, stream>>>(
-            dims, tensors, Shape::PartSize(dims));
-  }
-  return cudaGetLastError();
+  columns.Store(
+      dims.size,
+      static_cast<C*>(tensors.partial_sums) +
+          int64_t{blockIdx.x} * GpuRowNormalization<Norm>::kSums * dims.size);
 }
 
 }  // namespace internal
@@ -298,20 +188,25 @@ int GpuRowNormalization<Norm>::Backward(NumericType type, const RowDims& dims,
     using C = ComputeType<T>;
     const dim3 block(internal::kColumns, internal::kRowLanes);
     const unsigned int columns = internal::ColumnBlocks(dims.size);
-    const unsigned int parts = static_cast<unsigned int>(Parts(dims));
-    // The columns first: x_backprops may overwrite gradients.
+    unsigned int parts = 0;
     if (dims.rows > 0) {
-      cudaError_t error = internal::LaunchSumColumns<Norm, T>(
-          dims, aligned, tensors, cuda_stream);
-      if (error != cudaSuccess) return error;
-      error = static_cast<cudaError_t>(internal::DispatchRowShape<T>(
+      const int error = internal::DispatchRowShape<T>(
           dims.size, aligned, [&](auto shape) -> int {
             using Shape = decltype(shape);
+            parts = static_cast<unsigned int>(Parts(dims));
+            unsigned int blocks = internal::RowBlocks<Shape>(dims.rows);
+            if constexpr (internal::kSumsColumns<Shape>) {
+              blocks = parts = std::min(blocks, parts);
+            } else {
+              // The columns first: x_backprops may overwrite gradients.
+              const cudaError_t error = internal::LaunchSumColumns<Norm, T>(
+                  dims, aligned, tensors, cuda_stream);
+              if (error != cudaSuccess) return error;
+            }
             internal::DifferentiateRowsKernel<Norm, T, Shape>
-                <<<internal::RowBlocks<Shape>(dims.rows), kBlockThreads, 0,
-                   cuda_stream>>>(dims, tensors);
+                <<<blocks, kBlockThreads, 0, cuda_stream>>>(dims, tensors);
             return cudaGetLastError();
-          }));
+          });
       if (error != cudaSuccess) return error;
     }
     internal::SumPartsKernel<Norm, T>

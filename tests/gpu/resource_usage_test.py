@@ -31,7 +31,7 @@ _REGISTERS = {
     "BroadcastKernel<false>": 48,
     "BroadcastPacksKernel": 48,
     "BroadcastRowsKernel": 80,  # several packs in flight
-    "DifferentiateRowsKernel": 128,  # two blocks, which sum up columns in registers
+    "DifferentiateRowsKernel": 80,
     "NormalizeRowsKernel": 64,
     "SumColumnsKernel": 40,
     "SumPartsKernel": 40,
@@ -82,6 +82,11 @@ _FUNCTOR_REGISTERS = {
     "Tanhshrink": 48,
     "TanhshrinkGrad": 48,
 }
+# The same for rows of which a thread holds four packs or more, and sums up as many
+# columns in registers: two blocks are resident.
+_LONG_ROW_REGISTERS = {
+    "DifferentiateRowsKernel": 128,
+}
 # The same for rows of which a thread holds eight packs: three blocks are resident, of
 # the gradient two.
 _LONGER_ROW_REGISTERS = {
@@ -128,6 +133,8 @@ class Usage:
         """How many a thread may take."""
         if re.search(r"RowShapeILi256ELi\dELi8E", self.function):
             return _LONGER_ROW_REGISTERS[self.kernel]
+        if re.search(r"RowShapeILi\d+ELi\dELi[48]E", self.function):
+            return _LONG_ROW_REGISTERS.get(self.kernel, _REGISTERS[self.kernel])
         return _FUNCTOR_REGISTERS.get(self.functor, _REGISTERS[self.kernel])
 
     @property
@@ -173,7 +180,12 @@ def test_every_kernel_has_a_budget(usages: list[Usage]) -> None:
 
 def test_every_budget_has_a_kernel(usages: list[Usage]) -> None:
     kernels = {usage.kernel for usage in usages}
-    for budgets in (_REGISTERS, _LONGER_ROW_REGISTERS, _SHARED):
+    for budgets in (
+        _REGISTERS,
+        _LONG_ROW_REGISTERS,
+        _LONGER_ROW_REGISTERS,
+        _SHARED,
+    ):
         assert set(budgets) <= kernels, "a row names no kernel"
     functors = {usage.functor for usage in usages}
     assert set(_FUNCTOR_REGISTERS) <= functors, "a row names no functor"

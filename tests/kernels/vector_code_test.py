@@ -35,7 +35,10 @@ _SCALAR_IN_BASELINE = {"Pow_float", "_double"}
 # Loops of ops, their folder and what their name contains, that are scalar, call the C
 # library or have smaller vectors, and why.
 _SCALAR_LOOPS = {
-    ("clip_by_global_norm", "SumLoop<double"): "with AVX-512 vectors of AVX2: SumIsa",
+    (
+        "clip_by_global_norm",
+        "RunAvx512<(anonymous namespace)::SumLoop<double",
+    ): "vectors of AVX2, see SumIsa",
     ("correlation_cost", "TransposeRows<"): "squares of 16 bytes by as many rows",
     ("embedding_bag", "FindWrong<"): "ends at the first index that is out of range",
     ("floor_mod", "<FloorMod, double>"): "the remainder is exact of every quotient",

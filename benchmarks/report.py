@@ -43,10 +43,10 @@ time.
 *needs* is what a call must do, whoever computes it: the bytes of each input and each
 result (a row of a table as often as it is named), and additions, multiplications and
 comparisons where they are not few beside the bytes. *of limit* is the part of our time
-that these alone take: a copy that moves as many bytes, in turns with us, or as many
-operations at the rate of a product of large matrices, whichever is longer. The goal
-is 0.85; less is in bold. Above 1 is possible: a copy writes half of its bytes, an op
-often fewer.
+that these alone take: a copy that moves as many bytes, in turns with us and past the
+caches where that is faster, or as many operations at the rate of a product of large
+matrices, whichever is longer. The goal is 0.85; less is in bold. Above 1 is possible: a
+copy writes half of its bytes, an op often fewer.
 
 Where a call takes less than 4 ms, several of them, on other tensors, make a step, and
 *ours* is the time of one: what an op takes. The rows *one call* have one in eager mode,

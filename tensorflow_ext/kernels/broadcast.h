@@ -138,10 +138,11 @@ template <typename Functor>
 struct CpuBroadcast {
   // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end).
   // An output may be an input that does not repeat, and may not overlap one
-  // otherwise.
+  // otherwise. With `streams`, which is faster where the outputs exceed the
+  // caches (streaming_cpu.h), they are written past them.
   static void Run(NumericType type, const Broadcast<Functor::kArity>& broadcast,
                   const void* const* inputs, void* const* outputs,
-                  int64_t begin, int64_t end);
+                  int64_t begin, int64_t end, bool streams = false);
 };
 
 template <typename Functor>

@@ -13,6 +13,7 @@
 #include "tensorflow_ext/kernels/broadcast_runs_cpu.h"
 #include "tensorflow_ext/kernels/near_number.h"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tensorflow_ext/kernels/streaming_cpu.h"
 
 namespace tensorflow_ext {
 
@@ -157,21 +158,42 @@ TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, bool x_moves,
   }
 }
 
+// streams: whether the outputs go past the caches, block by block.
 template <typename Isa, typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void LoopOverRuns(
     const Broadcast<Functor::kArity>& broadcast, const void* const* inputs,
-    void* const* outputs, int64_t begin, int64_t end) {
-  constexpr int kArity = Functor::kArity;
+    void* const* outputs, bool streams, int64_t begin, int64_t end) {
+  constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
+  constexpr int64_t kBlock = 256, kLine = kLineBytes / sizeof(T);
+  alignas(kLineBytes) T stored[kResults][kBlock];
   BroadcastRuns<T, kArity> runs(broadcast, inputs, begin, end);
   const bool x_moves = runs.Moves(kArity - 2), y_moves = runs.Moves(kArity - 1);
   while (const int64_t run = runs.Next()) {
-    T* results[kOutputs<Functor>];
-    for (int k = 0; k < kOutputs<Functor>; ++k) {
-      results[k] = static_cast<T*>(outputs[k]) + begin;
+    const T* operands[kArity];
+    std::copy_n(runs.operands(), kArity, operands);
+    for (int64_t left = run, size; left > 0; left -= size, begin += size) {
+      size = left;
+      if (streams) {  // up to the end of a line of the first output
+        const int64_t to_line =
+            BytesToLine(static_cast<T*>(outputs[0]) + begin) / sizeof(T);
+        size = std::min(left, kBlock - kLine + to_line);
+      }
+      T* results[kResults];
+      for (int k = 0; k < kResults; ++k) {
+        results[k] = streams ? stored[k] : static_cast<T*>(outputs[k]) + begin;
+      }
+      RunConverted<Isa, Functor>(operands, x_moves, y_moves, results, size);
+      if (!streams) continue;
+      for (int k = 0; k < kResults; ++k) {
+        CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + begin,
+                      size * sizeof(T));
+      }
+      for (int k = 0; k < kArity; ++k) {
+        if (runs.Moves(k)) operands[k] += size;
+      }
     }
-    RunConverted<Isa, Functor>(runs.operands(), x_moves, y_moves, results, run);
-    begin += run;
   }
+  if (streams) FinishStreaming();
 }
 
 template <typename Functor, typename T>
@@ -179,8 +201,9 @@ struct BroadcastLoop {
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(
       const Broadcast<Functor::kArity>* broadcast, const void* const* inputs,
-      void* const* outputs, int64_t begin, int64_t end) {
-    LoopOverRuns<Isa, Functor, T>(*broadcast, inputs, outputs, begin, end);
+      void* const* outputs, bool streams, int64_t begin, int64_t end) {
+    LoopOverRuns<Isa, Functor, T>(*broadcast, inputs, outputs, streams, begin,
+                                  end);
   }
 };
 
@@ -190,11 +213,13 @@ template <typename Functor>
 void CpuBroadcast<Functor>::Run(NumericType type,
                                 const Broadcast<Functor::kArity>& broadcast,
                                 const void* const* inputs, void* const* outputs,
-                                int64_t begin, int64_t end) {
+                                int64_t begin, int64_t end, bool streams) {
   DispatchFor<Functor>(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    RunBest<internal::BroadcastLoop<Functor, T>>(&broadcast, inputs, outputs,
-                                                 begin, end);
+    // What computes for long does not wait for its stores.
+    RunBest<internal::BroadcastLoop<Functor, T>>(
+        &broadcast, inputs, outputs, streams && !kComputesLong<Functor>, begin,
+        end);
   });
 }
 

@@ -17,6 +17,7 @@
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/kernels/parallel.h"
+#include "tensorflow_ext/kernels/streaming_cpu.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 
 #if TENSORFLOW_EXT_CUDA
@@ -115,9 +116,13 @@ class BroadcastCpuOp : public BroadcastOp<Functor> {
               const Broadcast<Functor::kArity>& broadcast,
               const void* const* inputs, void* const* outputs,
               int64_t size) override {
+    const int64_t bytes =
+        size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
+    const bool streams =
+        StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
     Parallel(context, size, Functor::kCost, [&](int64_t begin, int64_t end) {
       CpuBroadcast<Functor>::Run(this->type(), broadcast, inputs, outputs,
-                                 begin, end);
+                                 begin, end, streams);
     });
   }
 };

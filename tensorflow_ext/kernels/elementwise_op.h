@@ -12,7 +12,6 @@
 #ifndef TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
 #define TENSORFLOW_EXT_KERNELS_ELEMENTWISE_OP_H_
 
-#include <algorithm>
 #include <type_traits>
 
 #include "tensorflow/core/framework/op_kernel.h"
@@ -97,10 +96,8 @@ class ElementwiseCpuOp final : public ElementwiseOp<Functor> {
               void* const* outputs, int64_t size) override {
     const int64_t bytes =
         size * kOutputs<Functor> * DataTypeSize(context->input_dtype(0));
-    // Of an output that is an input, the lines are in the caches.
-    const bool is_apart = std::find(inputs, inputs + Functor::kArity,
-                                    outputs[0]) == inputs + Functor::kArity;
-    const bool streams = is_apart && ExceedsCaches(bytes);
+    const bool streams =
+        StreamsResults(inputs, Functor::kArity, outputs[0], bytes);
     Parallel(context, size, ElementCycles(this->functor()),
              [&](int64_t begin, int64_t end) {
                CpuElementwise<Functor>::Run(this->functor(), this->type(),

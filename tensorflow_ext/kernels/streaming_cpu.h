@@ -24,6 +24,15 @@ namespace tensorflow_ext {
 // the last cache is of no use: it may be several, or shared with others.
 inline bool ExceedsCaches(int64_t bytes) { return bytes > int64_t{32} << 20; }
 
+// Whether an elementwise op is to write its results, `bytes` in all, past the
+// caches. Of a first result that is one of the inputs, the lines are in them.
+inline bool StreamsResults(const void* const* inputs, int arity,
+                           const void* first, int64_t bytes) {
+  const bool is_apart =
+      std::find(inputs, inputs + arity, first) == inputs + arity;
+  return is_apart && ExceedsCaches(bytes);
+}
+
 namespace internal {
 
 constexpr int64_t kLineBytes = 64;

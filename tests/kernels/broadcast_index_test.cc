@@ -106,35 +106,39 @@ void TestPair(const Shape& x, const Shape& y) {
 }
 
 // The loop on the CPU, divided anywhere, against one product an element; into
-// an output of its own and into x, where that does not repeat.
+// an output of its own, through the caches and past them, and into x, where
+// that does not repeat.
 template <typename T>
 void TestLoop(NumericType type, const Shape& x, const Shape& y) {
   Shape output;
   if (!BroadcastShapes(x, y, &output)) return;
   const int64_t size = Size(output);
-  std::vector<T> xs(Size(x)), ys(Size(y)), zs;
+  std::vector<T> xs(Size(x)), ys(Size(y));
   for (size_t i = 0; i < xs.size(); ++i) xs[i] = FromCompute<T>(1 + i % 97);
   for (size_t i = 0; i < ys.size(); ++i) ys[i] = FromCompute<T>(100 + i % 89);
   Broadcast<2> broadcast;
   MakeBroadcast({List(x), List(y)}, List(output), &broadcast);
-  for (bool in_place : {false, true}) {
-    if (in_place && x != output) break;
-    for (int64_t part : {int64_t{1}, int64_t{7}, int64_t{250}, size}) {
-      zs = in_place ? xs : std::vector<T>(size);
-      const void* inputs[] = {in_place ? zs.data() : xs.data(), ys.data()};
-      void* const outputs[] = {zs.data()};
-      for (int64_t begin = 0; begin < size; begin += part) {
-        CpuBroadcast<MultiplyLeft>::Run(type, broadcast, inputs, outputs, begin,
-                                        std::min(size, begin + part));
-      }
-      for (int64_t i = 0; i < size; ++i) {
-        const T product = FromCompute<T>(ToCompute(xs[Offset(x, output, i)]) *
-                                         ToCompute(ys[Offset(y, output, i)]));
-        Check(ToCompute(zs[i]) == ToCompute(product),
-              "product of " + Text(x) + " with " + Text(y) + " at " +
-                  std::to_string(i) + ", in parts of " + std::to_string(part));
-      }
+  const auto test = [&](bool in_place, bool streams, int64_t part) {
+    std::vector<T> zs = in_place ? xs : std::vector<T>(size);
+    const void* inputs[] = {in_place ? zs.data() : xs.data(), ys.data()};
+    void* const outputs[] = {zs.data()};
+    for (int64_t begin = 0; begin < size; begin += part) {
+      CpuBroadcast<MultiplyLeft>::Run(type, broadcast, inputs, outputs, begin,
+                                      std::min(size, begin + part), streams);
     }
+    for (int64_t i = 0; i < size; ++i) {
+      const T product = FromCompute<T>(ToCompute(xs[Offset(x, output, i)]) *
+                                       ToCompute(ys[Offset(y, output, i)]));
+      Check(ToCompute(zs[i]) == ToCompute(product),
+            "product of " + Text(x) + " with " + Text(y) + " at " +
+                std::to_string(i) + ", in parts of " + std::to_string(part) +
+                (streams ? ", streamed" : ""));
+    }
+  };
+  for (int64_t part : {int64_t{1}, int64_t{7}, int64_t{250}, size}) {
+    test(false, false, part);
+    test(false, true, part);
+    if (x == output) test(true, false, part);
   }
 }
 

@@ -279,9 +279,24 @@ def _rms_norm(x: tf.Tensor) -> tf.Tensor:
     return tfe.rms_norm(x, tf.ones(x.shape[1], x.dtype))[0]
 
 
+def _over_a_row(function: Callable, x: tf.Tensor) -> tf.Tensor:
+    return function(x, tf.cast(tf.linspace(0.5, 1.5, x.shape[1]), x.dtype))
+
+
+_WITH_LARGE_RESULTS = {
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "mish": tfe.mish,
+    "relu": tfe.relu,
+} | {
+    function.__name__: functools.partial(_over_a_row, function)
+    for function in (tfe.multiply_left, tfe.floor_mod, tfe.snake)
+}
+
+
 # Results of more than 32 MiB are written past the caches; halves of them are not.
 @pytest.mark.parametrize(
-    "function", [_layer_norm, _rms_norm, tfe.mish, tfe.relu], ids=lambda f: f.__name__
+    "function", _WITH_LARGE_RESULTS.values(), ids=_WITH_LARGE_RESULTS
 )
 @every_type
 def test_results_beyond_the_caches(function: Callable, dtype: tf.DType) -> None:

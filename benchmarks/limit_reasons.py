@@ -53,7 +53,7 @@ LIMITS = (
     Reason(
         "FloorMod's gradient",
         "The exact quotients take two thirds of the time, also of operands in the"
-        " cache; and a line of the result is read before it is written.",
+        " cache.",
         "elementwise, .*",
         "FloorModGrad",
     ),

@@ -98,10 +98,10 @@ REASONS = (
     ),
     Reason(
         "RoiAlign beside crop_and_resize",
-        "Both wait for pixels that the last cache has, which on a virtual machine others"
-        " share: the same row was 0.41 and 0.61 in runs one after the other. Of 4"
-        " samples a bin the rival reads and weights as many pixels as this op; what it"
-        " does more is to write the samples and to read them again.",
+        "Both wait for pixels that the last cache has, which on a virtual machine"
+        " others share: the same row was 0.41 and 0.61 in runs one after the other. Of"
+        " 4 samples a bin the rival reads and weights as many pixels as this op; what"
+        " it does more is to write the samples and to read them again.",
         "RoiAlign",
         "forward.*sampling_ratio 2.*",
         "crop_and_resize.*",

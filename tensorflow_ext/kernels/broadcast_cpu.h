@@ -216,10 +216,8 @@ void CpuBroadcast<Functor>::Run(NumericType type,
                                 int64_t begin, int64_t end, bool streams) {
   DispatchFor<Functor>(type, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    // What computes for long does not wait for its stores.
-    RunBest<internal::BroadcastLoop<Functor, T>>(
-        &broadcast, inputs, outputs, streams && !kComputesLong<Functor>, begin,
-        end);
+    RunBest<internal::BroadcastLoop<Functor, T>>(&broadcast, inputs, outputs,
+                                                 streams, begin, end);
   });
 }
 

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 import tensorflow as tf
+from nested_bazel import nested_bazel
 
 from tensorflow_ext import sysconfig
 
@@ -140,7 +141,7 @@ def test_bazel(copy: pathlib.Path) -> None:
     workspace.write_text(text.replace('path = "../.."', f'path = "{_ROOT}"'))
     # What ./run found out, and the cache of what is compiled, hold here too.
     shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
-    bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
+    bazel = nested_bazel("your_op")
     try:
         _run(*bazel, "build", "--curses=no", "//...", cwd=copy)
         assert (copy / "bazel-bin" / "graph_client").is_file()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 import tensorflow as tf
+from nested_bazel import nested_bazel
 from new_op.__main__ import __doc__ as help_text
 from new_op.__main__ import op_of, parser
 
@@ -115,7 +116,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
         if arguments[0] in _BUILT and "--remove" not in arguments:
             _new_op(copy, *arguments)
     _change_the_formula(copy)
-    bazel = [os.environ["BAZEL"], f"--output_user_root={copy.parent / 'bazel'}"]
+    bazel = nested_bazel("new_op")
     try:
         _run(copy, *bazel, "build", "--curses=no", *_TARGETS)
         built = copy / "bazel-bin" / "tensorflow_ext"

@@ -10,7 +10,7 @@ import json
 import pickle
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -33,40 +33,51 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
     the message.
     """
     result: dict[str, Any] = {"first": None, "second": None}
-    feeds = task["feeds"]
+    xs, upstream, feeds = task["xs"], task["upstream"], task["feeds"]
+    by = xs + upstream
     try:
         graph = _graph(client, task)
-        names = _gradients(graph, task["ys"], task["xs"], task["upstream"])
-        result["first"] = _run_some(graph, names, feeds)
-        if task["numeric"][0]:
-            result["first_numeric"] = _differences(
-                graph, task["xs"], task["ys"], task["upstream"], feeds, task["step"]
-            )
+        firsts = _gradients(graph, task["ys"], xs, upstream)
     except ClientError as error:
-        result["error"] = str(error)
-        return result
-    if not task["second_order"]:
-        return result
+        return {**result, "error": str(error)}
     known = [
         (name, weight)
-        for name, weight in zip(names, task["weights"], strict=True)
+        for name, weight in zip(firsts, task["weights"], strict=True)
         if name is not None and weight is not None
     ]
-    by = task["xs"] + task["upstream"]
+    names, weights = [name for name, _ in known], [weight for _, weight in known]
+    seconds: list[str | None] = []
+    if task["second_order"]:
+        try:
+            seconds = [None] * len(by)
+            if known:
+                seconds = _gradients(graph, names, by, weights)
+        except ClientError as error:
+            seconds = []
+            result["second_error"] = str(error)
     try:
-        if not known:
-            result["second"] = [None] * len(by)
-            return result
-        firsts = [name for name, _ in known]
-        weights = [weight for _, weight in known]
-        twice = _gradients(graph, firsts, by, weights)
-        result["second"] = _run_some(graph, twice, feeds)
-        if task["numeric"][1]:
-            result["second_numeric"] = _differences(
-                graph, by, firsts, weights, feeds, task["step"]
-            )
+        # Both by one run: each new set of tensors has the graph optimised again.
+        try:
+            values = _run_some(graph, [*firsts, *seconds], feeds)
+        except ClientError as error:
+            values = _run_some(graph, firsts, feeds)
+            result["second_error"] = str(error)
+            seconds = []
+        result["first"] = values[: len(firsts)]
+        result["second"] = values[len(firsts) :] if seconds else None
+        numeric_first, numeric_second = task["numeric"]
+        sums = {}
+        if numeric_first:
+            sums["first_numeric"] = (task["ys"], upstream)
+        if numeric_second and seconds and known:
+            sums["second_numeric"] = (names, weights)
+        if sums:
+            by = by if "second_numeric" in sums else xs
+            result |= _differences(graph, sums, by, feeds, task["step"])
+        if numeric_first:
+            result["first_numeric"] = result["first_numeric"][: len(xs)]
     except ClientError as error:
-        result["second_error"] = str(error)
+        result["error"] = str(error)
     return result
 
 
@@ -136,42 +147,46 @@ def _run_some(
 
 def _differences(
     graph: AnyGraph,
-    xs: Sequence[str],
-    ys: Sequence[str],
-    weights: Sequence[str],
+    sums: Mapping[str, tuple[Sequence[str], Sequence[str]]],
+    by: Sequence[str],
     feeds: dict[str, np.ndarray],
     step: float,
-) -> list[np.ndarray]:
-    """Central differences of sum_k Re <w_k, y_k> by each element of `xs`.
+) -> dict[str, list[np.ndarray]]:
+    """Central differences of sums by each element of each of `by`.
 
-    For a complex input the gradient in TensorFlow's convention is the
-    derivative by the real part plus i times that by the imaginary part.
+    A sum is that of Re <w_k, y_k>, named by the tensors y and those fed as w. All of
+    them are taken from the same runs. For a complex input the gradient in TensorFlow's
+    convention is the derivative by the real part plus i times that by the imaginary
+    part.
     """
 
     assert isinstance(graph, Graph)  # a program is not asked for them
-    evaluation = Evaluation(graph, ys, feeds)
+    evaluation = Evaluation(graph, [y for ys, _ in sums.values() for y in ys], feeds)
+    weights = [[feeds[w].ravel() for w in ws] for _, ws in sums.values()]
 
-    def loss(name: str, value: np.ndarray) -> float:
-        values = evaluation.at(name, value)
-        total = 0.0
-        for y, weight in zip(values, weights, strict=True):
-            total += float(np.sum(np.real(np.conj(feeds[weight]) * y)))
-        return total
+    def losses(name: str, value: np.ndarray) -> list[float]:
+        values = iter(evaluation.at(name, value))
+        return [
+            sum(float(np.vdot(w, next(values)).real) for w in of_one)
+            for of_one in weights
+        ]
 
-    results = []
-    for handle_or_x in xs:
+    results: dict[str, list[np.ndarray]] = {name: [] for name in sums}
+    for handle_or_x in by:
         x = handle_or_x.replace("_handle", "")  # what is fed
         value = feeds[x]
-        gradient = np.zeros(value.shape, value.dtype)
+        gradients = [np.zeros(value.shape, value.dtype) for _ in sums]
         for index in np.ndindex(value.shape):
             directions = [1.0, 1j] if value.dtype.kind == "c" else [1.0]
             for direction in directions:
                 high, low = value.copy(), value.copy()
                 high[index] += step * direction
                 low[index] -= step * direction
-                slope = loss(x, high) - loss(x, low)
-                gradient[index] += slope / (2 * step) * direction
-        results.append(gradient)
+                pairs = zip(losses(x, high), losses(x, low), strict=True)
+                for gradient, (above, below) in zip(gradients, pairs, strict=True):
+                    gradient[index] += (above - below) / (2 * step) * direction
+        for gradient, of_all in zip(gradients, results.values(), strict=True):
+            of_all.append(gradient)
     return results
 
 

@@ -193,26 +193,40 @@ def _python_gradients(
             values = iter(one.run(known, feeds))
         return [None if t is None else next(values) for t in fetches]
 
+    def failure(error: Exception) -> str:  # Python's failure is a result here
+        return f"{type(error).__name__}: {error}"
+
     if case.reference != "python":
         return "not asked", "not asked"
     try:
         gradients = tf.gradients(ys, xs, upstream)
-        first = run(gradients)
-    except Exception as error:  # Python's failure is a result here
-        return f"{type(error).__name__}: {error}", "no first order"
-    if case.second_order != "python":
-        return first, "not asked"
+    except Exception as error:
+        return failure(error), "no first order"
+    twice: list[Any] = []
+    second: Any = "not asked"
+    if case.second_order == "python":
+        try:
+            twice = _gradients_twice(gradients, xs + upstream, weights)
+        except Exception as error:
+            second = failure(error)
+    try:
+        values = run([*gradients, *twice])
+    except Exception as error:
+        second = failure(error)
+        twice = []
+        try:
+            values = run(gradients)
+        except Exception as error:
+            return failure(error), "no first order"
+    return values[: len(xs)], values[len(xs) :] if twice else second
+
+
+def _gradients_twice(gradients: list[Any], by: list[Any], weights: list[Any]) -> Any:
     pairs = [
         (tf.convert_to_tensor(g), w)
         for g, w in zip(gradients, weights, strict=True)
         if g is not None
     ]
-    try:
-        if not pairs:
-            return first, [None] * (len(xs) + len(upstream))
-        twice = tf.gradients(
-            [g for g, _ in pairs], xs + upstream, [w for _, w in pairs]
-        )
-        return first, run(twice)
-    except Exception as error:  # as above
-        return first, f"{type(error).__name__}: {error}"
+    if not pairs:
+        return [None] * len(by)
+    return tf.gradients([g for g, _ in pairs], by, [w for _, w in pairs])

@@ -222,8 +222,7 @@ def _run(
 ) -> Results:
     """Runs a session in the current graph; a group for each part of Results."""
     with tf.compat.v1.Session() as session:
-        feed = dict(feeds)
-        fetched = [session.run(_present(group), feed) for group in groups]
+        fetched = session.run([_present(group) for group in groups], dict(feeds))
     return Results(*map(_restore, fetched, groups))
 
 

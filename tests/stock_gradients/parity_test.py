@@ -62,8 +62,8 @@ def test_gradients(case: Case, outcomes: dict[str, Outcome]) -> None:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
-# C is the client above.
-IN_LANGUAGES = turns.in_languages(CASES)
+# C is the client above. How the others call the same library is seen by a few cases.
+IN_LANGUAGES = turns.in_languages(turns.of_every_op(CASES, one_in=3))
 # The crate of Rust takes no upstream gradients: a product of each y and its own stands
 # in for them. Of these TensorFlow infers a wrong shape, which nothing else asks for and
 # which the product, or its gradient, meets.
@@ -139,17 +139,16 @@ def test_python(outcomes: dict[str, Outcome]) -> None:
     from tensorflow_ext import _mending
 
     tensorflow_ext.gradients.mend()
+    ours = [
+        case
+        for case in CASES
+        if (case.op in _mending.MENDED or case.reference == "numeric")
+        and not (case.error or case.also_fed)
+        and not {case.op, case.id} & NOT_IN_PYTHON.keys()
+    ]
     problems = []
-    seen: set[str] = set()
-    for outcome in outcomes.values():
-        case = outcome.case
-        is_ours = case.op in _mending.MENDED or case.reference == "numeric"
-        left_out = case.op in NOT_IN_PYTHON or case.id in NOT_IN_PYTHON
-        if not is_ours or case.error or case.also_fed or left_out:
-            continue
-        if case.op in seen and not turns.is_turn(case.id, one_in=4):
-            continue
-        seen.add(case.op)
+    for case in turns.of_every_op(ours, one_in=4):
+        outcome = outcomes[case.id]
         second = case.second_order and "python"
         asked = dataclasses.replace(case, reference="python", second_order=second)
         # Some cases have another reference in the place of Python's.

@@ -2,6 +2,7 @@
 """Every case of tests/clients/cases in every client."""
 
 import warnings
+from collections.abc import Sequence
 
 import case_files
 import check
@@ -9,17 +10,13 @@ import judge
 import pytest
 from cases import Case
 from protocol import LEFT_OUT
-from turns import LANGUAGES, turn
+from turns import LANGUAGES, of_every_op, turn
 
 _ALL = case_files.read(*judge.CASE_FILES)
 _GOOD = [case for case in _ALL if not case.error]
 _BAD = [case for case in _ALL if case.error]
 for _name in LEFT_OUT:
     warnings.warn(f"left out, no toolchain when this was built: {_name}", stacklevel=1)
-
-
-def _case_id(case: Case) -> str:
-    return case.id
 
 
 def _assert_ok(checks: list[check.Check]) -> None:
@@ -37,31 +34,42 @@ def _is_turn(client: str, case: Case) -> bool:
     return client not in LANGUAGES or client in turn(case.id, LANGUAGES)
 
 
-_TURNS = [(client, c) for client in judge.CLIENTS for c in _GOOD if _is_turn(client, c)]
+def _pairs(clients: Sequence[str], cases: Sequence[Case]) -> list[tuple[str, Case]]:
+    return [(name, case) for name in clients for case in cases if _is_turn(name, case)]
 
 
-@pytest.mark.parametrize(
-    ("client", "case"), _TURNS, ids=[f"{client}-{case.id}" for client, case in _TURNS]
-)
+def _every(pairs: Sequence[tuple[str, Case]]) -> pytest.MarkDecorator:
+    ids = [f"{client}-{case.id}" for client, case in pairs]
+    return pytest.mark.parametrize(("client", "case"), pairs, ids=ids)
+
+
+@_every(_pairs(judge.CLIENTS, _GOOD))
 def test_gradients(client: str, case: Case) -> None:
     for dtype in _types(client, case):
         _assert_ok(check.check_first(case, judge.find_client(client), dtype))
 
 
-@pytest.mark.parametrize("case", _GOOD, ids=_case_id)
-@pytest.mark.parametrize("client", judge.WITH_SECOND_ORDER)
+_TWICE = [case for case in _GOOD if check.has_second(case)]
+_COMPILED_TWICE = of_every_op(_TWICE, one_in=3)
+
+
+@_every(
+    [
+        (client, case)
+        for client, case in _pairs(judge.WITH_SECOND_ORDER, _TWICE)
+        if client != "jit_compile" or case in _COMPILED_TWICE
+    ]
+)
 def test_second_order(client: str, case: Case) -> None:
     _assert_ok(check.check_second(case, judge.find_client(client)))
 
 
-@pytest.mark.parametrize("case", _GOOD, ids=_case_id)
-@pytest.mark.parametrize("client", judge.WITH_UNKNOWN_SHAPES)
+@_every(_pairs(judge.WITH_UNKNOWN_SHAPES, _GOOD))
 def test_unknown_shapes(client: str, case: Case) -> None:
     _assert_ok(check.check_unknown_shapes(case, judge.find_client(client)))
 
 
-@pytest.mark.parametrize("case", _BAD, ids=_case_id)
-@pytest.mark.parametrize("client", judge.WITH_ERRORS)
+@_every(_pairs(judge.WITH_ERRORS, _BAD))
 def test_errors(client: str, case: Case) -> None:
     exact = client in judge.PROGRAMS
     _assert_ok(check.check_errors(case, judge.find_client(client), exact))

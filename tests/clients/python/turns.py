@@ -22,8 +22,13 @@ class _Case(Protocol):
     def id(self) -> str: ...
 
 
+class _CaseOfOp(_Case, Protocol):
+    op: str
+
+
 T = TypeVar("T")
 C = TypeVar("C", bound=_Case)
+P = TypeVar("P", bound=_CaseOfOp)
 
 
 def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
@@ -36,6 +41,12 @@ def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
 def is_turn(name: str, one_in: int) -> bool:
     """Whether it is its turn, of about one in so many; with EVERY_CASE=1 always."""
     return 0 in turn(name, range(one_in))
+
+
+def of_every_op(cases: Sequence[P], one_in: int) -> list[P]:
+    """The first case of each op, and of the others those whose turn it is."""
+    firsts = {case.op: case.id for case in reversed(cases)}
+    return [c for c in cases if firsts[c.op] == c.id or is_turn(c.id, one_in)]
 
 
 def in_languages(cases: Sequence[C]) -> list[tuple[str, C]]:

@@ -7,10 +7,10 @@ import dataclasses
 import functools
 import math
 import os
-import pathlib
 import time
 from collections.abc import Callable
 
+import libraries
 import numpy as np
 import tensorflow as tf
 
@@ -18,7 +18,6 @@ import tensorflow as tf
 _MATRIX = 1536
 _PRODUCTS = 10
 _TRIALS = 5  # of each way to copy
-_LIBRARY = "libcopying.so"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +49,7 @@ class Needs:
 @functools.cache
 def _copy_past_caches() -> Callable[[np.ndarray, np.ndarray], object]:
     """`np.copyto` that writes past the caches, as copying.cc says."""
-    # Beside this file where Bazel runs it, else where Bazel built it.
-    here = pathlib.Path(__file__)
-    built = here.resolve().parents[1] / "bazel-bin" / "benchmarks" / _LIBRARY
-    beside = here.with_name(_LIBRARY)
-    function = ctypes.CDLL(str(beside if beside.exists() else built))
-    function = function.tfe_copy_past_caches
+    function = ctypes.CDLL(libraries.find("libcopying.so")).tfe_copy_past_caches
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     function.restype = None
     return lambda to, source: function(to.ctypes.data, source.ctypes.data, to.nbytes)

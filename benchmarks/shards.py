@@ -6,14 +6,13 @@ This module does not import TensorFlow, which must find shards.cc loaded.
 
 import ctypes
 import importlib.util
-import os
 import pathlib
 import sys
 import time
 from collections.abc import Callable
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-LIBRARY = ROOT / "bazel-bin" / "benchmarks" / "libshards.so"
+import libraries
+
 THREADS = 64  # as in shards.cc
 
 _FRAMEWORK = "libtensorflow_framework.so.2"
@@ -56,7 +55,7 @@ class Recorder:
         assert tensorflow.origin
         # By its name the library that needs it finds it.
         ctypes.CDLL(str(pathlib.Path(tensorflow.origin).parent / _FRAMEWORK))
-        library = os.environ.get("SHARDS", str(LIBRARY))
+        library = libraries.find("libshards.so")
         self._library = ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
 
     def _record(

@@ -47,14 +47,12 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
     ]
     names, weights = [name for name, _ in known], [weight for _, weight in known]
     seconds: list[str | None] = []
-    if task["second_order"]:
-        try:
-            seconds = [None] * len(by)
-            if known:
-                seconds = _gradients(graph, names, by, weights)
-        except ClientError as error:
-            seconds = []
-            result["second_error"] = str(error)
+    try:
+        if task["second_order"]:
+            nothing: list[str | None] = [None] * len(by)
+            seconds = _gradients(graph, names, by, weights) if known else nothing
+    except ClientError as error:
+        result["second_error"] = str(error)
     try:
         # Both by one run: each new set of tensors has the graph optimised again.
         try:

@@ -29,17 +29,11 @@ def _softshrink(x: tf.Tensor) -> tf.Tensor:
 # Gradient op: (ours, the function that XLA is to differentiate).
 _GRADIENTS: dict[str, tuple[Function, Function]] = {
     "GeluGrad": (raw_ops.gelu_grad, lambda x: tf.nn.gelu(x, approximate=True)),
-    "GeluGrad, exact": (
-        lambda dy, x: raw_ops.gelu_grad(dy, x, approximate=False),
-        tf.nn.gelu,
-    ),
+    "GeluGrad, exact": (lambda dy, x: raw_ops.gelu_grad(dy, x, approximate=False), tf.nn.gelu),
     "MishGrad": (raw_ops.mish_grad, _mish),
     "LishtGrad": (raw_ops.lisht_grad, lambda x: x * tf.tanh(x)),
     "TanhshrinkGrad": (raw_ops.tanhshrink_grad, lambda x: x - tf.tanh(x)),
-    "HardshrinkGrad": (
-        raw_ops.hardshrink_grad,
-        lambda x: tf.where(tf.abs(x) > 0.5, x, 0.0),
-    ),
+    "HardshrinkGrad": (raw_ops.hardshrink_grad, lambda x: tf.where(tf.abs(x) > 0.5, x, 0.0)),
     "SoftshrinkGrad": (raw_ops.softshrink_grad, _softshrink),
 }
 
@@ -55,19 +49,10 @@ _TORCH_GRADIENTS: dict[str, tuple[str, pytorch.Function]] = {
         "gelu_backward",
         lambda dy, x: pytorch.aten.gelu_backward(dy, x, approximate="tanh"),
     ),
-    "GeluGrad, exact": (
-        "gelu_backward",
-        lambda dy, x: pytorch.aten.gelu_backward(dy, x),
-    ),
-    "MishGrad": (
-        "mish_backward",
-        lambda dy, x: pytorch.aten.mish_backward(dy, x),
-    ),
+    "GeluGrad, exact": ("gelu_backward", lambda dy, x: pytorch.aten.gelu_backward(dy, x)),
+    "MishGrad": ("mish_backward", lambda dy, x: pytorch.aten.mish_backward(dy, x)),
     "LishtGrad": ("dy (tanh + x tanh')", _torch_lisht_grad),
-    "TanhshrinkGrad": (
-        "dy tanh(x)^2",
-        lambda dy, x: dy * pytorch.torch.tanh(x).square(),
-    ),
+    "TanhshrinkGrad": ("dy tanh(x)^2", lambda dy, x: dy * pytorch.torch.tanh(x).square()),
     "HardshrinkGrad": (
         "hardshrink_backward",
         lambda dy, x: pytorch.aten.hardshrink_backward(dy, x, 0.5),
@@ -99,12 +84,10 @@ def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
         rivals = {
             "stock, jit_compile": measure.contender(
                 _differentiate(function), arguments, (), 1.0, mode="jit_compile"
-            ),
+            )
         }
         torch_name, torch_gradient = _TORCH_GRADIENTS[name]
-        rivals |= pytorch.contenders(
-            torch_name, torch_gradient, arguments, (), side.work
-        )
+        rivals |= pytorch.contenders(torch_name, torch_gradient, arguments, (), side.work)
         results += measure.compare(
             f"activations, {kernels.MEGABYTES} MB float",
             name,
@@ -130,15 +113,11 @@ def _torch_swiglu(gate: pytorch.Tensor, value: pytorch.Tensor) -> pytorch.Tensor
 
 
 def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result]:
-    contender = functools.partial(
-        measure.contender, inputs=inputs, by=(0, 1), upstream=upstream
-    )
+    contender = functools.partial(measure.contender, inputs=inputs, by=(0, 1), upstream=upstream)
     side = contender(tfe.swiglu)
     rivals = {
         "silu(gate) * value, tf.function": contender(_stock_swiglu, bar=1 / 1.5),
-        "silu(gate) * value, jit_compile": contender(
-            _stock_swiglu, bar=1.0, mode="jit_compile"
-        ),
+        "silu(gate) * value, jit_compile": contender(_stock_swiglu, bar=1.0, mode="jit_compile"),
     }
     for how, function in (
         ("eager", _torch_swiglu),
@@ -160,9 +139,7 @@ def _swiglu(upstream: tf.Tensor, inputs: list[tf.Tensor]) -> list[measure.Result
 def stock_rrelu(
     x: tf.Tensor, algorithm: str, seed: tf.Tensor | tuple[int, int] = (1, 2)
 ) -> tf.Tensor:
-    slopes = tf.random.stateless_uniform(
-        tf.shape(x), seed, 1 / 8, 1 / 3, x.dtype, alg=algorithm
-    )
+    slopes = tf.random.stateless_uniform(tf.shape(x), seed, 1 / 8, 1 / 3, x.dtype, alg=algorithm)
     return tf.where(x >= 0, x, slopes * x)
 
 
@@ -170,9 +147,7 @@ def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
     """Without PyTorch, which draws other slopes."""
     results = []
     for case, by in measure.forward_and_backward(0):
-        contender = functools.partial(
-            measure.contender, inputs=[x], by=by, upstream=upstream
-        )
+        contender = functools.partial(measure.contender, inputs=[x], by=by, upstream=upstream)
         # Each way with the generator that is faster there.
         results += measure.compare(
             f"activations, {kernels.MEGABYTES} MB float",
@@ -209,15 +184,11 @@ def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
     upstream = tf.reshape(upstream, x.shape)
     results = []
     for case, by in measure.forward_and_backward(0, 1):
-        contender = functools.partial(
-            measure.contender, inputs=inputs, by=by, upstream=upstream
-        )
+        contender = functools.partial(measure.contender, inputs=inputs, by=by, upstream=upstream)
         side = contender(tfe.snake, mode="eager")
         rivals = {
             "x + sin(f x)^2 / f, eager": contender(_stock_snake, mode="eager"),
-            "x + sin(f x)^2 / f, jit_compile": contender(
-                _stock_snake, bar=1.0, mode="jit_compile"
-            ),
+            "x + sin(f x)^2 / f, jit_compile": contender(_stock_snake, bar=1.0, mode="jit_compile"),
         }
         rivals |= pytorch.contenders(
             "x + sin(f x)^2 / f", _torch_snake, inputs, by, side.work, upstream
@@ -237,8 +208,7 @@ def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
 def run() -> list[measure.Result]:
     rng = np.random.default_rng(2)
     arguments = [
-        tf.constant(rng.standard_normal(kernels.ELEMENTS, dtype=np.float32))
-        for _ in range(3)
+        tf.constant(rng.standard_normal(kernels.ELEMENTS, dtype=np.float32)) for _ in range(3)
     ]
     return [
         *_gradients(arguments[:2]),

@@ -103,9 +103,7 @@ def _embedding_bag(op: tf.Operation, dy: tf.Tensor) -> object:
     combiner = op.get_attr("combiner")
     return (
         None,
-        raw_ops.embedding_bag_params_grad(
-            dy, indices, params, weights, combiner=combiner
-        ),
+        raw_ops.embedding_bag_params_grad(dy, indices, params, weights, combiner=combiner),
         raw_ops.embedding_bag_weights_grad(dy, indices, params, combiner=combiner),
     )
 
@@ -166,13 +164,7 @@ def _roi_pool(op: tf.Operation, dy: tf.Tensor, _: object) -> tuple[tf.Tensor, No
     return raw_ops.roi_pool_grad(dy, rois, op.outputs[1], tf.shape(data)), None
 
 
-_BINS = (
-    "pooled_height",
-    "pooled_width",
-    "spatial_scale",
-    "sampling_ratio",
-    "aligned",
-)
+_BINS = ("pooled_height", "pooled_width", "spatial_scale", "sampling_ratio", "aligned")
 
 
 def _roi_align(op: tf.Operation, dy: tf.Tensor) -> tuple[tf.Tensor, None]:

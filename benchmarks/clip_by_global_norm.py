@@ -74,21 +74,15 @@ def _torch_step(
     return run
 
 
-def of_size(
-    size: str, label: str, backward: bool, mode: measure.Mode
-) -> list[measure.Result]:
+def of_size(size: str, label: str, backward: bool, mode: measure.Mode) -> list[measure.Result]:
     """Gradients of a network, its size of SHAPES, clipped or not."""
     random = tf.random.Generator.from_seed(0)
     values = [random.normal(shape) for shape in SHAPES[size][:TENSORS]]
     calls = min(CALLS[mode], 8) if backward else CALLS[mode]
     by = range(TENSORS) if backward else ()
 
-    def contender(
-        clip: Clip, bar: float | None, mode: measure.Mode
-    ) -> measure.Contender:
-        one = measure.contender(
-            _step(clip, CLIP_NORMS[label], 1), values, by, bar, mode=mode
-        )
+    def contender(clip: Clip, bar: float | None, mode: measure.Mode) -> measure.Contender:
+        one = measure.contender(_step(clip, CLIP_NORMS[label], 1), values, by, bar, mode=mode)
         if mode == "eager":
             return one
         # What is measured has several calls; the memory is that of one.
@@ -99,16 +93,12 @@ def of_size(
     # Against XLA too our side is an ordinary tf.function.
     our_mode: measure.Mode = "eager" if mode == "eager" else "tf.function"
     side = contender(tfe.clip_by_global_norm, None, our_mode)
-    rivals = {
-        f"tf.clip_by_global_norm, {mode}": contender(tf.clip_by_global_norm, BAR, mode)
-    }
+    rivals = {f"tf.clip_by_global_norm, {mode}": contender(tf.clip_by_global_norm, BAR, mode)}
     if pytorch.torch is not None and not backward and mode != "jit_compile":
         rivals |= pytorch.checked(
             "clip_grad_norm_, in place",
             _torch_step(values, CLIP_NORMS[label], calls),
-            measure.step(
-                _step(tfe.clip_by_global_norm, CLIP_NORMS[label], calls), values
-            ),
+            measure.step(_step(tfe.clip_by_global_norm, CLIP_NORMS[label], calls), values),
         )
     megabytes = sum(4 * value.shape.num_elements() for value in values) / 1e6
     passes = 1 if label == "not clipped" else 3  # over all values

@@ -31,13 +31,7 @@ class Layer:
     def ours(self, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
         reach = self.max_displacement
         return tfe.correlation_cost(
-            a,
-            b,
-            kernel_size=1,
-            max_displacement=reach,
-            stride_1=1,
-            stride_2=self.stride,
-            pad=reach,
+            a, b, kernel_size=1, max_displacement=reach, stride_1=1, stride_2=self.stride, pad=reach
         )
 
     def shifted(self, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
@@ -100,8 +94,7 @@ def of_layer(layer: Layer, **options: Any) -> list[measure.Result]:
             [a, b],
             rivals,
             limits.Needs(
-                4 * (2 * values + outputs) * (2 if by else 1),
-                passes * 2 * values * displacements,
+                4 * (2 * values + outputs) * (2 if by else 1), passes * 2 * values * displacements
             ),
             by=by,
             **options,

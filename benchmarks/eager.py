@@ -45,11 +45,7 @@ def forward_and_gradient() -> list[measure.Result]:
         step = measure.step(case.function, arguments, by=case.by)
         hand = measure.Contender(_by_hand(case.op, case.gradient, step), GRADIENT_BAR)
         results += measure.compare(
-            "eager forward + gradient",
-            case.op,
-            measure.Contender(step),
-            {BY_HAND: hand},
-            rounds=31,
+            "eager forward + gradient", case.op, measure.Contender(step), {BY_HAND: hand}, rounds=31
         )
     return results
 
@@ -93,19 +89,14 @@ def _lines(*arguments: str) -> list[list[str]]:
     """Of a Python process of its own that prints; split into words."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     output = subprocess.check_output(
-        [sys.executable, *arguments],
-        env=environment,
-        stderr=subprocess.DEVNULL,
-        text=True,
+        [sys.executable, *arguments], env=environment, stderr=subprocess.DEVNULL, text=True
     )
     return [line.split() for line in output.splitlines()]
 
 
 def imports(rounds: int = 5) -> list[measure.Result]:
     """Importing the package after TensorFlow and Keras, in processes of their own."""
-    seconds = statistics.median(
-        float(_lines("-c", _IMPORTS)[-1][1]) for _ in range(rounds)
-    )
+    seconds = statistics.median(float(_lines("-c", _IMPORTS)[-1][1]) for _ in range(rounds))
     return [
         measure.Result(
             "import",

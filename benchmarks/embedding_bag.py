@@ -29,9 +29,7 @@ def gathered(indices: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Te
 def _torch(
     indices: pytorch.Tensor, params: pytorch.Tensor, weights: pytorch.Tensor
 ) -> pytorch.Tensor:
-    return pytorch.functional.embedding_bag(
-        indices, params, mode="sum", per_sample_weights=weights
-    )
+    return pytorch.functional.embedding_bag(indices, params, mode="sum", per_sample_weights=weights)
 
 
 def _to_indexed_slices(inputs: Inputs) -> measure.Work:
@@ -60,12 +58,7 @@ def make_inputs(
 
 
 def of_shape(
-    bags: int,
-    bag_size: int,
-    rows: int,
-    width: int,
-    dtype: tf.DType = tf.float32,
-    **options: Any,
+    bags: int, bag_size: int, rows: int, width: int, dtype: tf.DType = tf.float32, **options: Any
 ) -> list[measure.Result]:
     """Bags of one size from a table; `options` are those of ops.compare."""
     inputs = make_inputs(bags, bag_size, rows, width, dtype)

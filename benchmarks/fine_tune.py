@@ -63,10 +63,7 @@ def run() -> list[measure.Result]:
             python = _in_python(model, data)
         first = [np.float32(work()[0]) for work in (inlined, calls)]
         np.testing.assert_allclose(first, python(), rtol=1e-5)
-        for what, work, bar in (
-            ("calls inlined", inlined, BAR),
-            ("calls kept", calls, None),
-        ):
+        for what, work, bar in (("calls inlined", inlined, BAR), ("calls kept", calls, None)):
             results += measure.compare(
                 GROUP,
                 f"batch {batch}: a step, {what}",

@@ -59,9 +59,7 @@ def _elementwise(
     **options: Any,
 ) -> list[measure.Result]:
     rng = np.random.default_rng(0)
-    arguments = [
-        tf.constant(rng.standard_normal(size // 4, dtype=np.float32)) for _ in range(2)
-    ]
+    arguments = [tf.constant(rng.standard_normal(size // 4, dtype=np.float32)) for _ in range(2)]
     return ops.compare(
         "",
         "gradient",
@@ -102,10 +100,7 @@ ELEMENTWISE = {
 
 
 def _over(
-    group: str,
-    op: str,
-    sizes: Iterable[int],
-    of_size: Callable[..., list[measure.Result]],
+    group: str, op: str, sizes: Iterable[int], of_size: Callable[..., list[measure.Result]]
 ) -> list[measure.Result]:
     """The op in all sizes, forward and then backward: a panel each."""
     rows: list[measure.Result] = []
@@ -117,9 +112,7 @@ def _over(
 
 def _regions(count: int, **options: Any) -> list[measure.Result]:
     images, size, channels, _, scale = roi_align.SHAPES[0]
-    return roi_align.of_shape(
-        images, size, channels, count, scale, sampling_ratios=(2,), **options
-    )
+    return roi_align.of_shape(images, size, channels, count, scale, sampling_ratios=(2,), **options)
 
 
 def _rows(norm: Callable[..., list[measure.Result]]) -> Callable[..., Any]:

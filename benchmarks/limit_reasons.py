@@ -52,8 +52,7 @@ LIMITS = (
     ),
     Reason(
         "FloorMod's gradient",
-        "The exact quotients take two thirds of the time, also of operands in the"
-        " cache.",
+        "The exact quotients take two thirds of the time, also of operands in the cache.",
         "elementwise, .*",
         "FloorModGrad",
     ),

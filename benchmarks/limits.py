@@ -66,12 +66,9 @@ def copy(bytes_moved: int) -> Callable[[], object]:
     target = np.empty_like(source)
     cores = len(os.sched_getaffinity(0))
     pool = concurrent.futures.ThreadPoolExecutor(cores)
-    pieces = list(
-        zip(np.array_split(target, cores), np.array_split(source, cores), strict=True)
-    )
+    pieces = list(zip(np.array_split(target, cores), np.array_split(source, cores), strict=True))
     ways = [
-        functools.partial(_on_all, pool, way, pieces)
-        for way in (np.copyto, _copy_past_caches())
+        functools.partial(_on_all, pool, way, pieces) for way in (np.copyto, _copy_past_caches())
     ]
     return min(ways, key=lambda way: min(_seconds(way) for _ in range(_TRIALS)))
 

@@ -82,11 +82,7 @@ def _rrelu() -> Iterator[_Case]:
     yield _Case(
         f"rrelu in training, {MEGABYTES} MB float",
         lambda x, seed: tfe.rrelu(x, training=True, seed=seed),
-        {
-            "TensorFlow's ops": lambda x, seed: activations.stock_rrelu(
-                x, "threefry", seed
-            )
-        },
+        {"TensorFlow's ops": lambda x, seed: activations.stock_rrelu(x, "threefry", seed)},
         [x, tf.constant([1, 2])],
         [0],
     )
@@ -140,12 +136,8 @@ def _regions() -> Iterator[_Case]:
             f"RoiAlign, {rois} rois on {images} x {size} x {size} x {channels}",
             functools.partial(roi_align.ours, scale=scale, sampling_ratio=2),
             {
-                "gather_nd of 4 corners": functools.partial(
-                    roi_align.gathered, scale=scale
-                ),
-                "products with weights": functools.partial(
-                    roi_align.multiplied, scale=scale
-                ),
+                "gather_nd of 4 corners": functools.partial(roi_align.gathered, scale=scale),
+                "products with weights": functools.partial(roi_align.multiplied, scale=scale),
             },
             inputs,
             [0],
@@ -210,9 +202,7 @@ def _compare(case: _Case, backward: bool) -> list[measure.Result]:
     more = ops.copies(case.inputs, calls - 1)
 
     def contender(function: Function) -> measure.Contender:
-        return measure.contender(
-            function, case.inputs, by, BAR, upstream, "jit_compile", more
-        )
+        return measure.contender(function, case.inputs, by, BAR, upstream, "jit_compile", more)
 
     return measure.compare(
         "lowerings, jit_compile",

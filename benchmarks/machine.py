@@ -55,10 +55,7 @@ def describe() -> dict[str, str]:
     flags = facts.get("flags", "").split()
     parts = [facts.get("model name", platform.machine()), f"{os.cpu_count()} cores"]
     parts += [vectors for flag, vectors in _VECTORS if flag in flags][:1]
-    described = {
-        "processor": ", ".join(parts),
-        "TensorFlow": tf.__version__,
-    }
+    described = {"processor": ", ".join(parts), "TensorFlow": tf.__version__}
     if pytorch.torch:
         described["PyTorch"] = pytorch.torch.__version__
     tunables = os.environ.get("GLIBC_TUNABLES", "")

@@ -81,7 +81,5 @@ def run() -> list[Result]:
     """Runs them in a process of their own: here TensorFlow is imported."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "rows.json")
-        subprocess.run(
-            [sys.executable, "-c", _PROGRAM, str(file)], env=environment(), check=True
-        )
+        subprocess.run([sys.executable, "-c", _PROGRAM, str(file)], env=environment(), check=True)
         return results.load(file)[_SUITE].results

@@ -217,9 +217,7 @@ def interleave(
     return times
 
 
-def in_own_process(
-    function: Callable[..., list[Result]], *arguments: Any
-) -> list[Result]:
+def in_own_process(function: Callable[..., list[Result]], *arguments: Any) -> list[Result]:
     """What the function of a module returns in a new process, which leaves no memory
     behind and has the cores that this thread has.
 

@@ -41,9 +41,7 @@ def peak(
         return of_step(session, fetches, feeds)
 
 
-def of_step(
-    session: tf.compat.v1.Session, fetches: Sequence[Any], feeds: Mapping[Any, Any]
-) -> int:
+def of_step(session: tf.compat.v1.Session, fetches: Sequence[Any], feeds: Mapping[Any, Any]) -> int:
     """Bytes allocated at the peak of a run of `fetches`, what is fed aside."""
     options = tf.compat.v1.RunOptions(
         trace_level=tf.compat.v1.RunOptions.FULL_TRACE  # with every allocation

@@ -88,8 +88,7 @@ def _export(model: keras.Model, batch: int, folder: pathlib.Path) -> _Model:
     handles = [
         f"{row[3]}:0"
         for row in rows
-        if row[:3] == ["signature", "serving_default", "variable"]
-        and row[-1] == "trainable"
+        if row[:3] == ["signature", "serving_default", "variable"] and row[-1] == "trainable"
     ]
     with tf.Graph().as_default() as graph, v1.Session() as session:
         meta_graph = v1.saved_model.load(session, ["serve"], str(folder))
@@ -107,9 +106,7 @@ def _export(model: keras.Model, batch: int, folder: pathlib.Path) -> _Model:
     )
 
 
-def _differentiate(
-    client: Client, model: _Model
-) -> tuple[networks.Side, networks.Side]:
+def _differentiate(client: Client, model: _Model) -> tuple[networks.Side, networks.Side]:
     """Ours, and Python's."""
 
     def side(
@@ -149,7 +146,5 @@ def run() -> list[measure.Result]:
             model = _export(make(), batch, pathlib.Path(folder))
             keras.backend.clear_session()
             sides = [_differentiate(client, model) for _ in range(rounds)]
-            results += networks.rows(
-                GROUP, f"{name}, batch {batch}", sides, TIME_BAR, rounds=7
-            )
+            results += networks.rows(GROUP, f"{name}, batch {batch}", sides, TIME_BAR, rounds=7)
     return results

@@ -65,9 +65,7 @@ def resnet_18(weights: _Weights, batch: int | None) -> tf.Tensor:
                 x = _convolution(x, weights, channels, 1, stride)
             x = tf.nn.relu(x + y)
     logits = tf.reduce_mean(x, [1, 2]) @ weights(512, 10) + weights(10)
-    return tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-    )
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
 
 
 def lstm_ctc(weights: _Weights, batch: int | None) -> tf.Tensor:
@@ -153,9 +151,7 @@ class Side:
         return measure.Contender(lambda: session.run(operations, feeds), bar, peak)
 
 
-def _differentiate(
-    client: Client, network: Callable, batch: int | None
-) -> tuple[Side, Side]:
+def _differentiate(client: Client, network: Callable, batch: int | None) -> tuple[Side, Side]:
     """Ours, and Python's."""
     with tf.Graph().as_default() as graph:
         weights = _Weights()
@@ -190,11 +186,7 @@ def _compare(
 
 
 def rows(
-    group: str,
-    case: str,
-    sides: Sequence[tuple[Side, Side]],
-    time_bar: float,
-    rounds: int = 11,
+    group: str, case: str, sides: Sequence[tuple[Side, Side]], time_bar: float, rounds: int = 11
 ) -> list[measure.Result]:
     """The rows of a network: of time the median, of the rest the last.
 
@@ -226,23 +218,11 @@ def rows(
         )
     ]
     results += [
-        measure.Result(
-            group,
-            f"{case}: {what}",
-            None,
-            RIVAL,
-            a / b,
-            NODES_BAR,
-            note=f"{a} : {b}",
-        )
+        measure.Result(group, f"{case}: {what}", None, RIVAL, a / b, NODES_BAR, note=f"{a} : {b}")
         for what, (a, b) in counts.items()
     ]
     return results + measure.compare(
-        group,
-        f"{case}: a step",
-        ours.contender(),
-        {RIVAL: python.contender(STEP_BAR)},
-        rounds,
+        group, f"{case}: a step", ours.contender(), {RIVAL: python.contender(STEP_BAR)}, rounds
     )
 
 

@@ -52,26 +52,14 @@ def _torch_rms_norm(x: pytorch.Tensor, scale: pytorch.Tensor) -> pytorch.Tensor:
 def measure_layer_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
     """LayerNorm of rows; `options` are those of ops.compare."""
     return _of_shape(
-        "LayerNorm",
-        layer_norm,
-        keras_layer_norm,
-        _torch_layer_norm,
-        2,
-        (rows, columns),
-        **options,
+        "LayerNorm", layer_norm, keras_layer_norm, _torch_layer_norm, 2, (rows, columns), **options
     )
 
 
 def measure_rms_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
     """RmsNorm of rows; `options` are those of ops.compare."""
     return _of_shape(
-        "RmsNorm",
-        rms_norm,
-        keras_rms_norm,
-        _torch_rms_norm,
-        1,
-        (rows, columns),
-        **options,
+        "RmsNorm", rms_norm, keras_rms_norm, _torch_rms_norm, 1, (rows, columns), **options
     )
 
 
@@ -86,12 +74,9 @@ def _of_shape(
 ) -> list[measure.Result]:
     results = []
     rng = np.random.default_rng(0)
-    x, upstream = (
-        tf.constant(rng.standard_normal(shape, dtype=np.float32)) for _ in range(2)
-    )
+    x, upstream = (tf.constant(rng.standard_normal(shape, dtype=np.float32)) for _ in range(2))
     inputs = [x] + [
-        tf.constant(rng.standard_normal(shape[-1:], dtype=np.float32))
-        for _ in range(parameters)
+        tf.constant(rng.standard_normal(shape[-1:], dtype=np.float32)) for _ in range(parameters)
     ]
     for case, by in measure.forward_and_backward(*range(len(inputs))):
         # Forward x and y; backward x, dy and dx.
@@ -102,9 +87,7 @@ def _of_shape(
             ours,
             inputs,
             {
-                "Keras, tf.function": ops.Rival(
-                    keras_function, bar=STOCK_BAR if by else None
-                ),
+                "Keras, tf.function": ops.Rival(keras_function, bar=STOCK_BAR if by else None),
                 "Keras, jit_compile": ops.Rival(
                     keras_function, bar=XLA_BAR if by else None, mode="jit_compile"
                 ),

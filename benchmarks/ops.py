@@ -98,13 +98,7 @@ def compare(
     for name, rival in rivals.items():
         theirs = inputs if rival.inputs is None else rival.inputs
         contenders[name] = measure.contender(
-            rival.function,
-            theirs,
-            by,
-            rival.bar,
-            upstream,
-            rival.mode,
-            copies(theirs, len(more)),
+            rival.function, theirs, by, rival.bar, upstream, rival.mode, copies(theirs, len(more))
         )
     for name, contender in (torch or {}).items():
         contenders |= pytorch.contenders(

@@ -25,9 +25,7 @@ def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
     for group, members in by_group(results):
         lines.append((group, None))
         lines += [(f"{r.case}  |  {r.rival}", r) for r in members]
-    figure, axes = plt.subplots(
-        figsize=(12, 1.2 + 0.2 * len(lines)), layout="constrained"
-    )
+    figure, axes = plt.subplots(figsize=(12, 1.2 + 0.2 * len(lines)), layout="constrained")
     for row, (_, result) in enumerate(lines):
         if result is None:
             continue
@@ -60,9 +58,7 @@ def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_ylim(len(lines) - 0.3, -0.7)
     axes.margins(x=0.08)
-    axes.set_xlabel(
-        "our time over the rival's: left of 1 is faster; black: the bar; gray: no bar"
-    )
+    axes.set_xlabel("our time over the rival's: left of 1 is faster; black: the bar; gray: no bar")
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=110)
     plt.close(figure)
@@ -93,11 +89,7 @@ def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None
     columns = min(_PANELS_A_ROW, len(ops))
     lines = -(-len(ops) // columns)
     figure, panels = plt.subplots(
-        lines,
-        columns,
-        figsize=(5 * columns, 4 * lines),
-        layout="constrained",
-        squeeze=False,
+        lines, columns, figsize=(5 * columns, 4 * lines), layout="constrained", squeeze=False
     )
     for axes in panels.flat[len(ops) :]:
         axes.remove()

@@ -17,9 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / ".venv" / "pytorch"
-HOW_TO_INSTALL = (
-    "PyTorch is not installed: ./run bench --torch installs it and adds its rows"
-)
+HOW_TO_INSTALL = "PyTorch is not installed: ./run bench --torch installs it and adds its rows"
 
 # Of torch, of which nothing is known without its package.
 Tensor = Any
@@ -86,9 +84,7 @@ def contenders(
         _step(function, [_tensor(value, layout) for value in values], by, dy)
         for values in (inputs, *more)
     ]
-    return checked(
-        name, lambda: [value for call in calls for value in call()], ours, tolerance
-    )
+    return checked(name, lambda: [value for call in calls for value in call()], ours, tolerance)
 
 
 def compiled(function: Function) -> Function:
@@ -97,10 +93,7 @@ def compiled(function: Function) -> Function:
 
 
 def checked(
-    name: str,
-    theirs: Callable[[], Sequence[Tensor]],
-    ours: measure.Work,
-    tolerance: float = 1e-3,
+    name: str, theirs: Callable[[], Sequence[Tensor]], ours: measure.Work, tolerance: float = 1e-3
 ) -> dict[str, measure.Contender]:
     """As `contenders`, of a step that exists already."""
     values = tf.nest.flatten(ours())

@@ -237,9 +237,7 @@ def explained(
     for reason in reasons:
         if reason in of_reason:
             numbers = [number(result) for result in of_reason[reason]]
-            lines += item(
-                f"**{reason.title}** ({_rows_and_range(numbers)}). {reason.text}"
-            )
+            lines += item(f"**{reason.title}** ({_rows_and_range(numbers)}). {reason.text}")
     if unknown := of_reason.get(None):
         lines += ["", "Not understood yet:", "", *_listed(unknown, describe)]
     return lines
@@ -253,9 +251,7 @@ def _rows_and_range(numbers: Sequence[float]) -> str:
     return f"{len(numbers)} rows, {lowest} to {highest}"
 
 
-def _listed(
-    results: Sequence[Result], describe: Callable[[Result], str]
-) -> Iterator[str]:
+def _listed(results: Sequence[Result], describe: Callable[[Result], str]) -> Iterator[str]:
     """The lines of a list of rows, each with what is to be said of it."""
     for group, members in by_group(results):
         for result in members:

@@ -110,9 +110,7 @@ def print_table(console: Console, results: Sequence[Result]) -> None:
     """Prints the table; ratios are green or red where they have a bar."""
     table = Table(title="Our time over the rival's; below 1 is faster")
     for heading, is_number in zip(_HEADINGS, _IS_NUMBER, strict=True):
-        table.add_column(
-            heading, justify="right" if is_number else "left", no_wrap=is_number
-        )
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number)
     for group, members in by_group(results):
         table.add_section()
         table.add_row(f"[bold]{escape(group)}[/]")
@@ -200,7 +198,5 @@ def print_moves(console: Console, moves: Sequence[Move], against: pathlib.Path) 
     for move in moves:
         color = "red" if move.is_slower else "green"
         texts = (move.row.group, move.row.case, move.row.rival)
-        table.add_row(
-            *map(escape, texts), f"{move.was:.2f}", f"[{color}]{move.now:.2f}[/]"
-        )
+        table.add_row(*map(escape, texts), f"{move.was:.2f}", f"[{color}]{move.now:.2f}[/]")
     console.print(table)

@@ -16,9 +16,7 @@ import tensorflow_ext as tfe
 SHAPES = ((4, 128, 3), (4, 64, 64), (2, 32, 256))
 
 
-def gathered(
-    data: tf.Tensor, warp: tf.Tensor, image: tf.Tensor | None = None
-) -> tf.Tensor:
+def gathered(data: tf.Tensor, warp: tf.Tensor, image: tf.Tensor | None = None) -> tf.Tensor:
     """The best composition of stock ops: four gathers of pixels, clamped into the
     image, times weights that are 0 outside.
 
@@ -41,11 +39,7 @@ def gathered(
             weight = (1 - tf.abs(x - left - right)) * (1 - tf.abs(y - top - down))
             weight = tf.where(inside, weight, 0)
             index = tf.stack(
-                [
-                    image,
-                    tf.clip_by_value(h, 0, height - 1),
-                    tf.clip_by_value(w, 0, width - 1),
-                ],
+                [image, tf.clip_by_value(h, 0, height - 1), tf.clip_by_value(w, 0, width - 1)],
                 axis=-1,
             )
             total += weight[..., tf.newaxis] * tf.gather_nd(data, index)
@@ -69,9 +63,7 @@ def run() -> list[measure.Result]:
     return [result for shape in SHAPES for result in of_shape(*shape)]
 
 
-def make_inputs(
-    rng: np.random.Generator, images: int, size: int, channels: int
-) -> list[tf.Tensor]:
+def make_inputs(rng: np.random.Generator, images: int, size: int, channels: int) -> list[tf.Tensor]:
     """Images, and for each of their pixels a point."""
     data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
     # A grid that is shifted by up to two pixels.
@@ -80,9 +72,7 @@ def make_inputs(
     return [data, tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)]
 
 
-def of_shape(
-    images: int, size: int, channels: int, **options: Any
-) -> list[measure.Result]:
+def of_shape(images: int, size: int, channels: int, **options: Any) -> list[measure.Result]:
     """Images of one shape; `options` are those of ops.compare."""
     inputs = make_inputs(np.random.default_rng(0), images, size, channels)
     points, values = images * size**2, images * size**2 * channels
@@ -102,13 +92,9 @@ def of_shape(
             # Data, warp and output, with their gradients; of each channel of a point
             # four products and sums, then those of three gradients.
             limits.Needs(
-                4 * (2 if by else 1) * (2 * values + 2 * points),
-                (8 + 8 + 14 if by else 8) * values,
+                4 * (2 if by else 1) * (2 * values + 2 * points), (8 + 8 + 14 if by else 8) * values
             ),
-            {
-                f"grid_sample, {layout}": ops.Torch(_torch, layout)
-                for layout in ("NCHW", "NHWC")
-            },
+            {f"grid_sample, {layout}": ops.Torch(_torch, layout) for layout in ("NCHW", "NHWC")},
             by,
             **options,
         )

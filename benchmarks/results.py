@@ -124,9 +124,7 @@ def load(file: pathlib.Path) -> Record:
     try:
         return {
             name: Suite(
-                suite["date"],
-                suite.get("machine", {}),
-                [_result(row) for row in suite["results"]],
+                suite["date"], suite.get("machine", {}), [_result(row) for row in suite["results"]]
             )
             for name, suite in json.loads(file.read_text(encoding="utf-8")).items()
         }

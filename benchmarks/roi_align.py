@@ -33,9 +33,7 @@ def _make_rois(
     return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
 
 
-def make_inputs(
-    images: int, size: int, channels: int, rois: int, scale: float
-) -> list[tf.Tensor]:
+def make_inputs(images: int, size: int, channels: int, rois: int, scale: float) -> list[tf.Tensor]:
     """Images and regions."""
     rng = np.random.default_rng(0)
     data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
@@ -67,13 +65,9 @@ def gathered(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
     row = _sample(rois, 2, scale, size)[:, :, tf.newaxis]
     column = _sample(rois, 1, scale, size)[:, tf.newaxis]
     shape = [rois.shape[0], 2 * BINS, 2 * BINS]
-    points = tf.stack(
-        [tf.broadcast_to(column, shape), tf.broadcast_to(row, shape)], axis=-1
-    )
+    points = tf.stack([tf.broadcast_to(column, shape), tf.broadcast_to(row, shape)], axis=-1)
     samples = resampler.gathered(
-        x,
-        tf.reshape(points, [shape[0], -1, 2]),
-        tf.cast(rois[:, 0], tf.int32),
+        x, tf.reshape(points, [shape[0], -1, 2]), tf.cast(rois[:, 0], tf.int32)
     )
     samples = tf.reshape(samples, [shape[0], BINS, 2, BINS, 2, channels])
     return tf.reduce_mean(samples, axis=[2, 4])
@@ -95,9 +89,7 @@ def multiplied(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
     return tf.einsum("rjx,rixc->rijc", weights(1), rows)
 
 
-def _needs(
-    data: tf.Tensor, rois: np.ndarray, sampling_ratio: int, passes: int
-) -> limits.Needs:
+def _needs(data: tf.Tensor, rois: np.ndarray, sampling_ratio: int, passes: int) -> limits.Needs:
     """Of each sample four products and four sums a channel; data and output once.
 
     Args:

@@ -32,9 +32,7 @@ def make_inputs() -> list[tf.Tensor]:
 
 
 def ours(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
-    return tfe.roi_pool(
-        x, rois, pooled_height=BINS, pooled_width=BINS, spatial_scale=SCALE
-    ).pooled
+    return tfe.roi_pool(x, rois, pooled_height=BINS, pooled_width=BINS, spatial_scale=SCALE).pooled
 
 
 def masked(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
@@ -91,15 +89,8 @@ def run(**options: Any) -> list[measure.Result]:
             f"{case}, {ROIS} rois on {IMAGES} x {SIZE} x {SIZE} x {CHANNELS}",
             ours,
             [data, rois],
-            {
-                "crop_and_resize + max": ops.Rival(
-                    rival, [data, boxes, of_image], bar=1.0
-                )
-            },
-            limits.Needs(
-                4 * (1 + len(by)) * (data.shape.num_elements() + 2 * pooled),
-                comparisons,
-            ),
+            {"crop_and_resize + max": ops.Rival(rival, [data, boxes, of_image], bar=1.0)},
+            limits.Needs(4 * (1 + len(by)) * (data.shape.num_elements() + 2 * pooled), comparisons),
             {
                 # It rounds where bins begin and end: some have a row more.
                 "roi_pool": ops.Torch(_torch, "NCHW", tolerance=0.05)

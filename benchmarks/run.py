@@ -19,8 +19,7 @@ from rich.progress import track
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [
-    str(ROOT / folder)
-    for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
+    str(ROOT / folder) for folder in ("benchmarks", "tests/stock_gradients", "tests/python")
 ]
 
 import machine  # noqa: E402
@@ -113,9 +112,7 @@ def main() -> int:
     pictures.draw_growth(rows, arguments.picture)
     console.print(f"pictures: {arguments.picture} and beside it")
     if arguments.markdown:
-        merged = {
-            name: found for name in SUITES if (found := (kept | record).get(name))
-        }
+        merged = {name: found for name in SUITES if (found := (kept | record).get(name))}
         rows = [row for suite in merged.values() for row in suite.results]
         names = pictures.draw_growth(rows, arguments.markdown)
         report.write_markdown(merged, names, arguments.markdown)

@@ -58,9 +58,7 @@ class Recorder:
         library = libraries.find("libshards.so")
         self._library = ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
 
-    def _record(
-        self, work: Callable[[], object], mode: int
-    ) -> tuple[float, list[Region]]:
+    def _record(self, work: Callable[[], object], mode: int) -> tuple[float, list[Region]]:
         self._library.tfe_record_shards(mode)
         start = time.perf_counter()
         work()

@@ -29,8 +29,7 @@ def of_shape(rows: int, columns: int) -> list[measure.Result]:
     """Rows of one length."""
     rng = np.random.default_rng(0)
     x, upstream = (
-        tf.constant(rng.normal(size=(rows, columns)).astype(np.float32))
-        for _ in range(2)
+        tf.constant(rng.normal(size=(rows, columns)).astype(np.float32)) for _ in range(2)
     )
     results = []
     for case, by in measure.forward_and_backward(0):
@@ -46,11 +45,7 @@ def of_shape(rows: int, columns: int) -> list[measure.Result]:
                 if mode in ("tf.function", rival)
             }
             results += measure.compare(
-                "Sparsemax",
-                f"{name}, {mode}",
-                ours,
-                rivals,
-                needs=limits.Needs(moved),
+                "Sparsemax", f"{name}, {mode}", ours, rivals, needs=limits.Needs(moved)
             )
     return results
 

@@ -38,9 +38,7 @@ def _cases() -> Mapping[str, Callable[[], list[measure.Result]]]:
             *roi_align.SHAPES[0], sampling_ratios=(2,), **_OPTIONS
         ),
         "Resampler": lambda: resampler.of_shape(*resampler.SHAPES[0], **_OPTIONS),
-        "EmbeddingBag": lambda: embedding_bag.of_shape(
-            *embedding_bag.SHAPES[0], **_OPTIONS
-        ),
+        "EmbeddingBag": lambda: embedding_bag.of_shape(*embedding_bag.SHAPES[0], **_OPTIONS),
         "CorrelationCost": lambda: correlation_cost.of_layer(
             correlation_cost.LAYERS[1], **_OPTIONS
         ),

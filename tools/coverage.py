@@ -24,12 +24,7 @@ from tensorflow.python.framework import ops as python_ops
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests" / "stock_gradients"))
 
-from covered_ops import (  # noqa: E402
-    NO_SECOND_ORDER,
-    ONLY_IN_CLIENTS,
-    ONLY_IN_PYTHON,
-    WITHOUT_CASES,
-)
+from covered_ops import NO_SECOND_ORDER, ONLY_IN_CLIENTS, ONLY_IN_PYTHON, WITHOUT_CASES  # noqa: E402
 from parity import HERE, load_cases  # noqa: E402
 from without_gradient import reason as reason_of_none  # noqa: E402
 
@@ -37,11 +32,7 @@ PROBE = ROOT / "tools" / "coverage_probe.py"
 # The fields of a row that are counted, by registry.
 _STOCK, _EXTENDED = "TensorFlow's", "with tensorflow_ext"
 GROUPS = {
-    "Python": {
-        "python_stock": _STOCK,
-        "python": _EXTENDED,
-        "mended": "changed by mend()",
-    },
+    "Python": {"python_stock": _STOCK, "python": _EXTENDED, "mended": "changed by mend()"},
     "function registry": {"function_stock": _STOCK, "function": _EXTENDED},
     "C and C++": {
         "client_stock": _STOCK,
@@ -52,9 +43,7 @@ GROUPS = {
     },
 }
 COLUMNS = {
-    name: f"{group}: {label}"
-    for group, labels in GROUPS.items()
-    for name, label in labels.items()
+    name: f"{group}: {label}" for group, labels in GROUPS.items() for name, label in labels.items()
 }
 # Of these the tests compare the second order with differences or Python's.
 COMPARED = {
@@ -173,16 +162,10 @@ def collect() -> list[Row]:
                 or (bits.CLIENT_GRADIENT in found and not bridged),
                 client=bits.CLIENT_GRADIENT in found,
                 stands_in=bits.CLIENT_STANDS_IN in found,
-                declared_none=bool(
-                    found & (bits.CLIENT_NO_GRADIENT | bits.FUNCTION_NO_GRADIENT)
-                ),
+                declared_none=bool(found & (bits.CLIENT_NO_GRADIENT | bits.FUNCTION_NO_GRADIENT)),
             )
         )
-    asked = [
-        row.op
-        for row in rows
-        if row.client and row.op[0] != "_" and row.op not in COMPARED
-    ]
+    asked = [row.op for row in rows if row.client and row.op[0] != "_" and row.op not in COMPARED]
     second = second_orders(asked, str(_library.PATH))
     for row in rows:
         row.second = row.op in COMPARED or second.get(row.op, False)
@@ -278,9 +261,7 @@ def page(rows: Sequence[Row]) -> str:
 
     def cells(row: Row) -> str:
         return "".join(
-            '<td class="yes">yes</td>'
-            if getattr(row, name)
-            else '<td class="no">–</td>'
+            '<td class="yes">yes</td>' if getattr(row, name) else '<td class="no">–</td>'
             for name in COLUMNS
         )
 
@@ -293,13 +274,10 @@ def page(rows: Sequence[Row]) -> str:
     return PAGE.substitute(
         version=tf.__version__,
         groups="".join(
-            f'<th colspan="{len(labels)}">{group}</th>'
-            for group, labels in GROUPS.items()
+            f'<th colspan="{len(labels)}">{group}</th>' for group, labels in GROUPS.items()
         ),
         headings="".join(
-            f"<th>{label}</th>"
-            for labels in GROUPS.values()
-            for label in labels.values()
+            f"<th>{label}</th>" for labels in GROUPS.values() for label in labels.values()
         ),
         totals="".join(f"<th>{total}</th>" for total in totals(rows).values()),
         count=len(rows),
@@ -309,9 +287,7 @@ def page(rows: Sequence[Row]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--page", type=pathlib.Path, default=ROOT / "out" / "coverage.html"
-    )
+    parser.add_argument("--page", type=pathlib.Path, default=ROOT / "out" / "coverage.html")
     arguments = parser.parse_args()
     console = Console()
     rows = collect()

@@ -15,12 +15,7 @@ sys.path[:0] = [str(ROOT / "tests" / "stock_gradients"), str(ROOT / "tools")]
 
 from c_client import Client, ClientError, Graph, tensorflow_dir  # noqa: E402
 from op_instances import FUNCTIONS, instances, types_of  # noqa: E402
-from tensorflow.core.framework import (  # noqa: E402
-    graph_pb2,
-    node_def_pb2,
-    op_def_pb2,
-    types_pb2,
-)
+from tensorflow.core.framework import graph_pb2, node_def_pb2, op_def_pb2, types_pb2  # noqa: E402
 from tensorflow.python.framework import op_def_registry  # noqa: E402
 
 _DIFFERENTIABLE = {
@@ -66,9 +61,7 @@ def _graph(
     return client.import_graph(graph_def.SerializeToString()), ys, xs
 
 
-def _differentiate(
-    graph: Graph, ys: list[str], xs: list[str]
-) -> tuple[Answer, list[str]]:
+def _differentiate(graph: Graph, ys: list[str], xs: list[str]) -> tuple[Answer, list[str]]:
     """Whether the ys can be differentiated by the xs, and the gradients."""
     found: list[str] = []
     for x in xs:

@@ -219,9 +219,7 @@ def check_gpu() -> Finding:
     query = "--query-gpu=name,driver_version,compute_cap"
     said = output_of("nvidia-smi", query, "--format=csv,noheader").strip()
     if not said:
-        return Finding(
-            "GPU", "none", NOTE, "Tests that run kernels on one are skipped."
-        )
+        return Finding("GPU", "none", NOTE, "Tests that run kernels on one are skipped.")
     return Finding("GPU", "; ".join(said.splitlines()))
 
 
@@ -282,9 +280,7 @@ def check_languages() -> Iterator[Finding]:
 def check_library() -> Finding:
     if not LIBRARY.exists():
         return Finding("Library", "not built", NOTE, "./run build")
-    stated = re.search(
-        rb"tensorflow_ext ([\w.]+) for TensorFlow ([\w.]+)", LIBRARY.read_bytes()
-    )
+    stated = re.search(rb"tensorflow_ext ([\w.]+) for TensorFlow ([\w.]+)", LIBRARY.read_bytes())
     if not stated:
         mend = f"rm {LIBRARY}; ./run build"
         return Finding("Library", f"{LIBRARY} states no version", WRONG, mend)

@@ -91,9 +91,7 @@ def size_of_packages(packages: list[str]) -> Size:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return Size(None, None)
-    pattern = (
-        r"Need to get ([\d.,]+) ([kMG]?B).*?After this operation, ([\d.,]+) ([kMG]?B)"
-    )
+    pattern = r"Need to get ([\d.,]+) ([kMG]?B).*?After this operation, ([\d.,]+) ([kMG]?B)"
     match = re.search(pattern, said, re.DOTALL)
     if not match:
         return Size(None, None)
@@ -178,8 +176,7 @@ def plan(command: str, venv: Path, cache: Path) -> tuple[list[str], bool]:
             fails = True
         enough = "" if free >= needed else "TOO LITTLE: "
         lines.append(
-            f"  {'together':24}  {needed:,} MB on the disk of {folder};"
-            f" {enough}{free:,} MB free"
+            f"  {'together':24}  {needed:,} MB on the disk of {folder}; {enough}{free:,} MB free"
         )
     return lines, fails
 
@@ -195,9 +192,7 @@ def report(venv: Path) -> bool:
     """
     cache = Path(os.environ.get("CACHE") or Path.home() / ".cache" / "tensorflow_ext")
     here = system()
-    tried = (
-        "" if here in TRIED else ", not tried there; packages by their names in Debian"
-    )
+    tried = "" if here in TRIED else ", not tried there; packages by their names in Debian"
     fails = False
     for command, said in (("demo", "./run demo"), ("test", "./run test, besides")):
         lines, wrong = plan(command, venv, cache)

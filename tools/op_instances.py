@@ -32,10 +32,7 @@ _GIVEN: dict[str, list] = {
 
 
 def _function(
-    name: str,
-    nodes: dict[str, tuple[str, list[str]]],
-    results: dict[str, int],
-    counters: int = 0,
+    name: str, nodes: dict[str, tuple[str, list[str]]], results: dict[str, int], counters: int = 0
 ) -> function_pb2.FunctionDef:
     """A function of two floats, behind `counters` integers; `nodes` are
     its float ops with their inputs, and `results` the nodes that it returns, with
@@ -98,12 +95,10 @@ _GIVEN_FOR: dict[str, dict[str, list]] = {
     "MaxPool3DGradGrad": _WINDOWS_3D,
 }
 _GIVEN_FOR["StatelessWhile"] = _GIVEN_FOR["While"] = {
-    "cond": [attr_value_pb2.NameAttrList(name=_TEST)],
+    "cond": [attr_value_pb2.NameAttrList(name=_TEST)]
 }
 _GIVEN_FOR["For"] = {"body": [attr_value_pb2.NameAttrList(name=_STEP)]}
-_GIVEN_FOR["RaggedTensorToTensor"] = {
-    "row_partition_types": [[b"FIRST_DIM_SIZE", b"ROW_SPLITS"]],
-}
+_GIVEN_FOR["RaggedTensorToTensor"] = {"row_partition_types": [[b"FIRST_DIM_SIZE", b"ROW_SPLITS"]]}
 for _values in ("Dense", "Ragged", "Sparse"):
     _GIVEN_FOR[f"{_values}CountSparseOutput"] = {"binary_output": [False]}
 # Products of matrices.
@@ -112,24 +107,19 @@ _GIVEN_FOR["XlaDot"] = _GIVEN_FOR["XlaDotV2"] = {
         xla_data_pb2.DotDimensionNumbers(
             lhs_contracting_dimensions=[1], rhs_contracting_dimensions=[0]
         ).SerializeToString()
-    ],
+    ]
 }
 _GIVEN_FOR["FractionalAvgPool"] = _GIVEN_FOR["FractionalMaxPool"] = {
-    "pooling_ratio": [[1.0, 1.5, 1.5, 1.0]],
+    "pooling_ratio": [[1.0, 1.5, 1.5, 1.0]]
 }
 _GIVEN_FOR["XlaConv"] = _GIVEN_FOR["XlaConvV2"] = {
     "dimension_numbers": [
         xla_data_pb2.ConvolutionDimensionNumbers(
-            input_feature_dimension=1,
-            output_feature_dimension=1,
-            kernel_output_feature_dimension=1,
+            input_feature_dimension=1, output_feature_dimension=1, kernel_output_feature_dimension=1
         ).SerializeToString()
-    ],
+    ]
 }
-_GIVEN_FOR["ExtractVolumePatches"] = {
-    "ksizes": [[1, 2, 2, 2, 1]],
-    "strides": [[1, 1, 1, 1, 1]],
-}
+_GIVEN_FOR["ExtractVolumePatches"] = {"ksizes": [[1, 2, 2, 2, 1]], "strides": [[1, 1, 1, 1, 1]]}
 
 
 def _choices(op: str, attribute: op_def_pb2.OpDef.AttrDef) -> list:
@@ -182,9 +172,7 @@ def instances(op_def: op_def_pb2.OpDef) -> Iterator[node_def_pb2.NodeDef]:
 
 
 def types_of(
-    arguments: list[op_def_pb2.OpDef.ArgDef],
-    op_def: op_def_pb2.OpDef,
-    node: node_def_pb2.NodeDef,
+    arguments: list[op_def_pb2.OpDef.ArgDef], op_def: op_def_pb2.OpDef, node: node_def_pb2.NodeDef
 ) -> list[int]:
     """The types of these arguments of the op, lists flattened."""
     defaults = {attribute.name: attribute.default_value for attribute in op_def.attr}

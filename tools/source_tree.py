@@ -16,9 +16,7 @@ class Tree:
       changes: What is to be in the place of the files on the disk; None: no file.
     """
 
-    def __init__(
-        self, root: pathlib.Path, changes: dict[str, str | None] | None = None
-    ) -> None:
+    def __init__(self, root: pathlib.Path, changes: dict[str, str | None] | None = None) -> None:
         self.root = root
         self._changes = dict(changes or {})
 
@@ -55,9 +53,7 @@ class Tree:
         }
         prefix = f"{folder}/"
         found |= {path for path in self._changes if path.startswith(prefix)}
-        return sorted(
-            path for path in found if path.endswith(suffixes) and self.exists(path)
-        )
+        return sorted(path for path in found if path.endswith(suffixes) and self.exists(path))
 
     def changes(self) -> dict[str, str | None]:
         """What differs from the disk."""

@@ -79,9 +79,7 @@ def summarize(events: Iterator[dict[str, Any]]) -> tuple[Counter[str], list[str]
             results[shard] = (status, cases)
         elif "targetCompleted" in identity:
             if not event.get("completed", {}).get("success"):
-                failures.append(
-                    f"{identity['targetCompleted']['label']} does not build"
-                )
+                failures.append(f"{identity['targetCompleted']['label']} does not build")
                 counts["failed"] += 1
         elif "pattern" in identity and "aborted" in event:
             failures.append(event["aborted"].get("description", "loading failed"))
@@ -135,10 +133,7 @@ def main() -> int:
         print("\n" + "\n".join(failures))
     if missing and not options.all_languages:
         print("\n" + "\n".join(missing))
-    print(
-        f"\n{counts['passed']} passed, {counts['failed']} failed, "
-        f"{counts['skipped']} skipped"
-    )
+    print(f"\n{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] else 0
 
 

@@ -132,11 +132,7 @@ def run_session(limit: float) -> "subprocess.CompletedProcess[str]":
     with Loopback([str(_FOLDER / "server.py")], {"worker": 2}, limit) as cluster:
         target = f"grpc://{cluster.cluster['worker'][0]}"
         return subprocess.run(
-            [found[0], library, target],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=limit,
+            [found[0], library, target], capture_output=True, text=True, check=False, timeout=limit
         )
 
 
@@ -204,9 +200,7 @@ def main() -> int:
     return 0 if largest <= 1e-5 else 1
 
 
-def draw(
-    picture: pathlib.Path, options: argparse.Namespace, run: Run, alone: list[float]
-) -> None:
+def draw(picture: pathlib.Path, options: argparse.Namespace, run: Run, alone: list[float]) -> None:
     """Draws the losses of the cluster over those of one process."""
     import matplotlib
 

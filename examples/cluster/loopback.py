@@ -44,9 +44,7 @@ class Loopback:
       restarts: How often a task was started again.
     """
 
-    def __init__(
-        self, command: Sequence[str], jobs: Mapping[str, int], limit: float
-    ) -> None:
+    def __init__(self, command: Sequence[str], jobs: Mapping[str, int], limit: float) -> None:
         self.restarts: collections.Counter[Task] = collections.Counter()
         self._command = command
         self._deadline = time.monotonic() + limit
@@ -54,9 +52,7 @@ class Loopback:
         self._processes: dict[Task, subprocess.Popen[str]] = {}
         self._written: dict[Task, collections.deque[str]] = {}
         self._events: queue.Queue[tuple[Task, str | None]] = queue.Queue()
-        self._tasks = [
-            Task(job, i) for job, count in jobs.items() for i in range(count)
-        ]
+        self._tasks = [Task(job, i) for job, count in jobs.items() for i in range(count)]
         self._sockets = [_reserve_port() for _ in self._tasks]
         self.cluster: dict[str, list[str]] = {job: [] for job in jobs}
         for task, reserved in zip(self._tasks, self._sockets, strict=True):
@@ -112,10 +108,7 @@ class Loopback:
         return "".join(f"\n  {line}" for line in self._written[task])
 
     def _start(self, task: Task) -> None:
-        config = {
-            "cluster": self.cluster,
-            "task": {"type": task.job, "index": task.number},
-        }
+        config = {"cluster": self.cluster, "task": {"type": task.job, "index": task.number}}
         environment = {
             "TF_CPP_MIN_LOG_LEVEL": "2",
             **os.environ,
@@ -135,15 +128,10 @@ class Loopback:
         )
         self._processes[task] = process
         written = self._written[task] = collections.deque(maxlen=30)
-        threading.Thread(
-            target=self._read, args=(task, process, written), daemon=True
-        ).start()
+        threading.Thread(target=self._read, args=(task, process, written), daemon=True).start()
 
     def _read(
-        self,
-        task: Task,
-        process: "subprocess.Popen[str]",
-        written: collections.deque[str],
+        self, task: Task, process: "subprocess.Popen[str]", written: collections.deque[str]
     ) -> None:
         assert process.stdout is not None
         for line in process.stdout:

@@ -24,9 +24,7 @@ def main() -> None:
     data = training.make_data(options.steps, options.batch)
     with strategy.scope():
         network = training.make_network()
-        backup = training.Backup(
-            options.backup, network, writes=arguments.task() == ("worker", 0)
-        )
+        backup = training.Backup(options.backup, network, writes=arguments.task() == ("worker", 0))
     first = backup.restore()
 
     @tf.function

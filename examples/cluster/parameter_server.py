@@ -24,8 +24,7 @@ import tensorflow_ext as tfe
 
 
 def coordinate(
-    resolver: tf.distribute.cluster_resolver.ClusterResolver,
-    options: argparse.Namespace,
+    resolver: tf.distribute.cluster_resolver.ClusterResolver, options: argparse.Namespace
 ) -> None:
     strategy = tf.distribute.ParameterServerStrategy(resolver)
     tfe.distribute.check_cluster(strategy)

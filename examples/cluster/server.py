@@ -20,9 +20,7 @@ import tensorflow_ext  # noqa: F401
 def serve(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
     """Serves, as the task that the resolver says, until the process is ended."""
     server = tf.distribute.Server(
-        resolver.cluster_spec(),
-        job_name=resolver.task_type,
-        task_index=resolver.task_id,
+        resolver.cluster_spec(), job_name=resolver.task_type, task_index=resolver.task_id
     )
     print("serving", flush=True)
     server.join()

@@ -84,9 +84,7 @@ def train(detector: Detector, steps: int, batch: int, console: Console) -> list[
         with tf.GradientTape() as tape:
             loss = loss_of(detector, batch)
         variables = detector.trainable_variables
-        optimizer.apply_gradients(
-            zip(tape.gradient(loss, variables), variables, strict=True)
-        )
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
         return loss
 
     losses = []
@@ -97,9 +95,7 @@ def train(detector: Detector, steps: int, batch: int, console: Console) -> list[
     return losses
 
 
-def draw(
-    made: scenes.Scenes, refined: np.ndarray, found: np.ndarray, file: pathlib.Path
-) -> None:
+def draw(made: scenes.Scenes, refined: np.ndarray, found: np.ndarray, file: pathlib.Path) -> None:
     """Some scenes with their objects' proposals (red) and refined boxes (green)."""
     figure, axes = plt.subplots(2, 4, figsize=(12, 6.4), layout="constrained")
     for i, axis in enumerate(axes.flat):
@@ -122,9 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=800)
     parser.add_argument("--batch", type=int, default=8, help="images a step")
-    parser.add_argument(
-        "--picture", type=pathlib.Path, default=ROOT / "out" / "detector.png"
-    )
+    parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "detector.png")
     arguments = parser.parse_args()
     console = Console()
     keras.utils.set_random_seed(0)

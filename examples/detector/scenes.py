@@ -54,9 +54,7 @@ def decode(deltas: np.ndarray, proposals: np.ndarray) -> np.ndarray:
     return np.concatenate([centers - half, centers + half], axis=1)
 
 
-def _draw(
-    image: np.ndarray, box: np.ndarray, label: int, random: np.random.Generator
-) -> None:
+def _draw(image: np.ndarray, box: np.ndarray, label: int, random: np.random.Generator) -> None:
     rows, columns = np.mgrid[:SIZE, :SIZE] + 0.5
     x = (2 * columns - box[0] - box[2]) / (box[2] - box[0])
     y = (2 * rows - box[1] - box[3]) / (box[3] - box[1])

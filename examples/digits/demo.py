@@ -54,9 +54,7 @@ def train_in_python(
 ) -> tuple[np.ndarray, float]:
     """Keras; returns the loss of each step and the accuracy."""
     task = progress.add_task("Keras (Python)", total=len(data.x), loss=0.0)
-    return digits.train(
-        network, data, lambda loss: progress.update(task, advance=1, loss=loss)
-    )
+    return digits.train(network, data, lambda loss: progress.update(task, advance=1, loss=loss))
 
 
 def train_in_cpp(
@@ -83,10 +81,7 @@ def print_curves(console: Console, python: np.ndarray, cpp: np.ndarray) -> float
         curves.add_column(heading, justify="right")
     for step in sorted({*range(0, len(python), 50), len(python) - 1}):
         curves.add_row(
-            str(step + 1),
-            f"{python[step]:.10f}",
-            f"{cpp[step]:.10f}",
-            f"{deviations[step]:.1e}",
+            str(step + 1), f"{python[step]:.10f}", f"{cpp[step]:.10f}", f"{deviations[step]:.1e}"
         )
     console.print(curves)
     return float(deviations.max())
@@ -114,9 +109,7 @@ def draw_curves(python: np.ndarray, cpp: np.ndarray, file: pathlib.Path) -> None
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=600, help="how many batches")
-    parser.add_argument(
-        "--picture", type=pathlib.Path, default=ROOT / "out" / "digits.png"
-    )
+    parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "digits.png")
     arguments = parser.parse_args()
     if arguments.steps < 1:
         parser.error(f"--steps is {arguments.steps}; expected at least 1")
@@ -136,13 +129,9 @@ def main() -> int:
     console.print(f"test accuracy, C++          {cpp_accuracy:.1%}")
     console.print(f"picture                     {arguments.picture}")
     with console.status("central differences, op by op") as status:
-        deviations = client_table.deviations(
-            lambda op: status.update(f"central differences: {op}")
-        )
+        deviations = client_table.deviations(lambda op: status.update(f"central differences: {op}"))
     console.print(client_table.render(deviations))
-    failures = fine_tune.run(
-        console, FINE_TUNE_STEPS, arguments.picture.with_name("fine_tune.png")
-    )
+    failures = fine_tune.run(console, FINE_TUNE_STEPS, arguments.picture.with_name("fine_tune.png"))
     if not deviation <= LARGEST_DEVIATION:
         failures.append(f"the curves differ by {deviation:.1e} > {LARGEST_DEVIATION}")
     if min(python_accuracy, cpp_accuracy) <= SMALLEST_ACCURACY:

@@ -125,8 +125,7 @@ def make_network() -> DigitsNetwork:
     """A new network with its weights made."""
     network = DigitsNetwork()
     network.compile(
-        optimizer=keras.optimizers.SGD(LEARNING_RATE, momentum=MOMENTUM),
-        jit_compile=False,
+        optimizer=keras.optimizers.SGD(LEARNING_RATE, momentum=MOMENTUM), jit_compile=False
     )
     network(np.zeros((1, 64)))
     return network
@@ -137,9 +136,7 @@ class _Report(keras.callbacks.Callback):
         super().__init__()
         self._report = report
 
-    def on_train_batch_end(
-        self, batch: int, logs: dict[str, float] | None = None
-    ) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         assert logs is not None
         self._report(float(logs["loss"]))
 

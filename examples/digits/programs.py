@@ -39,9 +39,7 @@ def find(language: str) -> pathlib.Path | None:
     return None
 
 
-def write(
-    folder: pathlib.Path, weights: Sequence[np.ndarray], data: network.Data
-) -> None:
+def write(folder: pathlib.Path, weights: Sequence[np.ndarray], data: network.Data) -> None:
     """Writes what the programs read.
 
     Args:
@@ -53,12 +51,7 @@ def write(
         _write(folder / field, value)
     for i, value in enumerate(weights):
         _write(folder / f"{'wb'[i % 2]}{i // 2 + 1}", value)
-    settings = [
-        network.LEARNING_RATE,
-        network.MOMENTUM,
-        network.LEVELS,
-        network.REVERSE_SCALE,
-    ]
+    settings = [network.LEARNING_RATE, network.MOMENTUM, network.LEVELS, network.REVERSE_SCALE]
     _write(folder / "settings", np.array(settings))
 
 
@@ -93,10 +86,7 @@ def train(language: str, folder: pathlib.Path) -> Iterator[float]:
     with (
         (folder / "log").open("w+") as log,
         subprocess.Popen(
-            [str(program), str(LIBRARY), str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
+            [str(program), str(LIBRARY), str(folder)], stdout=subprocess.PIPE, stderr=log, text=True
         ) as process,
     ):
         assert process.stdout is not None

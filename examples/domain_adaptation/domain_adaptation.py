@@ -103,11 +103,7 @@ class Network(keras.Model):
 
 
 def loss_of(
-    network: Network,
-    source: tf.Tensor,
-    y: tf.Tensor,
-    target: tf.Tensor,
-    progress: tf.Tensor,
+    network: Network, source: tf.Tensor, y: tf.Tensor, target: tf.Tensor, progress: tf.Tensor
 ) -> tf.Tensor:
     """Cross entropy of the source's digits and of both domains, the latter with a
     weight that rises from 0 to 1 as the training progresses (section 3.3)."""
@@ -120,12 +116,7 @@ def loss_of(
 
 
 def train(
-    network: Network,
-    source: Domain,
-    target: Domain,
-    tests: Iterable[Domain],
-    steps: int,
-    what: str,
+    network: Network, source: Domain, target: Domain, tests: Iterable[Domain], steps: int, what: str
 ) -> np.ndarray:
     """Returns the accuracy on each of the tests after every 50 steps."""
     schedule = keras.optimizers.schedules.CosineDecay(0.03, steps)

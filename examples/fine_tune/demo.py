@@ -47,9 +47,7 @@ def train(
         folder = pathlib.Path(name)
         network = fine_tune.make_model()
         keras_losses = []
-        for loss in fine_tune.train_in_keras(
-            network, data.x[:steps], data.labels[:steps]
-        ):
+        for loss in fine_tune.train_in_keras(network, data.x[:steps], data.labels[:steps]):
             keras_losses.append(loss)
             report("Keras", loss)
         model = folder / "model"
@@ -70,9 +68,7 @@ def train(
     return np.array(keras_losses), np.array(cpp), np.array(python), before, after
 
 
-def draw(
-    keras_losses: np.ndarray, cpp: np.ndarray, python: np.ndarray, file: pathlib.Path
-) -> None:
+def draw(keras_losses: np.ndarray, cpp: np.ndarray, python: np.ndarray, file: pathlib.Path) -> None:
     """The whole curve, and below how far C++ and Python are apart."""
     figure, (top, bottom) = plt.subplots(
         2, 1, sharex=True, figsize=(8, 6), height_ratios=(3, 1), layout="constrained"
@@ -80,9 +76,7 @@ def draw(
     half = len(keras_losses)
     first, second = np.arange(1, half + 1), np.arange(half + 1, 2 * half + 1)
     top.semilogy(first, keras_losses, color="tab:orange", label="Keras")
-    top.semilogy(
-        second, python, color="tab:blue", linewidth=4, alpha=0.4, label="tf.function"
-    )
+    top.semilogy(second, python, color="tab:blue", linewidth=4, alpha=0.4, label="tf.function")
     top.semilogy(second, cpp, color="black", linewidth=1, label="C++")
     top.axvline(half + 0.5, color="gray", linestyle=":")
     top.annotate(
@@ -98,11 +92,7 @@ def draw(
     deviations = np.maximum(np.abs(cpp - python) / python, 1e-9)
     bottom.semilogy(second, deviations, ".", markersize=3)
     bottom.axhline(LARGEST_DEVIATION, color="tab:red", linewidth=1)
-    bottom.set(
-        xlabel="step",
-        ylabel="C++ : tf.function,\nrelative deviation",
-        ylim=(5e-10, 1e-4),
-    )
+    bottom.set(xlabel="step", ylabel="C++ : tf.function,\nrelative deviation", ylim=(5e-10, 1e-4))
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=120)
     plt.close(figure)
@@ -111,9 +101,7 @@ def draw(
 def run(console: Console, steps: int, picture: pathlib.Path) -> list[str]:
     """Trains, draws, prints; returns what is not as it is to be."""
     with console.status("fine-tuning") as status:
-        results = train(
-            steps, lambda who, loss: status.update(f"fine-tuning: {who}, {loss:.4f}")
-        )
+        results = train(steps, lambda who, loss: status.update(f"fine-tuning: {who}, {loss:.4f}"))
     keras_losses, cpp, python, before, after = results
     draw(keras_losses, cpp, python, picture)
     deviation = float(np.max(np.abs(cpp - python) / python))
@@ -138,9 +126,7 @@ def run(console: Console, steps: int, picture: pathlib.Path) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=300, help="of each half")
-    parser.add_argument(
-        "--picture", type=pathlib.Path, default=ROOT / "out" / "fine_tune.png"
-    )
+    parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "fine_tune.png")
     arguments = parser.parse_args()
     if arguments.steps < 1:
         parser.error(f"--steps is {arguments.steps}; expected at least 1")

@@ -19,10 +19,7 @@ from tensorflow_ext import sysconfig
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
 # Bazel puts programs beside this file in the tree of a test, else where ./run says.
 _BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
-_FOLDERS = (
-    pathlib.Path(__file__).absolute().parent,
-    _BUILT / "examples" / "fine_tune",
-)
+_FOLDERS = (pathlib.Path(__file__).absolute().parent, _BUILT / "examples" / "fine_tune")
 # From those folders.
 _ALL_PROGRAMS = {
     "C++": "fine_tune",
@@ -110,9 +107,7 @@ def make_model(seed: int = 0) -> keras.Model:
     return model
 
 
-def train_in_keras(
-    model: keras.Model, x: np.ndarray, labels: np.ndarray
-) -> Iterator[float]:
+def train_in_keras(model: keras.Model, x: np.ndarray, labels: np.ndarray) -> Iterator[float]:
     """Trains by `train_on_batch`; gives the loss of each step."""
     for batch, batch_labels in zip(x, labels, strict=True):
         model.reset_metrics()  # else a running mean
@@ -143,9 +138,7 @@ class Training:
     def _step(self, x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         """One step; returns the loss before it."""
         with tf.GradientTape() as tape:
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-                labels, self.logits(x)
-            )
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, self.logits(x))
             loss = tf.reduce_mean(losses)
         gradients = tape.gradient(loss, self.variables)
         for variable, gradient in zip(self.variables, gradients, strict=True):

@@ -61,10 +61,7 @@ def mod_gradient(op: Any, dz: tf.Tensor) -> list[tf.Tensor]:
 
 
 @tfe.numpy_op(
-    Tout=tf.float32,
-    gradient=mod_gradient,
-    shape=tf.broadcast_static_shape,
-    stateful=False,
+    Tout=tf.float32, gradient=mod_gradient, shape=tf.broadcast_static_shape, stateful=False
 )
 def mod(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The remainder of the floored division, element by element."""

@@ -58,9 +58,7 @@ def make_data(seed: int = 0) -> Data:
 class PrunedDense(keras.layers.Layer):
     """A dense layer whose kernel is pruned before it is used."""
 
-    def __init__(
-        self, units: int, gradient: Gradient, activation: str | None = None
-    ) -> None:
+    def __init__(self, units: int, gradient: Gradient, activation: str | None = None) -> None:
         super().__init__()
         self.units = units
         self.activation = keras.activations.get(activation)
@@ -109,9 +107,7 @@ def schedule(epoch: int, epochs: int, sparsity: float) -> float:
     return sparsity * (1 - (1 - progress) ** 3)
 
 
-def train(
-    network: Network, data: Data, sparsities: Sequence[float], what: str
-) -> list[float]:
+def train(network: Network, data: Data, sparsities: Sequence[float], what: str) -> list[float]:
     """One epoch at each sparsity; returns the accuracy after each."""
     console = Console()
     optimizer = keras.optimizers.Adam(1e-3)
@@ -155,9 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sparsity", type=float, default=0.9)
     parser.add_argument("--epochs", type=int, default=20, help="of each training")
-    parser.add_argument(
-        "--picture", type=pathlib.Path, default=ROOT / "out" / "pruning.png"
-    )
+    parser.add_argument("--picture", type=pathlib.Path, default=ROOT / "out" / "pruning.png")
     arguments = parser.parse_args()
     if not 0 <= arguments.sparsity <= 1 or arguments.epochs < 1:
         parser.error("expected 0 <= sparsity <= 1 and at least one epoch")

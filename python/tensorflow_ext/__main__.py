@@ -38,9 +38,7 @@ def main(given: list[str] | None = None) -> int:
         "say of themselves.",
     )
     _wrappers_command.add_arguments(wrappers)
-    wrappers.set_defaults(
-        run=_wrappers_command.run, error=_wrappers_command.WrappersError
-    )
+    wrappers.set_defaults(run=_wrappers_command.run, error=_wrappers_command.WrappersError)
     config = commands.add_parser(
         "config",
         help="print what a program in C, C++, Go, Rust or Java is built with",

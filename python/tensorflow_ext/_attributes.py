@@ -101,9 +101,7 @@ def to_node_def(op: str, attrs: Mapping[str, Any]) -> node_def_pb2.NodeDef:
     return node
 
 
-def _to_attr_value(
-    op: str, name: str, attr_type: str, value: object
-) -> attr_value_pb2.AttrValue:
+def _to_attr_value(op: str, name: str, attr_type: str, value: object) -> attr_value_pb2.AttrValue:
     if isinstance(value, attr_value_pb2.AttrValue):
         return value
     try:
@@ -114,9 +112,7 @@ def _to_attr_value(
         if element != attr_type:
             expected = f"a list, each element {expected}"
         raise tf.errors.InvalidArgumentError(
-            None,
-            None,
-            f"{op}: attribute {name!r} is {value!r}; expected {expected}.",
+            None, None, f"{op}: attribute {name!r} is {value!r}; expected {expected}."
         ) from error
 
 
@@ -148,9 +144,7 @@ def num_inputs(node: node_def_pb2.NodeDef) -> int:
     return sum(1 if size is None else size for size in sizes)
 
 
-def argument_sizes(
-    arguments: Arguments, node: node_def_pb2.NodeDef
-) -> list[int | None]:
+def argument_sizes(arguments: Arguments, node: node_def_pb2.NodeDef) -> list[int | None]:
     """The length of each argument that is a list, None for one that is not."""
 
     def size(argument: op_def_pb2.OpDef.ArgDef | Argument) -> int | None:

@@ -68,8 +68,7 @@ def _write(folder: pathlib.Path, path: pathlib.Path, text: str) -> None:
     """
     if not folder.parent.is_dir():
         raise ConfigError(
-            f"config: --write={folder}: there is no folder {folder.parent}; make it "
-            "first"
+            f"config: --write={folder}: there is no folder {folder.parent}; make it first"
         )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -85,10 +85,7 @@ def _quoted(flags: Iterable[str]) -> str:
 
 
 def _compiler(c: bool, folder: pathlib.Path | None) -> Setting:
-    flags = [
-        *sysconfig.get_compile_flags(c=c),
-        *sysconfig.get_link_flags(rpath=True),
-    ]
+    flags = [*sysconfig.get_compile_flags(c=c), *sysconfig.get_link_flags(rpath=True)]
     name = "tensorflow_ext_c.flags" if c else "tensorflow_ext_cxx.flags"
     if folder is None:
         return Setting(_words(flags, "for the compiler's @FILE"))

@@ -8,9 +8,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context, execute
 
 
-def run(
-    op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: int
-) -> list[tf.Tensor]:
+def run(op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: int) -> list[tf.Tensor]:
     """Runs an op as TensorFlow's generated wrappers do: tapes see it.
 
     Args:
@@ -23,9 +21,7 @@ def run(
       tf.errors.OpError: What its kernel reports.
     """
     tensors = [tf.convert_to_tensor(value) for value in inputs]
-    results = execute.execute(
-        op_type.encode(), outputs, tensors, tuple(attrs), context.context()
-    )
+    results = execute.execute(op_type.encode(), outputs, tensors, tuple(attrs), context.context())
     if execute.must_record_gradient():
         execute.record_gradient(op_type, tensors, tuple(attrs), results)
     return list(results)

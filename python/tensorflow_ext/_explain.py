@@ -77,9 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="draw it: FILE.svg or FILE.png (by Graphviz' dot), or FILE.dot",
     )
-    parser.add_argument(
-        "--dot", action="store_true", help="print Graphviz' text and nothing else"
-    )
+    parser.add_argument("--dot", action="store_true", help="print Graphviz' text and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -126,9 +124,7 @@ def _own_gradients() -> dict[str, _library.Registries]:
     return {op: _library.registries(op) for op in _library.list_ops()}
 
 
-def explain(
-    op: str, attrs: list[str] | None = None, library: str | None = None
-) -> Explanation:
+def explain(op: str, attrs: list[str] | None = None, library: str | None = None) -> Explanation:
     """Finds out what the gradient of an op is.
 
     Args:
@@ -151,9 +147,7 @@ def explain(
 
 
 def explain_node(
-    node: node_def_pb2.NodeDef,
-    chosen: set[str],
-    providers: list[_explain_clients.Provider],
+    node: node_def_pb2.NodeDef, chosen: set[str], providers: list[_explain_clients.Provider]
 ) -> Explanation:
     """The same for an op with all its attributes, of which some were `chosen`."""
     op_def = _explain_node.find_op_def(node.op)
@@ -221,10 +215,7 @@ def text(explanation: Explanation, with_definition: bool = False) -> str:
         *(f"  {line}" for line in gradient.text or ["No input has a gradient."]),
     ]
     if gradient.reused:
-        lines += [
-            "",
-            f"  Outputs of the op that are reused: {', '.join(gradient.reused)}",
-        ]
+        lines += ["", f"  Outputs of the op that are reused: {', '.join(gradient.reused)}"]
     types = dict(explanation.inputs)
     without = [
         f"{name} ({_explain_node.type_name(types[name])})"

@@ -76,9 +76,7 @@ def _client(op: str, found: _library.Registries, author: str) -> Provider:
     if _BITS.CLIENT_BRIDGED in found:
         if op in PASSED_ON and _BITS.CLIENT_STANDS_IN in found:
             how, who = "passes the upstream gradient on", "tensorflow_ext"
-        elif not found & _BITS.FUNCTION_GRADIENT or (
-            _BITS.FUNCTION_RUNTIME_ALONE in found
-        ):
+        elif not found & _BITS.FUNCTION_GRADIENT or (_BITS.FUNCTION_RUNTIME_ALONE in found):
             how = "differentiates the functions that the node calls"
             who = "tensorflow_ext"
         else:

@@ -32,9 +32,7 @@ def check(path: pathlib.Path) -> None:
         there is no Graphviz.
     """
     if path.suffix not in _FORMATS:
-        raise ExplainError(
-            f"--draw {path}: expected a name that ends in {', '.join(_FORMATS)}."
-        )
+        raise ExplainError(f"--draw {path}: expected a name that ends in {', '.join(_FORMATS)}.")
     if not path.parent.is_dir():
         raise ExplainError(f"--draw {path}: there is no folder {path.parent}.")
     if path.suffix != ".dot" and shutil.which("dot") is None:
@@ -44,9 +42,7 @@ def check(path: pathlib.Path) -> None:
         )
 
 
-def draw(
-    node: node_def_pb2.NodeDef, gradient: _explain_lines.Readable, path: pathlib.Path
-) -> None:
+def draw(node: node_def_pb2.NodeDef, gradient: _explain_lines.Readable, path: pathlib.Path) -> None:
     """Draws a gradient into a file whose ending says the format.
 
     Raises:
@@ -55,9 +51,7 @@ def draw(
     check(path)
     source = dot(node, gradient)
     try:
-        path.write_bytes(
-            source.encode() if path.suffix == ".dot" else render(source, path.suffix)
-        )
+        path.write_bytes(source.encode() if path.suffix == ".dot" else render(source, path.suffix))
     except OSError as error:
         raise ExplainError(f"--draw {path}: {error.strerror}.") from None
 
@@ -143,10 +137,7 @@ def _box(name: str, kind: str, title: str, remark: str) -> str:
 
 
 def _constant(name: str, text: str) -> str:
-    return (
-        f'  {name} [label={_quoted(text)}, shape=plaintext, style="", '
-        f'fontcolor="{_LINE}"];'
-    )
+    return f'  {name} [label={_quoted(text)}, shape=plaintext, style="", fontcolor="{_LINE}"];'
 
 
 def _short(text: str, most: int = 60) -> str:

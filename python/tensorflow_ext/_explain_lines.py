@@ -8,12 +8,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import (
-    attr_value_pb2,
-    function_pb2,
-    node_def_pb2,
-    tensor_pb2,
-)
+from tensorflow.core.framework import attr_value_pb2, function_pb2, node_def_pb2, tensor_pb2
 from tensorflow.python.framework import op_def_registry
 
 from tensorflow_ext import _attributes, _explain_node, _plan
@@ -40,10 +35,7 @@ class Line:
 
     def __str__(self) -> str:
         outputs = ", ".join(name or "_" for name in self.outputs)
-        arguments = [
-            one if isinstance(one, str) else f"[{', '.join(one)}]"
-            for one in self.inputs
-        ]
+        arguments = [one if isinstance(one, str) else f"[{', '.join(one)}]" for one in self.inputs]
         arguments += [f"{name}={value}" for name, value in self.attrs.items()]
         text = f"{self.op}({', '.join(arguments)})"
         if outputs:
@@ -170,9 +162,7 @@ def _name_steps(plan: _plan.Plan, names: _Names, wanted: dict[str, str]) -> None
                     names.add(tensor, name if alone else f"{name}_{i}")
 
 
-def _line(
-    step: _plan.Step, plan: _plan.Plan, names: _Names, used: Iterable[str]
-) -> Line:
+def _line(step: _plan.Step, plan: _plan.Plan, names: _Names, used: Iterable[str]) -> Line:
     def name_of(argument: str | list[str]) -> str | list[str]:
         if isinstance(argument, str):
             return names[argument]
@@ -276,11 +266,7 @@ def definition(function: function_pb2.FunctionDef) -> Iterator[str]:
 
 
 def _argument(argument: Any) -> str:
-    kind = (
-        argument.type_attr
-        or argument.type_list_attr
-        or _explain_node.type_name(argument.type)
-    )
+    kind = argument.type_attr or argument.type_list_attr or _explain_node.type_name(argument.type)
     if argument.number_attr:
         kind = f"{argument.number_attr} * {kind}"
     return f"{argument.name}: {kind}"

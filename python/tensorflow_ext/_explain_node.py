@@ -7,12 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import (
-    attr_value_pb2,
-    node_def_pb2,
-    op_def_pb2,
-    types_pb2,
-)
+from tensorflow.core.framework import attr_value_pb2, node_def_pb2, op_def_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
 from tensorflow_ext import _attributes, _wrappers
@@ -94,9 +89,7 @@ def make_node(op: str, given: Sequence[str]) -> tuple[node_def_pb2.NodeDef, set[
             raise ExplainError(f"--attr {assignment}: expected NAME=VALUE.")
         if name not in attrs:
             expected = ", ".join(f"{a.name} ({a.type})" for a in op_def.attr)
-            raise ExplainError(
-                f"{op} has no attribute {name!r}; it has {expected or 'none'}."
-            )
+            raise ExplainError(f"{op} has no attribute {name!r}; it has {expected or 'none'}.")
         values[name] = _parse(op, attrs[name], text)
     values.update(_defaults(op_def, values))
     try:
@@ -123,8 +116,7 @@ def _defaults(
     if missing:
         example = missing[0].partition(" ")[0]
         raise ExplainError(
-            f"{op_def.name} needs {', '.join(missing)}: --attr {example}=VALUE "
-            "for each."
+            f"{op_def.name} needs {', '.join(missing)}: --attr {example}=VALUE for each."
         )
     return found
 
@@ -140,9 +132,7 @@ def _preferred(attr: op_def_pb2.OpDef.AttrDef) -> int:
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float": float,
-    "bool": lambda text: {"true": True, "1": True, "false": False, "0": False}[
-        text.lower()
-    ],
+    "bool": lambda text: {"true": True, "1": True, "false": False, "0": False}[text.lower()],
     "string": str,
     "type": lambda text: tf.as_dtype(text.removeprefix("DT_").lower()),
     "shape": lambda text: tf.TensorShape(

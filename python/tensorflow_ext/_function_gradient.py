@@ -5,12 +5,7 @@ import threading
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import (
-    attr_value_pb2,
-    function_pb2,
-    node_def_pb2,
-    op_def_pb2,
-)
+from tensorflow.core.framework import attr_value_pb2, function_pb2, node_def_pb2, op_def_pb2
 from tensorflow.python.framework import function_def_to_graph
 
 from tensorflow_ext import _attributes, _recording, _registration
@@ -22,9 +17,7 @@ _NO_GRADIENT = "TfExt>NoGradient"
 class FunctionGradient:
     """Runs a definition whose arguments are an op's inputs and upstream gradients."""
 
-    def __init__(
-        self, forward: op_def_pb2.OpDef, definition: function_pb2.FunctionDef
-    ) -> None:
+    def __init__(self, forward: op_def_pb2.OpDef, definition: function_pb2.FunctionDef) -> None:
         self.__qualname__ = definition.signature.name
         signature = definition.signature
         expected = len(forward.input_arg) + len(forward.output_arg)
@@ -47,9 +40,7 @@ class FunctionGradient:
                 "gradient(op, *upstream)"
             )
         self._forward = forward.name
-        self._definition = function_pb2.FunctionDef.FromString(
-            definition.SerializeToString()
-        )
+        self._definition = function_pb2.FunctionDef.FromString(definition.SerializeToString())
         self._defaults = {
             attr.name: attr.default_value
             for attr in signature.attr
@@ -80,9 +71,7 @@ class FunctionGradient:
 
     def _instantiate(self, node: node_def_pb2.NodeDef) -> Any:
         """The definition for an op's attributes, as a function of tensors."""
-        definition = function_pb2.FunctionDef.FromString(
-            self._definition.SerializeToString()
-        )
+        definition = function_pb2.FunctionDef.FromString(self._definition.SerializeToString())
         signature = definition.signature
         del signature.attr[:]
         for arg in (*signature.input_arg, *signature.output_arg):
@@ -122,9 +111,7 @@ class FunctionGradient:
             )
         return node.attr[name]
 
-    def _fill_in(
-        self, node: node_def_pb2.NodeDef, value: attr_value_pb2.AttrValue
-    ) -> None:
+    def _fill_in(self, node: node_def_pb2.NodeDef, value: attr_value_pb2.AttrValue) -> None:
         """Puts an attribute of the op where the definition names it."""
         if value.placeholder:
             value.CopyFrom(self._value(node, value.placeholder))

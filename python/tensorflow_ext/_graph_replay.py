@@ -32,9 +32,7 @@ class GraphReplay:
         """Made when a graph first needs them."""
         return [_Node(step) for step in self._plan.steps]
 
-    def __call__(
-        self, inputs: Tensors, outputs: Tensors, upstream: Sequence[Any]
-    ) -> Gradients:
+    def __call__(self, inputs: Tensors, outputs: Tensors, upstream: Sequence[Any]) -> Gradients:
         graph = ops.get_default_graph()
         tensors: dict[str, tf.Tensor] = {}
         for name, kind, index in self._used:
@@ -51,9 +49,7 @@ class GraphReplay:
             else:
                 operation = node.add(graph, tensors)
             operations.append(operation)
-        gradients = tuple(
-            None if name is None else tensors[name] for name in self._plan.results
-        )
+        gradients = tuple(None if name is None else tensors[name] for name in self._plan.results)
         _shape_checks.check(self._plan, inputs, outputs, upstream, gradients)
         if _library.check_gradient_shapes():
             return _shape_checks.checked_in_graph(self._plan, inputs, gradients)
@@ -91,11 +87,7 @@ class _Node:
             operation, outputs = self._add_by_wrapper(tensors)
         else:
             operation = graph._create_op_internal(
-                step.op,
-                inputs,
-                name=step.name,
-                attrs=step.attr_values,
-                op_def=self._op_def,
+                step.op, inputs, name=step.name, attrs=step.attr_values, op_def=self._op_def
             )
             outputs = operation.outputs
         if execute.must_record_gradient():

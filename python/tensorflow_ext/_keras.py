@@ -77,9 +77,7 @@ def _activations(keras: ModuleType) -> dict[str, Callable]:
 def _register_functions(keras: ModuleType, functions: Functions) -> None:
     for name, function in functions.items():
         keras.saving.register_keras_serializable(_PACKAGE, name)(function)
-    _activations(keras).update(
-        {f"{_PACKAGE}>{name}": functions[name] for name in functions}
-    )
+    _activations(keras).update({f"{_PACKAGE}>{name}": functions[name] for name in functions})
 
 
 def _when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
@@ -99,10 +97,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._then = then
 
     def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,
-        target: ModuleType | None = None,
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname != self._name or self not in sys.meta_path:
             return None

@@ -58,8 +58,7 @@ def _find() -> pathlib.Path:
     )
     if not there:
         raise ImportError(
-            f"tensorflow_ext is not built: there is no {path}; "
-            "build it with './run build'."
+            f"tensorflow_ext is not built: there is no {path}; build it with './run build'."
         )
     raise ImportError(
         f"tensorflow_ext is built for TensorFlow {', '.join(there)} ({folder}) and not "
@@ -73,9 +72,7 @@ def _load(path: pathlib.Path) -> ctypes.CDLL:
         tf.load_library(str(path))
         return ctypes.CDLL(str(path))
     except (tf.errors.OpError, OSError) as error:
-        raise ImportError(
-            f"TensorFlow {tf.__version__} cannot load {path}: {error}"
-        ) from error
+        raise ImportError(f"TensorFlow {tf.__version__} cannot load {path}: {error}") from error
 
 
 PATH = _find()
@@ -107,14 +104,7 @@ def _declare() -> None:
         "TfExt_TakeRegistrationErrors": (None, buffer, status),
         "TfExt_DescribeMetaGraph": (None, buffer, buffer, status),
         "TfExt_GradientFunctionDef": (None, *node_def, buffer, status),
-        "TfExt_GradientPlan": (
-            None,
-            *node_def,
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            buffer,
-            status,
-        ),
+        "TfExt_GradientPlan": (None, *node_def, ctypes.c_char_p, ctypes.c_size_t, buffer, status),
         "TfExt_InlineCallsOfGraphDef": (
             None,
             ctypes.c_char_p,
@@ -140,9 +130,7 @@ def _call(function: Callable[..., None], *arguments: object) -> bytes:
     return content
 
 
-def _call_filling(
-    count: int, function: Callable[..., None], *arguments: object
-) -> list[bytes]:
+def _call_filling(count: int, function: Callable[..., None], *arguments: object) -> list[bytes]:
     """Calls a function that fills `count` buffers; returns what is in them."""
     buffers = [_LIBRARY.TF_NewBuffer() for _ in range(count)]
     try:
@@ -234,9 +222,7 @@ def gradient_plan(node_def: bytes, wanted: Sequence[bool] | None) -> bytes:
       tf.errors.OpError: See c_api.h.
     """
     mask = None if wanted is None else bytes(bool(want) for want in wanted)
-    return _call(
-        _LIBRARY.TfExt_GradientPlan, node_def, len(node_def), mask, len(mask or b"")
-    )
+    return _call(_LIBRARY.TfExt_GradientPlan, node_def, len(node_def), mask, len(mask or b""))
 
 
 def check_definition(node_def: bytes) -> None:

@@ -123,9 +123,7 @@ class _NotKept(Exception):
         )
 
 
-def _make_gradient(
-    op_type: str, original: Callable[..., Any] | None
-) -> Callable[..., Any]:
+def _make_gradient(op_type: str, original: Callable[..., Any] | None) -> Callable[..., Any]:
     """The gradient that Python gets.
 
     A tape keeps what TensorFlow's own gradient of the op needs, and None in the place
@@ -175,17 +173,13 @@ def _operation(op: Any, op_type: str) -> tf.Operation | None:
     return None
 
 
-def _completed(
-    op_type: str, op: Any, upstream: Sequence[Any], used: frozenset[str]
-) -> _Kept:
+def _completed(op_type: str, op: Any, upstream: Sequence[Any], used: frozenset[str]) -> _Kept:
     """The op with the outputs that its gradient takes, and checked inputs."""
     inputs, outputs = op.inputs or (), op.outputs or ()
     takes_outputs = any(name[0] == "o" for name in used) or any(
         gradient is None and f"g{i}" in used for i, gradient in enumerate(upstream)
     )
-    run_again = takes_outputs and (
-        not outputs or any(value is None for value in outputs)
-    )
+    run_again = takes_outputs and (not outputs or any(value is None for value in outputs))
     needed = {int(name[1:]) for name in used if name[0] == "i"}
     if run_again:
         needed = set(range(max(1, len(inputs))))
@@ -206,16 +200,13 @@ def _checked(names: Iterable[str]) -> list[str]:
     """The ops, all of which have a definition that Python can replay."""
     if isinstance(names, str):
         raise TypeError(
-            f"ops: expected a list of op types, got the string {names!r}; "
-            f"write [{names!r}]"
+            f"ops: expected a list of op types, got the string {names!r}; write [{names!r}]"
         )
     bits = _library.Registries
     checked = []
     for name in names:
         if op_def_registry.get(name) is None:
-            raise ValueError(
-                f"ops: there is no op {name!r}; expected op types, such as 'Cumprod'"
-            )
+            raise ValueError(f"ops: there is no op {name!r}; expected op types, such as 'Cumprod'")
         found = _library.registries(name)
         if bits.FUNCTION_OWN not in found or bits.FUNCTION_RUNTIME_ALONE in found:
             raise ValueError(

@@ -221,11 +221,7 @@ class _NumpyOp:
             pass
         raise ValueError(
             f"numpy_op {self.name}: shape gives {shapes!r}; expected "
-            + (
-                f"a list of {count} shapes"
-                if self._several
-                else "a shape, as [2, None]"
-            )
+            + (f"a list of {count} shapes" if self._several else "a shape, as [2, None]")
         )
 
 

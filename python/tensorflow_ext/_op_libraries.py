@@ -81,8 +81,7 @@ def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
     except (tf.errors.OpError, OSError, RuntimeError) as error:
         message = getattr(error, "message", str(error))
         raise ImportError(
-            f"Cannot load {file} into TensorFlow {tf.__version__}: {message}"
-            f"{_mend(message)}"
+            f"Cannot load {file} into TensorFlow {tf.__version__}: {message}{_mend(message)}"
         ) from None
     wrong = _library.take_registration_errors()
     _gradients.register_all()
@@ -135,8 +134,7 @@ def _describe(op: str, library: str) -> str:
         lines = ["Gradient:", *(f"  {line}" for line in explanation.gradient.text)]
     lines += ["", _PROVIDED]
     lines += [
-        f"  {provider.client}: {provider}"
-        for provider in _explain_clients.providers(op, library)
+        f"  {provider.client}: {provider}" for provider in _explain_clients.providers(op, library)
     ]
     return "\n".join(f"  {line}".rstrip() for line in lines) + "\n"
 

@@ -23,7 +23,7 @@ NewGradient: TypeAlias = str | function_pb2.FunctionDef | Callable[..., Any] | N
 _NOT_REPLACED = {
     "ReadVariableOp": "a variable is read in a way of its own; replace that of an op "
     "which takes the value, or put tensorflow_ext.reverse_gradient, scale_gradient, "
-    "clip_gradient or a tf.custom_gradient between",
+    "clip_gradient or a tf.custom_gradient between"
 }
 
 
@@ -90,19 +90,14 @@ class override_gradient:
                 f"such as {{'Sign': my_gradient}}, not {gradients!r}"
             )
         self._attach = {
-            op_type: _make_attach(op_type, gradient)
-            for op_type, gradient in gradients.items()
+            op_type: _make_attach(op_type, gradient) for op_type, gradient in gradients.items()
         }
-        self._key = {
-            op_type: _identity(gradient) for op_type, gradient in gradients.items()
-        }
+        self._key = {op_type: _identity(gradient) for op_type, gradient in gradients.items()}
 
     def __enter__(self) -> None:
         outer = current.get()
         key = dict(outer.key or ()) | self._key  # type: ignore[call-overload]
-        frame = Frame(
-            {**outer.attach, **self._attach}, frozenset(key.items()), outer, self
-        )
+        frame = Frame({**outer.attach, **self._attach}, frozenset(key.items()), outer, self)
         _override_hooks.install()
         current.set(frame)
 
@@ -191,9 +186,7 @@ def _make_attach(op_type: str, gradient: NewGradient) -> Attach:
 def _replaceable(op_type: object) -> op_def_pb2.OpDef:
     """The definition of an op whose gradient may be replaced."""
     if not isinstance(op_type, str):
-        raise TypeError(
-            f"override_gradient: expected op types, such as 'Sign', not {op_type!r}"
-        )
+        raise TypeError(f"override_gradient: expected op types, such as 'Sign', not {op_type!r}")
     op_def = op_def_registry.get(op_type)
     if op_def is None:
         raise ValueError(
@@ -283,9 +276,7 @@ class _NamedGradient:
     def __call__(self, op: _recording.Operation, *upstream: Any) -> Any:
         if self._op_def is not None:
             attrs = self._fitting(op)
-            op = _recording.Operation(
-                self._op_def.name, op.name, attrs, op.inputs, op.outputs
-            )
+            op = _recording.Operation(self._op_def.name, op.name, attrs, op.inputs, op.outputs)
         return self._gradient(op, *upstream)
 
     def _fitting(self, op: _recording.Operation) -> tuple[Any, ...]:

@@ -125,9 +125,7 @@ def find(node: node_def_pb2.NodeDef, wanted: list[bool] | None) -> Plan:
     ]
     outputs = _attributes.argument_sizes(forward.outputs, node)
     num_outputs = sum(1 if size is None else size for size in outputs)
-    return _Parser(node.op, names, num_outputs).parse(
-        graph_pb2.GraphDef.FromString(serialized)
-    )
+    return _Parser(node.op, names, num_outputs).parse(graph_pb2.GraphDef.FromString(serialized))
 
 
 class _Parser:

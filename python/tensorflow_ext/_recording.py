@@ -18,11 +18,7 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.autograph.impl import api as autograph
 from tensorflow.python.eager import backprop, backprop_util, record
 from tensorflow.python.framework import func_graph, ops
-from tensorflow.python.ops import (
-    gen_array_ops,
-    handle_data_util,
-    resource_variable_ops,
-)
+from tensorflow.python.ops import gen_array_ops, handle_data_util, resource_variable_ops
 
 from tensorflow_ext._override_frames import without
 
@@ -40,12 +36,7 @@ class Operation(backprop._MockOp):
     """
 
     def __init__(
-        self,
-        op_type: str,
-        name: str,
-        attrs: tuple[Any, ...],
-        inputs: Tensors,
-        outputs: Tensors,
+        self, op_type: str, name: str, attrs: tuple[Any, ...], inputs: Tensors, outputs: Tensors
     ) -> None:
         super().__init__(attrs, tuple(inputs), tuple(outputs), op_type, None)
         self.name = name
@@ -125,8 +116,7 @@ class Attached:
         """The checked gradients of the inputs."""
         op = Operation(self.op_type, self.name, self.attrs, inputs, outputs)
         upstream = [
-            _upstream(gradient, output)
-            for gradient, output in zip(upstream, outputs, strict=True)
+            _upstream(gradient, output) for gradient, output in zip(upstream, outputs, strict=True)
         ]
         results = without(self.gradient)(op, *upstream)
         if not isinstance(results, list | tuple):
@@ -233,9 +223,7 @@ def _upstream(gradient: Any, output: tf.Tensor) -> Any:
 
 
 def _may_have_gradient(tensor: tf.Tensor) -> bool:
-    return tensor.dtype in (tf.resource, tf.variant) or backprop_util.IsTrainable(
-        tensor
-    )
+    return tensor.dtype in (tf.resource, tf.variant) or backprop_util.IsTrainable(tensor)
 
 
 def _dtype_and_shape(tensor: tf.Tensor) -> tuple[tf.DType, tf.TensorShape]:

@@ -89,10 +89,7 @@ def make_gradient(op_type: str) -> Callable[..., _replay.Gradients]:
 
 
 def _find(
-    op: Any,
-    op_type: str,
-    by_attrs: dict[Any, _replay.Replay],
-    by_node: dict[Any, _replay.Replay],
+    op: Any, op_type: str, by_attrs: dict[Any, _replay.Replay], by_node: dict[Any, _replay.Replay]
 ) -> _replay.Replay:
     """The plan for the op's attributes and wanted inputs, made when there is none.
 

@@ -99,9 +99,7 @@ class _Writer:
             arguments="\n    ".join(_argument(name) for name in plan.used),
             convert="\n        ".join(_conversion(name) for name in plan.used),
             is_other=" or ".join(
-                f"type({name}) is not EagerTensor"
-                for name in plan.used
-                if name[0] == "g"
+                f"type({name}) is not EagerTensor" for name in plan.used if name[0] == "g"
             )
             or "not executing_eagerly()",
             run=_RUN.format(body="\n        ".join(body)) if body else "",
@@ -122,8 +120,7 @@ class _Writer:
         if not step.outputs:
             return call
         targets = [
-            value if isinstance(value, str) else _pattern(value, "()")
-            for value in step.outputs
+            value if isinstance(value, str) else _pattern(value, "()") for value in step.outputs
         ]
         target = targets[0] if len(targets) == 1 else _pattern(targets, "()")
         return f"{target} = {call}"
@@ -240,9 +237,7 @@ def _interpret(
     return gradients
 
 
-def _run(
-    ctx: context.Context, step: _plan.Step, tensors: dict[str, tf.Tensor]
-) -> list[tf.Tensor]:
+def _run(ctx: context.Context, step: _plan.Step, tensors: dict[str, tf.Tensor]) -> list[tf.Tensor]:
     """Runs one step; what it gives, lists flattened."""
     if step.op == "Const":
         return [tf.constant(tf.make_ndarray(step.attrs["value"]))]

@@ -43,9 +43,7 @@ def check(
         # A tape keeps nothing of what the op's gradient in TensorFlow does not take.
         expected = _expected(inputs[index] if inputs else None, result)
         if not expected.is_compatible_with(result.shape):
-            _raise_unless_inferred(
-                plan, index, result.shape, expected, outputs, upstream
-            )
+            _raise_unless_inferred(plan, index, result.shape, expected, outputs, upstream)
 
 
 def checked_in_graph(
@@ -53,9 +51,7 @@ def checked_in_graph(
 ) -> tuple[tf.Tensor | None, ...]:
     """The results, behind nodes that check those whose shapes are not known yet."""
     return tuple(
-        result
-        if result is None or not inputs
-        else _checked(plan, index, inputs[index], result)
+        result if result is None or not inputs else _checked(plan, index, inputs[index], result)
         for index, result in enumerate(results)
     )
 

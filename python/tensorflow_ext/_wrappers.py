@@ -24,11 +24,7 @@ def op_defs(namespace: str = "") -> list[op_def_pb2.OpDef]:
     buffer = pywrap_tf_session.TF_GetAllOpList()
     serialized = pywrap_tf_session.TF_GetBuffer(buffer)
     pywrap_tf_session.TF_DeleteBuffer(buffer)
-    return [
-        op_def
-        for op_def in _parse_op_list(serialized)
-        if op_def.name.startswith(namespace)
-    ]
+    return [op_def for op_def in _parse_op_list(serialized) if op_def.name.startswith(namespace)]
 
 
 @functools.lru_cache(maxsize=1)
@@ -53,9 +49,7 @@ def generate(ops: Sequence[op_def_pb2.OpDef], name: str) -> types.ModuleType:
     An attribute that is named like a keyword of Python, such as `lambda`, is `lambda_`
     there; tf.load_op_library makes a module of it that is no Python.
     """
-    source = _pywrap_python_op_gen.GetPythonWrappers(
-        op_def_pb2.OpList(op=ops).SerializeToString()
-    )
+    source = _pywrap_python_op_gen.GetPythonWrappers(op_def_pb2.OpList(op=ops).SerializeToString())
     if isinstance(source, bytes):
         source = source.decode()
     for word in {attr.name for op in ops for attr in op.attr} & {*keyword.kwlist}:

@@ -52,6 +52,4 @@ FUNCTIONS = (
 
 _library.register_addons_ops()
 gradients.register_all()
-_keras.find_as(
-    "Addons", {name: getattr(ops, name) for name in FUNCTIONS}, "_old_layers"
-)
+_keras.find_as("Addons", {name: getattr(ops, name) for name in FUNCTIONS}, "_old_layers")

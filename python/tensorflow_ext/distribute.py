@@ -17,13 +17,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tensorflow_ext import (
-    _explain_node,
-    _library,
-    _op_libraries,
-    _version,
-    raw_ops,
-)
+from tensorflow_ext import _explain_node, _library, _op_libraries, _version, raw_ops
 
 __all__ = ["check_cluster"]
 
@@ -113,9 +107,7 @@ def _tasks(cluster: Any) -> Iterator[_Task]:
                 yield _Task(job, index, spec.task_address(job, index))
 
 
-def _ask(
-    task: _Task, ops: Sequence[str], timeout: float
-) -> _Answer | tf.errors.OpError:
+def _ask(task: _Task, ops: Sequence[str], timeout: float) -> _Answer | tf.errors.OpError:
     config = tf.compat.v1.ConfigProto(
         # Other tasks, which may not answer, are not waited for.
         device_filters=[task.name],

@@ -8,13 +8,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, graph_pb2
 
-from tensorflow_ext import (
-    _attributes,
-    _library,
-    _mending,
-    _registration,
-    _shape_checks,
-)
+from tensorflow_ext import _attributes, _library, _mending, _registration, _shape_checks
 
 __all__ = [
     "check_definition",
@@ -200,15 +194,11 @@ def inline_calls(
       tf.errors.UnimplementedError: A function calls itself.
     """
     if any(isinstance(output, tf.__internal__.EagerTensor) for output in outputs):
-        raise ValueError(
-            "outputs: an eager tensor has no graph; expected graph tensors"
-        )
+        raise ValueError("outputs: an eager tensor has no graph; expected graph tensors")
     if graph is None:
         graphs = [output.graph for output in outputs if isinstance(output, tf.Tensor)]
         graph = graphs[0] if graphs else tf.compat.v1.get_default_graph()
-    tensors = [
-        graph.as_graph_element(output, allow_operation=False) for output in outputs
-    ]
+    tensors = [graph.as_graph_element(output, allow_operation=False) for output in outputs]
     serialized, names = _library.inline_calls(
         graph.as_graph_def().SerializeToString(), [tensor.name for tensor in tensors]
     )

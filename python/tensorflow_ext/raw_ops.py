@@ -47,6 +47,4 @@ globals().update({name: getattr(_GENERATED, _PREFIX + name) for name in OPS})
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    raise AttributeError(
-        f"tensorflow_ext has no op {name!r}; expected one of {sorted(OPS)}."
-    )
+    raise AttributeError(f"tensorflow_ext has no op {name!r}; expected one of {sorted(OPS)}.")

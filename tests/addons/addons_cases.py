@@ -18,10 +18,7 @@ TYPES = {
     "float": types_pb2.DT_FLOAT,
     "double": types_pb2.DT_DOUBLE,
 }
-_INDEX_TYPES = {
-    np.dtype(np.int32): types_pb2.DT_INT32,
-    np.dtype(np.int64): types_pb2.DT_INT64,
-}
+_INDEX_TYPES = {np.dtype(np.int32): types_pb2.DT_INT32, np.dtype(np.int64): types_pb2.DT_INT64}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,14 +106,7 @@ def _activation(
         label = "_".join([name.lower(), *map(str, values.values())])
         cases += [
             Case(label, f"Addons>{name}", (x,), forward, values, defaults),
-            Case(
-                f"{label}_grad",
-                f"Addons>{name}Grad",
-                (gradients, x),
-                backward,
-                values,
-                defaults,
-            ),
+            Case(f"{label}_grad", f"Addons>{name}Grad", (gradients, x), backward, values, defaults),
         ]
     return cases
 
@@ -161,9 +151,7 @@ def _resamplers() -> list[Case]:
     data = _normal(2, 3, 4, 2)
     # Inside, on the border's slope and beyond it, away from whole numbers, where the
     # derivative has a jump.
-    warp = _RNG.integers(-2, 5, size=(2, 3, 2, 2)) + _RNG.uniform(
-        0.2, 0.8, (2, 3, 2, 2)
-    )
+    warp = _RNG.integers(-2, 5, size=(2, 3, 2, 2)) + _RNG.uniform(0.2, 0.8, (2, 3, 2, 2))
     grad_output = _normal(2, 3, 2, 2)
     return [
         Case("resampler", "Addons>Resampler", (data, warp), formulas.resampler),

@@ -37,9 +37,7 @@ _SIZES = {"kernel_size": 1, "max_displacement": 1, "stride_2": 1}
 
 def _images(height: int = 4, width: int = 5) -> tuple[Array, Array]:
     rng = np.random.default_rng(0)
-    return rng.normal(size=(2, height, width, 2)), rng.normal(
-        size=(2, height, width, 2)
-    )
+    return rng.normal(size=(2, height, width, 2)), rng.normal(size=(2, height, width, 2))
 
 
 @pytest.mark.parametrize("stride_1", [1, 2, 3])
@@ -121,12 +119,7 @@ _X = [-INF, INF, NAN]
 # What TensorFlow Addons gives at -infinity, infinity and NaN, and what this library.
 _LIMITS: dict[str, tuple[Callable[..., Array], dict[str, Any], list, list]] = {
     "Gelu": (formulas.gelu, {}, [NAN, INF, NAN], [0, INF, NAN]),
-    "Gelu exact": (
-        formulas.gelu,
-        {"approximate": False},
-        [NAN, INF, NAN],
-        [0, INF, NAN],
-    ),
+    "Gelu exact": (formulas.gelu, {"approximate": False}, [NAN, INF, NAN], [0, INF, NAN]),
     "Hardshrink": (formulas.hardshrink, {}, [-INF, INF, 0], _X),
     "Lisht": (formulas.lisht, {}, [INF, INF, NAN], [INF, INF, NAN]),
     "Mish": (formulas.mish, {}, [NAN, INF, NAN], [0, INF, NAN]),
@@ -136,12 +129,7 @@ _LIMITS: dict[str, tuple[Callable[..., Array], dict[str, Any], list, list]] = {
 # The same of the gradients, for an upstream gradient of 1.
 _GRADIENT_LIMITS: dict[str, tuple[Callable[..., Array], dict[str, Any], list, list]] = {
     "Gelu": (formulas.gelu_grad, {}, [NAN, NAN, NAN], [0, 1, NAN]),
-    "Gelu exact": (
-        formulas.gelu_grad,
-        {"approximate": False},
-        [NAN, NAN, NAN],
-        [0, 1, NAN],
-    ),
+    "Gelu exact": (formulas.gelu_grad, {"approximate": False}, [NAN, NAN, NAN], [0, 1, NAN]),
     "Hardshrink": (formulas.shrink_grad, {}, [1, 1, 0], [1, 1, 1]),
     "Lisht": (formulas.lisht_grad, {}, [NAN, NAN, NAN], [-1, 1, NAN]),
     "Mish": (formulas.mish_grad, {}, [NAN, NAN, NAN], [0, 1, NAN]),
@@ -188,9 +176,7 @@ def test_exact_gelu_of_negative_values() -> None:
     x = np.array([-3.0, -4.0, -5.0, -6.0], np.float32)
     exact = np.array([0.5 * v * math.erfc(-v / math.sqrt(2)) for v in x.tolist()])
     one_plus_erf = (
-        np.float32(0.5)
-        * x
-        * (1 + np.vectorize(math.erf)(x * math.sqrt(0.5)).astype(np.float32))
+        np.float32(0.5) * x * (1 + np.vectorize(math.erf)(x * math.sqrt(0.5)).astype(np.float32))
     )
     assert one_plus_erf[-1] == 0
     assert np.abs(one_plus_erf / exact - 1).max() > 0.01

@@ -48,9 +48,7 @@ def softshrink(x: Array, lower: float = -0.5, upper: float = 0.5) -> Array:
     return np.where(x < lower, x - lower, above)
 
 
-def shrink_grad(
-    gradients: Array, x: Array, lower: float = -0.5, upper: float = 0.5
-) -> Array:
+def shrink_grad(gradients: Array, x: Array, lower: float = -0.5, upper: float = 0.5) -> Array:
     """Of both."""
     return np.where(_outside(x, lower, upper), gradients, np.zeros_like(x))
 
@@ -91,9 +89,7 @@ def tanhshrink_grad(gradients: Array, x: Array) -> Array:
 # ----- EmbeddingBag. -----
 
 
-def embedding_bag(
-    indices: Array, params: Array, weights: Array, combiner: str = "SUM"
-) -> Array:
+def embedding_bag(indices: Array, params: Array, weights: Array, combiner: str = "SUM") -> Array:
     bags = (params[indices] * weights[..., None]).sum(axis=1)
     return bags / _bag_size(indices, combiner)
 
@@ -181,8 +177,7 @@ def _pairs(
     window = range(-radius, radius + 1)
     steps = range(-reach, reach + 1)
     sizes = [
-        output_size(size, kernel_size, max_displacement, stride_1, pad)
-        for size in (height, width)
+        output_size(size, kernel_size, max_displacement, stride_1, pad) for size in (height, width)
     ]
     for y, x in np.ndindex(*sizes):
         if on_gpu:
@@ -195,9 +190,7 @@ def _pairs(
                 a_row, a_column = row + v, column + u
                 b_row, b_column = a_row + j * stride_2, a_column + i * stride_2
                 rows, columns = (a_row, b_row), (a_column, b_column)
-                if all(0 <= k < height for k in rows) and all(
-                    0 <= k < width for k in columns
-                ):
+                if all(0 <= k < height for k in rows) and all(0 <= k < width for k in columns):
                     yield channel, y, x, a_row, a_column, b_row, b_column
 
 

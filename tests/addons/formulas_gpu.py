@@ -6,9 +6,7 @@ import numpy as np
 Array = np.ndarray
 
 
-def embedding_bag_params_grad(
-    indices: Array, params: Array, weights: Array, grads: Array
-) -> Array:
+def embedding_bag_params_grad(indices: Array, params: Array, weights: Array, grads: Array) -> Array:
     """With 'SUM': the gradient of bag b is read from element b on, not from row b."""
     params_grads = np.zeros_like(params)
     width = params.shape[1]

@@ -31,9 +31,7 @@ def _weights(case: Case) -> tuple[_Arrays, _Arrays]:
     rng = np.random.default_rng(1)
     outputs = case.outputs(*case.inputs)
     upstream = [rng.normal(size=y.shape) for y in outputs]
-    return upstream, [
-        rng.normal(size=case.inputs[i].shape) for i in case.differentiable
-    ]
+    return upstream, [rng.normal(size=case.inputs[i].shape) for i in case.differentiable]
 
 
 def _loss(case: Case, inputs: Sequence[np.ndarray], upstream: _Arrays) -> float:
@@ -121,9 +119,7 @@ _MODES: dict[str, Callable[..., Any]] = {
     "eager": _tapes,
     "function": lambda case, *args: tf.function(partial(_tapes, case))(*args),
     "gradients": lambda case, *args: tf.function(partial(_symbolic, case))(*args),
-    "jit_compile": lambda case, *args: tf.function(
-        partial(_tapes, case), jit_compile=True
-    )(*args),
+    "jit_compile": lambda case, *args: tf.function(partial(_tapes, case), jit_compile=True)(*args),
 }
 
 
@@ -156,9 +152,7 @@ def _feeds(case: Case) -> dict[str, np.ndarray]:
     upstream, weights = _weights(case)
     named = {"x": case.inputs, "u": upstream, "v": weights}
     return {
-        f"{name}{i}:0": value
-        for name, values in named.items()
-        for i, value in enumerate(values)
+        f"{name}{i}:0": value for name, values in named.items() for i, value in enumerate(values)
     }
 
 

@@ -51,9 +51,7 @@ def _old_model(k: ModuleType, name: str, path: pathlib.Path) -> Any:
             if entry == "config.json":
                 # tf_keras 2.18 saves a function whose name it has, too, by that alone.
                 content = re.sub(
-                    rf'"(tensorflow_ext>)?{name}"'.encode(),
-                    f'"Addons>{name}"'.encode(),
-                    content,
+                    rf'"(tensorflow_ext>)?{name}"'.encode(), f'"Addons>{name}"'.encode(), content
                 )
                 assert content.count(b"Addons>") >= 2
             target.writestr(entry, content)
@@ -82,9 +80,7 @@ def _old_model_of_layers(path: pathlib.Path) -> Any:
     words = keras.Input((3,), dtype="int32")
     frames = [keras.Input((4, 5, 2)) for _ in range(2)]
     bags = layers.EmbeddingBag(4, 2, combiner="mean")(words)
-    sizes = dict.fromkeys(
-        ("kernel_size", "max_displacement", "stride_1", "stride_2", "pad"), 1
-    )
+    sizes = dict.fromkeys(("kernel_size", "max_displacement", "stride_1", "stride_2", "pad"), 1)
     costs = layers.CorrelationCost(**sizes, data_format="channels_first")(frames)
     waves = layers.Snake(keras.initializers.Constant(0.5))(bags)
     shares = layers.Sparsemax(axis=1)(waves)

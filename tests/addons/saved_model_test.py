@@ -20,22 +20,14 @@ import wrappers
 from c_client import tensorflow_dir
 
 _MODEL = pathlib.Path(__file__).absolute().parent / "old_model"
-_SIZES = {
-    "kernel_size": 1,
-    "max_displacement": 1,
-    "stride_1": 1,
-    "stride_2": 1,
-    "pad": 1,
-}
+_SIZES = {"kernel_size": 1, "max_displacement": 1, "stride_1": 1, "stride_2": 1, "pad": 1}
 
 
 def _inputs() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(3, 2, 4, 5, 2)).astype(np.float32)
     words = np.array([[0, 1, 2], [3, 3, 1]], np.int32)[:1]
-    return dict(zip(("frame", "next_frame", "flow"), frames, strict=True)) | {
-        "words": words
-    }
+    return dict(zip(("frame", "next_frame", "flow"), frames, strict=True)) | {"words": words}
 
 
 def _expected(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -94,9 +86,7 @@ def test_old_model_in_c() -> None:
     assert done.returncode == 0, done.stderr
     ones = np.ones((1, 4, 5, 2))
     costs = formulas.correlation_cost(ones, ones, **_SIZES)
-    gradient, _ = formulas.correlation_cost_grad(
-        ones, ones, np.ones_like(costs), **_SIZES
-    )
+    gradient, _ = formulas.correlation_cost_grad(ones, ones, np.ones_like(costs), **_SIZES)
     lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     for name, expected in {"costs": costs, "gradient": gradient}.items():
         found = np.array([*map(float, lines[name].split())])

@@ -38,10 +38,7 @@ def _rounded(case: Case, dtype: str) -> list[np.ndarray]:
 
 
 def _check(case: Case, dtype: str, found: Any) -> None:
-    exact = [
-        x if x.dtype.kind == "i" else x.astype(np.float64)
-        for x in _rounded(case, dtype)
-    ]
+    exact = [x if x.dtype.kind == "i" else x.astype(np.float64) for x in _rounded(case, dtype)]
     expected = case.outputs(*exact)
     assert len(found) == len(expected)
     for value, reference in zip(found, expected, strict=True):
@@ -105,12 +102,8 @@ def test_unknown_shapes(case: Case) -> None:
     outputs = case.outputs(*case.inputs)
     with tf.Graph().as_default():
         for shape_of in (lambda x: None, lambda x: [None] * x.ndim):
-            placeholders = [
-                tf.compat.v1.placeholder(x.dtype, shape_of(x)) for x in case.inputs
-            ]
-            for value, output in zip(
-                wrappers.call(case, placeholders), outputs, strict=True
-            ):
+            placeholders = [tf.compat.v1.placeholder(x.dtype, shape_of(x)) for x in case.inputs]
+            for value, output in zip(wrappers.call(case, placeholders), outputs, strict=True):
                 assert value.shape.is_compatible_with(output.shape)
 
 
@@ -122,9 +115,7 @@ def test_a_batch_that_is_empty(case: Case) -> None:
     for compiled in (False, True):
         call = tf.function(partial(wrappers.call, case), jit_compile=compiled)
         values = call([*map(tf.constant, inputs)])
-        for i, (value, output) in enumerate(
-            zip(values, case.outputs(*case.inputs), strict=True)
-        ):
+        for i, (value, output) in enumerate(zip(values, case.outputs(*case.inputs), strict=True)):
             whole = bags and case.op.endswith("Grad") and i == 0
             assert value.shape == (output.shape if whole else (0, *output.shape[1:]))
             np.testing.assert_array_equal(value, np.zeros(value.shape))
@@ -133,13 +124,7 @@ def test_a_batch_that_is_empty(case: Case) -> None:
 # ----- Errors. -----
 
 _A = np.zeros((2, 5, 6, 3), np.float32)
-_SIZES = {
-    "kernel_size": 1,
-    "max_displacement": 1,
-    "stride_1": 1,
-    "stride_2": 1,
-    "pad": 1,
-}
+_SIZES = {"kernel_size": 1, "max_displacement": 1, "stride_1": 1, "stride_2": 1, "pad": 1}
 
 
 def _cost(**attributes: Any) -> Callable[[], Any]:
@@ -165,9 +150,7 @@ _ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
         r"Addons>CorrelationCost: .*'b' has shape \[1,5,6,3\]",
     ),
     "other shape of top_diff": (
-        lambda: wrappers.function_of("Addons>CorrelationCostGrad")(
-            _A, _A, _A, **_SIZES
-        ),
+        lambda: wrappers.function_of("Addons>CorrelationCostGrad")(_A, _A, _A, **_SIZES),
         r"Addons>CorrelationCostGrad: .*'gradients' has shape",
     ),
     "bounds": (
@@ -200,8 +183,7 @@ def test_an_index_that_is_no_row() -> None:
     bag = wrappers.function_of("Addons>EmbeddingBag")
     for index in (-1, 3):
         with pytest.raises(
-            tf.errors.InvalidArgumentError,
-            match=f"Addons>EmbeddingBag: .*is {index} at",
+            tf.errors.InvalidArgumentError, match=f"Addons>EmbeddingBag: .*is {index} at"
         ):
             bag([[0, index]], np.zeros((3, 2)), np.ones((1, 2)))
 

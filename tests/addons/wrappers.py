@@ -14,9 +14,7 @@ from tensorflow_ext import _wrappers, addons
 _MODULE = _wrappers.generate(
     [op_def_registry.get(op) for op in addons.OPS], f"{__name__}.generated"
 )
-_FUNCTIONS = {
-    name.replace("_", ""): function for name, function in vars(_MODULE).items()
-}
+_FUNCTIONS = {name.replace("_", ""): function for name, function in vars(_MODULE).items()}
 
 
 def function_of(op: str) -> Callable[..., Any]:

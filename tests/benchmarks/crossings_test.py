@@ -5,9 +5,7 @@ import crossings
 from results import Result
 
 
-def _row(
-    size: float, ratio: float, rival: str = "rival", spread: float = 0.0
-) -> Result:
+def _row(size: float, ratio: float, rival: str = "rival", spread: float = 0.0) -> Result:
     return Result(
         "cost over bytes",
         f"Relu gradient, {size:,.0f}",

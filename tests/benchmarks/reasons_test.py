@@ -22,9 +22,7 @@ def _row(case: str, ratio: float, spread: float = 0.0) -> Result:
     return Result("Group", case, 1e-3, "rival", ratio, 1.0, spread=spread)
 
 
-def test_a_row_is_explained_listed_or_within_the_noise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_row_is_explained_listed_or_within_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Reason("Title", "Because.", "Group", "known.*")
     monkeypatch.setattr(reasons, "REASONS", (known,))
     rows = [

@@ -53,9 +53,7 @@ def _flattened(results: Results) -> Results:
 
 
 _FAULTS: dict[str, Callable[[Results], Results]] = {
-    "an output differs": lambda r: dataclasses.replace(
-        r, outputs=[_changed(r.outputs[0])]
-    ),
+    "an output differs": lambda r: dataclasses.replace(r, outputs=[_changed(r.outputs[0])]),
     "an output is missing": lambda r: dataclasses.replace(r, outputs=[]),
     "an output has another type": lambda r: dataclasses.replace(
         r, outputs=[r.outputs[0].astype(np.float16)]
@@ -63,9 +61,7 @@ _FAULTS: dict[str, Callable[[Results], Results]] = {
     "a gradient differs": lambda r: dataclasses.replace(
         r, gradients=[r.gradients[0], _changed(r.gradients[1])]
     ),
-    "a gradient is missing": lambda r: dataclasses.replace(
-        r, gradients=[r.gradients[0], None]
-    ),
+    "a gradient is missing": lambda r: dataclasses.replace(r, gradients=[r.gradients[0], None]),
     "a gradient has another type": _in_float,
     "a gradient has another shape": _flattened,
 }
@@ -149,10 +145,7 @@ def test_a_fault_in_second_order_is_noticed(position: int, fault: str) -> None:
     ],
 )
 def test_malformed_cases_are_refused(
-    text: str,
-    message: str,
-    tmp_path: pathlib.Path,
-    capsys: pytest.CaptureFixture[str],
+    text: str, message: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "malformed.cases"
     path.write_text(text)
@@ -160,9 +153,7 @@ def test_malformed_cases_are_refused(
     assert f"{path}:{message}" in capsys.readouterr().err
 
 
-def test_missing_files_and_wrong_arguments_are_refused(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_missing_files_and_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert judge.main(["--client=eager", "/nowhere.cases"]) == 2
     assert "/nowhere.cases" in capsys.readouterr().err
     for argument in ("--nonsense", "--client=Fortran", "--type=complex"):

@@ -15,14 +15,7 @@ import rich.console
 import rich.table
 
 _HERE = pathlib.Path(__file__).absolute().parent
-CLIENTS = (
-    "eager",
-    "tf.function",
-    "tf.gradients",
-    "SymbolicGradient",
-    "C++",
-    "C",
-)
+CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient", "C++", "C")
 
 # By op and client: the largest deviation of any gradient of any case in double,
 # relative where the gradient is larger than 1. Infinite: a check failed.

@@ -188,17 +188,13 @@ def test_task_that_does_not_answer(addresses: list[str]) -> None:
         check_cluster({"worker": [addresses[0], "127.0.0.1:1"]}, timeout=1)
 
 
-def test_task_with_another_version(
-    addresses: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_task_with_another_version(addresses: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_version, "read_stamp", lambda _: ("9.8.7", tf.__version__))
     with pytest.raises(RuntimeError) as raised:
         check_cluster({"worker": addresses[:LACKING]})
     message = str(raised.value)
     assert f"has loaded tensorflow_ext {tfe.__version__} for TensorFlow" in message
-    assert f"and this process tensorflow_ext 9.8.7 for TensorFlow {tf.__version__}" in (
-        message
-    )
+    assert f"and this process tensorflow_ext 9.8.7 for TensorFlow {tf.__version__}" in (message)
 
 
 def test_task_without_another_library(addresses: list[str]) -> None:

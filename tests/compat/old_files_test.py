@@ -32,9 +32,7 @@ def compare(found: reading.Numbers, folder: pathlib.Path, name: str) -> None:
     prefix = f"{name}: "
     with np.load(folder / "numbers.npz") as stored:
         expected = {
-            what.removeprefix(prefix): stored[what]
-            for what in stored
-            if what.startswith(prefix)
+            what.removeprefix(prefix): stored[what] for what in stored if what.startswith(prefix)
         }
     assert len(expected) > 10
     assert found.keys() == expected.keys()
@@ -42,18 +40,14 @@ def compare(found: reading.Numbers, folder: pathlib.Path, name: str) -> None:
         assert found[what].dtype == value.dtype, what
         # Sums of TensorFlow's own ops go in another order on another machine.
         scale = max(1.0, np.abs(value).max(initial=0))
-        np.testing.assert_allclose(
-            found[what], value, rtol=0, atol=2e-6 * scale, err_msg=what
-        )
+        np.testing.assert_allclose(found[what], value, rtol=0, atol=2e-6 * scale, err_msg=what)
 
 
 def skip_if_of_a_newer_keras(file: pathlib.Path) -> None:
     """Keras itself reads no layer that has arguments which it does not know yet."""
     with zipfile.ZipFile(file) as archive:
         layers = json.loads(archive.read("config.json"))["config"]["layers"]
-    written = next(
-        layer["config"] for layer in layers if layer["class_name"] == "Dense"
-    )
+    written = next(layer["config"] for layer in layers if layer["class_name"] == "Dense")
     unknown = written.keys() - keras.layers.Dense(1).get_config().keys()
     if unknown:
         pytest.skip(f"Keras {keras.__version__} has a Dense without {sorted(unknown)}")

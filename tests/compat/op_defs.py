@@ -37,10 +37,7 @@ def current() -> list[op_def_pb2.OpDef]:
 
 def history(file: pathlib.Path = HISTORY) -> list[op_def_pb2.OpDef]:
     """Every definition that an op has had, the oldest first."""
-    return [
-        text_format.Parse(line, op_def_pb2.OpDef())
-        for line in file.read_text().splitlines()
-    ]
+    return [text_format.Parse(line, op_def_pb2.OpDef()) for line in file.read_text().splitlines()]
 
 
 def unrecorded(

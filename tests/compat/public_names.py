@@ -63,18 +63,7 @@ def c_interface() -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         prototypes = pathlib.Path(folder, "prototypes")
         subprocess.run(
-            [
-                "gcc",
-                "-x",
-                "c",
-                "-",
-                "-S",
-                "-o",
-                "/dev/null",
-                *flags,
-                "-aux-info",
-                prototypes,
-            ],
+            ["gcc", "-x", "c", "-", "-S", "-o", "/dev/null", *flags, "-aux-info", prototypes],
             input=source,
             check=True,
             text=True,
@@ -110,10 +99,7 @@ def exported() -> set[str]:
     """The symbols of the library that begin as those of the C interface do."""
     library = _library.PATH
     listed = subprocess.run(
-        ["nm", "-D", "--defined-only", str(library)],
-        check=True,
-        capture_output=True,
-        text=True,
+        ["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True
     )
     return {line.split()[-1] for line in listed.stdout.splitlines() if "TfExt_" in line}
 
@@ -143,9 +129,7 @@ def _parameters(function: Callable[..., Any]) -> str:
         for parameter in signature.parameters.values()
         if parameter.name != "self"
     ]
-    return str(
-        signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)
-    )
+    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
 
 
 def _members(name: str, kind: type) -> Iterator[str]:

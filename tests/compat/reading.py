@@ -42,9 +42,7 @@ def _differentiate(
     with tf.GradientTape() as tape:
         tape.watch(watched)
         outputs = call(inputs)
-        loss = tf.add_n(
-            [tf.reduce_sum(y * upstream(y.shape)) for y in outputs.values()]
-        )
+        loss = tf.add_n([tf.reduce_sum(y * upstream(y.shape)) for y in outputs.values()])
     numbers = {f"output {name}": y.numpy() for name, y in outputs.items()}
     for name, gradient in tape.gradient(loss, {**watched, **variables}).items():
         if gradient is not None:
@@ -59,11 +57,8 @@ def _prefixed(prefix: str, numbers: Numbers) -> Numbers:
 def _of_module(module: Any) -> Numbers:
     variables = {x: getattr(module, x) for x in ("table", "weight", "scale")}
     return _prefixed(
-        "predict",
-        _differentiate(lambda x: module.predict(**x), ["words", "x"], variables),
-    ) | _prefixed(
-        "custom", _differentiate(lambda x: module.custom(**x), ["x"], variables)
-    )
+        "predict", _differentiate(lambda x: module.predict(**x), ["words", "x"], variables)
+    ) | _prefixed("custom", _differentiate(lambda x: module.custom(**x), ["x"], variables))
 
 
 def _of_keras(model: keras.Model) -> Numbers:
@@ -72,9 +67,7 @@ def _of_keras(model: keras.Model) -> Numbers:
         for i, variable in enumerate(model.trainable_variables)
     }
     names = ["words", "image", "rois"]
-    return _differentiate(
-        lambda inputs: model([inputs[name] for name in names]), names, variables
-    )
+    return _differentiate(lambda inputs: model([inputs[name] for name in names]), names, variables)
 
 
 def module(folder: pathlib.Path) -> Numbers:
@@ -86,8 +79,7 @@ def exported(folder: pathlib.Path) -> Numbers:
     """A SavedModel of keras.Model.export."""
     loaded = tf.saved_model.load(str(folder / "exported"))
     variables = {
-        f"{i} {variable.name}": variable
-        for i, variable in enumerate(loaded.trainable_variables)
+        f"{i} {variable.name}": variable for i, variable in enumerate(loaded.trainable_variables)
     }
     names = ["words", "image", "rois"]
     return _differentiate(
@@ -119,9 +111,7 @@ def checkpoint(folder: pathlib.Path) -> Numbers:
     return _prefixed("module", _of_module(made)) | _prefixed("Keras", _of_keras(model))
 
 
-def _frozen(
-    folder: pathlib.Path,
-) -> tuple[graph_pb2.GraphDef, dict[str, Any], Numbers]:
+def _frozen(folder: pathlib.Path) -> tuple[graph_pb2.GraphDef, dict[str, Any], Numbers]:
     """The frozen graph; its cases, by their names; what is fed."""
     graph_def = graph_pb2.GraphDef.FromString((folder / "frozen.pb").read_bytes())
     cases = json.loads((folder / "frozen.json").read_text())
@@ -172,9 +162,7 @@ def frozen_in_c(folder: pathlib.Path) -> Numbers:
 
 def _saved_model_in_c(folder: pathlib.Path) -> Numbers:
     """Every signature of a SavedModel, by its inputs and trainable variables."""
-    rows = [
-        row[1:] for row in tfe.describe_saved_model(folder) if row[0] == "signature"
-    ]
+    rows = [row[1:] for row in tfe.describe_saved_model(folder) if row[0] == "signature"]
     numbers: Numbers = {}
     program = client()
     for signature in sorted({row[0] for row in rows}):
@@ -184,9 +172,7 @@ def _saved_model_in_c(folder: pathlib.Path) -> Numbers:
         outputs = {row[1]: row[2] for row in of if row[0] == "output"}
         xs = {row[1]: row[2] for row in of if row[0] == "input" and row[3] == "float"}
         xs |= {
-            row[1]: f"{row[1]}:0"
-            for row in of
-            if row[0] == "variable" and row[-1] == "trainable"
+            row[1]: f"{row[1]}:0" for row in of if row[0] == "variable" and row[-1] == "trainable"
         }
         values = program.run(feeds, list(outputs.values()))
         found = {f"output {x}": y for x, y in zip(outputs, values, strict=True)}
@@ -197,9 +183,7 @@ def _saved_model_in_c(folder: pathlib.Path) -> Numbers:
             feeds[f"upstream_{i}:0"] = upstream(value.shape).astype(value.dtype)
         program.add(added.SerializeToString())
         gradients = program.add_gradients(
-            list(outputs.values()),
-            list(xs.values()),
-            [f"{node.name}:0" for node in added.node],
+            list(outputs.values()), list(xs.values()), [f"{node.name}:0" for node in added.node]
         )
         there = {x: g for x, g in zip(xs, gradients, strict=True) if g}
         values = program.run(feeds, list(there.values()))
@@ -229,10 +213,7 @@ def checkpoint_in_c(folder: pathlib.Path) -> Numbers:
     with tf.Graph().as_default() as graph:
         for name in names:
             tf.raw_ops.RestoreV2(
-                prefix=prefix,
-                tensor_names=[name],
-                shape_and_slices=[""],
-                dtypes=[tf.float32],
+                prefix=prefix, tensor_names=[name], shape_and_slices=[""], dtypes=[tf.float32]
             )
     program = client()
     program.import_graph(graph.as_graph_def().SerializeToString())

@@ -57,8 +57,7 @@ def _cases() -> list[Case]:
         if not case.error and "float" in case.types:
             of_ops.setdefault(case.op, []).append(case)
     return [
-        next(filter(_says_something, sorted(some, key=_preference)))
-        for some in of_ops.values()
+        next(filter(_says_something, sorted(some, key=_preference))) for some in of_ops.values()
     ]
 
 
@@ -70,9 +69,7 @@ def _write_frozen(folder: pathlib.Path) -> None:
     for case in _cases():
         made = graph_defs.CaseGraph(references.make_problem(case, "float"))
         client.import_graph(made.graph_def.SerializeToString())
-        pairs = [
-            pair for pair in zip(made.outputs, made.upstreams, strict=True) if all(pair)
-        ]
+        pairs = [pair for pair in zip(made.outputs, made.upstreams, strict=True) if all(pair)]
         ys, dys = ([pair[i] for pair in pairs] for i in range(2))
         used = graph_defs.ancestors(made.graph_def, ys)
         xs = [x for x in made.inputs if x and x.partition(":")[0] in used]
@@ -110,9 +107,7 @@ def write(folder: pathlib.Path) -> None:
     module, model = old_models.Module(), old_models.keras_model()
     old_models.fill(model)
     tf.saved_model.save(
-        module,
-        str(folder / "module"),
-        {"predict": module.predict, "custom": module.custom},
+        module, str(folder / "module"), {"predict": module.predict, "custom": module.custom}
     )
     model.export(str(folder / "exported"), verbose=False)
     model.save(folder / "model.keras")
@@ -133,9 +128,7 @@ def pack(folder: pathlib.Path, file: pathlib.Path) -> None:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 name = path.relative_to(folder).as_posix()
-                packed.writestr(
-                    zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED
-                )
+                packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:

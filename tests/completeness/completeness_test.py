@@ -63,9 +63,7 @@ def test_ops_are_read_right() -> None:
 
 def test_python_is_read_right() -> None:
     python = PythonFacts(_TREE)
-    assert {name for name in python.functions if name in python.exported} == {
-        *FUNCTIONS
-    }
+    assert {name for name in python.functions if name in python.exported} == {*FUNCTIONS}
     assert python.rules(raw_ops.OPS) == set(_vectorize.RULES)
     assert set(python.comparisons) == {op.name.partition(",")[0] for op in COMPARISONS}
     classes = {name: getattr(layers, name) for name in layers.__all__}
@@ -136,9 +134,7 @@ def test_documentation(op: str) -> None:
         if not part.description and part.name not in inferred
     ]
     assert op_def.summary, f"{op}: give its REGISTER_OP a .Doc"
-    assert not missing_parts, (
-        f"{op}: .Doc in its REGISTER_OP leaves out {missing_parts}"
-    )
+    assert not missing_parts, f"{op}: .Doc in its REGISTER_OP leaves out {missing_parts}"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

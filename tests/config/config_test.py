@@ -63,9 +63,7 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
 
 @pytest.fixture
 def config(
-    folder: pathlib.Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Config:
     """The command, as if run in that folder; what it prints, or its error."""
 
@@ -136,10 +134,7 @@ def test_pkg_config(package: str, config: Config, folder: pathlib.Path) -> None:
     # tensorflow.pc is for bindings, which load this library themselves.
     loaded = [LIBRARY] if package == "tensorflow" else []
     assert run(["./program", *loaded], folder) == RESULT
-    versions = {
-        "tensorflow_ext": tensorflow_ext.__version__,
-        "tensorflow": tf.__version__,
-    }
+    versions = {"tensorflow_ext": tensorflow_ext.__version__, "tensorflow": tf.__version__}
     found = run(f"{exports}; pkg-config --modversion {package}", folder)
     assert found.strip() == versions[package]
 
@@ -245,22 +240,16 @@ def test_java(config: Config, folder: pathlib.Path) -> None:
     assert run(command, folder / "java") == RESULT
 
 
-def test_java_of_another_tensorflow(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_of_another_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.19")
     error = config("--java", fails=True)
     assert "TensorFlow Java has versions for 2.18 and 2.21" in error
 
 
-def test_java_of_each_tensorflow(
-    config: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     for minor, release in (("2.18", "1.1.0"), ("2.21", "1.2.0")):
         monkeypatch.setattr(_compatibility, "TENSORFLOW", minor)
-        natives = re.findall(
-            r"core-native</artifactId>\s*<version>(.*?)<", config("--java")
-        )
+        natives = re.findall(r"core-native</artifactId>\s*<version>(.*?)<", config("--java"))
         assert natives == [release, release]
 
 
@@ -340,8 +329,7 @@ def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
     printed = run(["./run", "config", "--tf", minor, "--cmake"], tmp_path)
     python = venv / "bin" / "python"
     assert printed == (
-        f"-Dtensorflow_ext_DIR={ROOT}/python/tensorflow_ext/cmake "
-        f"-DPython3_EXECUTABLE={python}\n"
+        f"-Dtensorflow_ext_DIR={ROOT}/python/tensorflow_ext/cmake -DPython3_EXECUTABLE={python}\n"
     )
 
 

@@ -106,9 +106,7 @@ def broken_links(folder: pathlib.Path) -> list[str]:
     return broken
 
 
-def _is_there(
-    folder: pathlib.Path, parsed: dict[str, _Links], page: str, target: str
-) -> bool:
+def _is_there(folder: pathlib.Path, parsed: dict[str, _Links], page: str, target: str) -> bool:
     address = urllib.parse.urlsplit(target)
     if address.scheme or address.netloc:
         return True  # Another host: nothing is loaded from it.

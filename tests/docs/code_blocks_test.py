@@ -105,8 +105,7 @@ def test_every_block_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "pattern"),
-    [("README.md", "*/"), ("fine_tune/README.md", "*/fine_tune/")],
+    ("page", "pattern"), [("README.md", "*/"), ("fine_tune/README.md", "*/fine_tune/")]
 )
 def test_every_example_is_listed(page: str, pattern: str) -> None:
     examples = ROOT / "examples"
@@ -119,9 +118,7 @@ def test_every_example_is_listed(page: str, pattern: str) -> None:
 
 @pytest.mark.parametrize("page", sorted({block.page for block in _of({"python"})}))
 def test_python(page: str, tmp_path: pathlib.Path) -> None:
-    pieces = [
-        (str(block), block.text) for block in _of({"python"}) if block.page == page
-    ]
+    pieces = [(str(block), block.text) for block in _of({"python"}) if block.page == page]
     (tmp_path / "blocks.json").write_text(json.dumps(pieces))
     processes.run(
         """
@@ -237,10 +234,7 @@ def test_commands(block: Block, tmp_path: pathlib.Path) -> None:
         elif program == "bazel":
             for label in (word for word in arguments[1:] if word[0] != "-"):
                 _check_label(label)
-        elif program == ".venv/bin/python" and arguments[:2] == [
-            "-m",
-            "tensorflow_ext",
-        ]:
+        elif program == ".venv/bin/python" and arguments[:2] == ["-m", "tensorflow_ext"]:
             _run_module(arguments[2:], tmp_path)
         elif program in (".venv/bin/python", ".venv/bin/pip"):
             assert (ROOT / arguments[0]).is_file(), f"{block}: {arguments[0]}"

@@ -66,21 +66,13 @@ def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
     complaints: list[str] = []
     contexts = []
 
-    def open_page(
-        name: str, viewport: dict[str, int] = _DESKTOP, scheme: str = "light"
-    ) -> Any:
+    def open_page(name: str, viewport: dict[str, int] = _DESKTOP, scheme: str = "light") -> Any:
         context = browser.new_context(viewport=viewport, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        page.on(
-            "console",
-            lambda m: m.type in ("error", "warning") and complaints.append(m.text),
-        )
+        page.on("console", lambda m: m.type in ("error", "warning") and complaints.append(m.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "response",
-            lambda r: r.status >= 400 and complaints.append(f"{r.status} {r.url}"),
-        )
+        page.on("response", lambda r: r.status >= 400 and complaints.append(f"{r.status} {r.url}"))
         page.on(
             "request",
             lambda r: (
@@ -138,9 +130,7 @@ def test_every_op_has_a_page(folder: pathlib.Path) -> None:
         assert "What every client runs" in page or "has no gradient" in page
 
 
-def test_pages_open(
-    folder: pathlib.Path, address: str, open_page: Callable[..., Any]
-) -> None:
+def test_pages_open(folder: pathlib.Path, address: str, open_page: Callable[..., Any]) -> None:
     """Without a complaint, and no wider than the window."""
     from playwright import sync_api
 
@@ -207,9 +197,7 @@ def test_filter_of_stock_ops(open_page: Callable[..., Any]) -> None:
     count = rows.count()
     assert count > 400
     page.get_by_role("searchbox").fill("erfc")
-    assert [rows.nth(i).inner_text().split()[0] for i in range(rows.count())] == [
-        "Erfc"
-    ]
+    assert [rows.nth(i).inner_text().split()[0] for i in range(rows.count())] == ["Erfc"]
     assert "ours" in rows.first.inner_text()
     assert page.get_by_role("status").last.inner_text() == f"1 of {count}"
     page.get_by_role("searchbox").fill("")

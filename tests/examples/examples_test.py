@@ -23,11 +23,7 @@ def test_runs(program: str, options: list[str], tmp_path: pathlib.Path) -> None:
     picture = tmp_path / "picture.png"
     command = [sys.executable, _EXAMPLES / program, *options, "--picture", picture]
     run = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     assert run.returncode == 0, run.stdout[-4000:]
     assert picture.stat().st_size > 10_000

@@ -50,9 +50,7 @@ _WAYS = [
 
 
 @pytest.mark.parametrize(
-    ("language", "options"),
-    _WAYS,
-    ids=lambda x: x if isinstance(x, str) else "".join(x),
+    ("language", "options"), _WAYS, ids=lambda x: x if isinstance(x, str) else "".join(x)
 )
 def test_trains_as_python_does(
     language: str,
@@ -103,9 +101,7 @@ def test_leaves_fixed_variables_alone(language: str, tmp_path: pathlib.Path) -> 
     np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
     loaded = fine_tune.Training(tmp_path / "model")
     assert len(loaded.model.variables) == 8 > len(loaded.variables) == 6
-    for variable, value in zip(
-        loaded.model.variables, training.model.variables, strict=True
-    ):
+    for variable, value in zip(loaded.model.variables, training.model.variables, strict=True):
         np.testing.assert_allclose(variable, value, rtol=1e-4, atol=1e-6)
 
 

@@ -90,18 +90,10 @@ CASES = {
         [np.zeros((2, 0), np.float32), None],
     ),
     "several outputs": Case(
-        FORMS.forms_sin_cos,
-        [X],
-        [U, V],
-        [np.sin(X), np.cos(X)],
-        [U * np.cos(X) - V * np.sin(X)],
+        FORMS.forms_sin_cos, [X], [U, V], [np.sin(X), np.cos(X)], [U * np.cos(X) - V * np.sin(X)]
     ),
     "HostMemory": Case(
-        FORMS.forms_repeat,
-        [X[0], np.int32(2)],
-        [U],
-        [np.stack([X[0], X[0]])],
-        [U.sum(0), None],
+        FORMS.forms_repeat, [X[0], np.int32(2)], [U], [np.stack([X[0], X[0]])], [U.sum(0), None]
     ),
 }
 
@@ -164,11 +156,7 @@ def test_second_order(name: str) -> None:
             first.watch([x for x in inputs if x.dtype.is_floating])
             outputs = listed(case.call(*inputs))
         gradients = first.gradient(outputs, inputs, upstream)
-        products = [
-            tf.cast(tf.reduce_sum(g * g), tf.float64)
-            for g in gradients
-            if g is not None
-        ]
+        products = [tf.cast(tf.reduce_sum(g * g), tf.float64) for g in gradients if g is not None]
         total = tf.add_n(products)
     # Of |J^T u|^2 by u: 2 J J^T u, along u 2 |J^T u|^2.
     found = second.gradient(total, upstream)
@@ -200,9 +188,7 @@ def test_c(name: str, client: Client) -> None:
     results = graph.run([*outputs, *there], {})
     found = iter(results[len(outputs) :])
     compare(
-        case,
-        results[: len(outputs)],
-        [None if name is None else next(found) for name in gradients],
+        case, results[: len(outputs)], [None if name is None else next(found) for name in gradients]
     )
 
 

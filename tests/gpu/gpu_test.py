@@ -20,10 +20,7 @@ def test_on_gpu(program: list[str]) -> None:
     # A process each: TensorFlow takes all of a GPU's memory for itself.
     name, *options = program
     run = subprocess.run(
-        [*PYTHON, _HERE / name, *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
+        [*PYTHON, _HERE / name, *options], stdout=subprocess.PIPE, text=True, check=False
     )
     if run.returncode == _SKIPPED:
         pytest.skip(run.stdout.strip().removeprefix("skipped: "))

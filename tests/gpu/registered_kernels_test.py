@@ -13,10 +13,7 @@ from tensorflow.python.framework import kernels, op_def_registry
 import tensorflow_ext
 from tensorflow_ext import addons
 
-_OPS = sorted(
-    {*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS}
-    - tensorflow_ext.raw_ops.TEXT_OPS
-)
+_OPS = sorted({*tensorflow_ext.raw_ops.OPS.values(), *addons.OPS} - tensorflow_ext.raw_ops.TEXT_OPS)
 # Inputs that a kernel reads on the host.
 _HOST_MEMORY = {
     "TfExt>CheckGradientShape": ["expected"],
@@ -31,14 +28,7 @@ _HOST_MEMORY = {
     "TfExt>RreluGrad": ["seed"],
 }
 # What a type attribute without a list admits on the GPU: whatever has gradients.
-_DIFFERENTIABLE = {
-    tf.half,
-    tf.bfloat16,
-    tf.float32,
-    tf.float64,
-    tf.complex64,
-    tf.complex128,
-}
+_DIFFERENTIABLE = {tf.half, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128}
 
 
 def _kernels(op: str, device: str) -> list[kernel_def_pb2.KernelDef]:
@@ -75,15 +65,13 @@ def _missing(op: str, device: str) -> list[dict[str, Any]]:
     admitted = _admitted(op)
     taken = [_taken(kernel) for kernel in _kernels(op, device)]
     combinations = [
-        dict(zip(admitted, values, strict=True))
-        for values in itertools.product(*admitted.values())
+        dict(zip(admitted, values, strict=True)) for values in itertools.product(*admitted.values())
     ]
     return [
         combination
         for combination in combinations
         if not any(
-            all(combination[name] in values for name, values in kernel.items())
-            for kernel in taken
+            all(combination[name] in values for name, values in kernel.items()) for kernel in taken
         )
     ]
 

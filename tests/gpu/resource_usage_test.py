@@ -84,9 +84,7 @@ _FUNCTOR_REGISTERS = {
 }
 # The same for rows of which a thread holds four packs or more, and sums up as many
 # columns in registers: two blocks are resident.
-_LONG_ROW_REGISTERS = {
-    "DifferentiateRowsKernel": 128,
-}
+_LONG_ROW_REGISTERS = {"DifferentiateRowsKernel": 128}
 # The same for rows of which a thread holds eight packs: three blocks are resident, of
 # the gradient two.
 _LONGER_ROW_REGISTERS = {
@@ -172,20 +170,13 @@ def usages() -> list[Usage]:
 
 def test_every_kernel_has_a_budget(usages: list[Usage]) -> None:
     kernels = {usage.kernel: usage.resources["REG"] for usage in usages}
-    missing = [
-        f"{k} ({n} registers)" for k, n in kernels.items() if k not in _REGISTERS
-    ]
+    missing = [f"{k} ({n} registers)" for k, n in kernels.items() if k not in _REGISTERS]
     assert not missing, f"no budget: add a row to _REGISTERS in {__file__}"
 
 
 def test_every_budget_has_a_kernel(usages: list[Usage]) -> None:
     kernels = {usage.kernel for usage in usages}
-    for budgets in (
-        _REGISTERS,
-        _LONG_ROW_REGISTERS,
-        _LONGER_ROW_REGISTERS,
-        _SHARED,
-    ):
+    for budgets in (_REGISTERS, _LONG_ROW_REGISTERS, _LONGER_ROW_REGISTERS, _SHARED):
         assert set(budgets) <= kernels, "a row names no kernel"
     functors = {usage.functor for usage in usages}
     assert set(_FUNCTOR_REGISTERS) <= functors, "a row names no functor"
@@ -206,9 +197,7 @@ def test_shared_memory(usages: list[Usage]) -> None:
     assert not over
 
 
-@pytest.mark.parametrize(
-    ("option", "expected"), [("-lelf", _ARCHITECTURES), ("-lptx", _PTX)]
-)
+@pytest.mark.parametrize(("option", "expected"), [("-lelf", _ARCHITECTURES), ("-lptx", _PTX)])
 @pytest.mark.parametrize("path", _OBJECTS, ids=lambda path: path.name)
 def test_architectures(path: pathlib.Path, option: str, expected: set[str]) -> None:
     assert set(re.findall(r"\.(sm_\w+)\.", _cuobjdump(option, path))) == expected

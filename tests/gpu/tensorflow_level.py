@@ -46,17 +46,11 @@ _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
 # Stands for a gradient that is absent; what the debug switch adds.
-_NO_CASES = {
-    "TfExt>NoGradient",
-    "TfExt>CheckGradientShape",
-    *tensorflow_ext.raw_ops.TEXT_OPS,
-}
+_NO_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.TEXT_OPS}
 _TWICE = ("eager", "tf.function", "tf.gradients")
 # Sums that a GPU takes in whatever order its threads come: two calls give the same
 # bits only where determinism is asked for, and a sum of many terms is further off.
-_UNORDERED = tuple(
-    f"TfExt>{op}" for op in ("EmbeddingBag", "Resampler", "RoiAlign", "RoiPool")
-)
+_UNORDERED = tuple(f"TfExt>{op}" for op in ("EmbeddingBag", "Resampler", "RoiAlign", "RoiPool"))
 _TOLERANCE_UNORDERED = 8  # times that of the CPU's sums, which go by blocks
 Check = Callable[[], None]
 
@@ -293,9 +287,7 @@ class Summary:
     left_out: int = 0
 
 
-def run_checks(
-    only: str = "", share: str = "0/1", seconds: float = math.inf
-) -> Summary:
+def run_checks(only: str = "", share: str = "0/1", seconds: float = math.inf) -> Summary:
     """Runs the checks; prints what fails.
 
     Args:
@@ -335,9 +327,7 @@ def main() -> int:
     parser.add_argument(
         "--share", default="0/1", help="2/5: what a third process of five is to run"
     )
-    parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="begin nothing after these"
-    )
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after these")
     arguments = parser.parse_args()
     reason = reason_to_skip()
     if reason:

@@ -112,9 +112,7 @@ def two_variables() -> Graph:
 def test_some_outputs_of_a_loop() -> None:
     graph = two_variables()
     _, y = graph.while_loop(["zero:0", "a:0"], *LOOP)
-    with pytest.raises(
-        ClientError, match=r"loop of TF_NewWhile.*all its outputs"
-    ) as error:
+    with pytest.raises(ClientError, match=r"loop of TF_NewWhile.*all its outputs") as error:
         API.add_gradients(graph, [y], ["x:0"])
     assert error.value.code == UNIMPLEMENTED
     # The graph is still good for others.
@@ -231,9 +229,7 @@ def test_nowhere_to_write() -> None:
         lambda status: library.TfExt_TakeRegistrationErrors(None, status),
         lambda status: library.TfExt_ListOps(None, status),
         lambda status: library.TfExt_GradientFunctionDef(node, len(node), None, status),
-        lambda status: library.TfExt_GradientPlan(
-            node, len(node), None, 0, None, status
-        ),
+        lambda status: library.TfExt_GradientPlan(node, len(node), None, 0, None, status),
         lambda status: library.TfExt_InlineCallsOfGraphDef(
             definition, len(definition), b"y:0", None, None, status
         ),

@@ -25,9 +25,7 @@ def calling(build: Callable[..., Any]) -> graph_pb2.GraphDef:
 
     def graph() -> None:
         x = v1.placeholder(tf.float64, X.shape, name="x")
-        v = tf.raw_ops.VarHandleOp(
-            dtype=tf.float64, shape=V.shape, shared_name="v", name="v"
-        )
+        v = tf.raw_ops.VarHandleOp(dtype=tf.float64, shape=V.shape, shared_name="v", name="v")
         tf.identity(build(x, v), name="y")
         value = v1.placeholder(tf.float64, V.shape, name="value")
         tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
@@ -56,12 +54,8 @@ def check_order(graph: Graph, ys: list[str]) -> list[str]:
     by_x, by_v = graph.run(gradients, {"x:0": X})
     assert by_x.dtype == by_v.dtype == np.float64
     close = {"rtol": 1e-7, "atol": 1e-7}
-    np.testing.assert_allclose(
-        by_x, central_differences(lambda x: loss(x, V), X), **close
-    )
-    np.testing.assert_allclose(
-        by_v, central_differences(lambda v: loss(X, v), V), **close
-    )
+    np.testing.assert_allclose(by_x, central_differences(lambda x: loss(x, V), X), **close)
+    np.testing.assert_allclose(by_v, central_differences(lambda v: loss(X, v), V), **close)
     return gradients
 
 
@@ -88,9 +82,7 @@ def compiled(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
 @tf.function
 def nested(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
     y = tf.cond(x[0] > 0, lambda: formula(x, handle), lambda: x)
-    _, y = tf.while_loop(
-        lambda i, _: i < 3, lambda i, y: (i + 1, y + formula(x, handle)), [0, y]
-    )
+    _, y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y + formula(x, handle)), [0, y])
     return y * read(handle)
 
 
@@ -134,17 +126,13 @@ BUILDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "build", BUILDS, ids=lambda b: getattr(b, "__name__", "function")
-)
+@pytest.mark.parametrize("build", BUILDS, ids=lambda b: getattr(b, "__name__", "function"))
 def test_by_input_and_variable(build: Callable[..., Any]) -> None:
     graph_def = calling(build)
     for k in (1, 2):
         dy = graph_def.node.add(name=f"dy_{k}", op="Const")
         dy.attr["dtype"].type = tf.float64.as_datatype_enum
-        dy.attr["value"].tensor.CopyFrom(
-            tf.make_tensor_proto(np.full(X.shape, float(k)))
-        )
+        dy.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.full(X.shape, float(k))))
     check(imported(graph_def))
 
 

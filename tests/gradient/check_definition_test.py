@@ -55,9 +55,7 @@ def test_types_that_a_definition_refuses() -> None:
 
 
 def test_attributes_without_a_default() -> None:
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"'which', of kind string.*give one"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"'which', of kind string.*give one"):
         gradients.check_definition("Featured>Named")
     gradients.check_definition("Featured>Named", which="one")
     with pytest.raises(tf.errors.InvalidArgumentError, match="no attribute 'witch'"):
@@ -83,7 +81,5 @@ def test_ops_without_a_gradient() -> None:
 
 @pytest.mark.parametrize("op", ["Faulty>Throws", "Faulty>ThrowsANumber"])
 def test_a_creator_that_throws(op: str) -> None:
-    with pytest.raises(
-        tf.errors.FailedPreconditionError, match=rf"With T=float: .*{op}.*throws"
-    ):
+    with pytest.raises(tf.errors.FailedPreconditionError, match=rf"With T=float: .*{op}.*throws"):
         gradients.check_definition(op)

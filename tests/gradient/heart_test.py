@@ -52,9 +52,7 @@ def plan(op: str, wanted: list[bool] | None = None, **attributes: object) -> dic
     return {node.name: node for node in graph.node}
 
 
-def graph_with(
-    client: Client, op: str, device: str = "", **attributes: object
-) -> Graph:
+def graph_with(client: Client, op: str, device: str = "", **attributes: object) -> Graph:
     """A graph with float placeholders x, u and `op` on x, called f."""
     graph_def = graph_pb2.GraphDef()
     for name in ("x", "u"):
@@ -70,11 +68,7 @@ def graph_with(
 
 # Op, status code, fragments of the message.
 FAULTS = [
-    (
-        "TooManyResults",
-        FAILED_PRECONDITION,
-        ["2 results (float, float)", "expected (float)"],
-    ),
+    ("TooManyResults", FAILED_PRECONDITION, ["2 results (float, float)", "expected (float)"]),
     ("TooFewArguments", FAILED_PRECONDITION, ["1 argument", "(float, float)"]),
     ("ArgumentType", FAILED_PRECONDITION, ["argument 1", "int64", "float"]),
     ("ResultType", FAILED_PRECONDITION, ["result 0", "bool", "float"]),
@@ -83,11 +77,7 @@ FAULTS = [
         FAILED_PRECONDITION,
         ["'sharpness'", "Faulty>UnknownAttribute has not", "T, scale"],
     ),
-    (
-        "UnknownPlaceholder",
-        FAILED_PRECONDITION,
-        ["'dx' of op Mul", "'T' is $U", "T, scale"],
-    ),
+    ("UnknownPlaceholder", FAILED_PRECONDITION, ["'dx' of op Mul", "'T' is $U", "T, scale"]),
     ("DefinedWrong", INVALID_ARGUMENT, ["'dx' of op Mul", "'slope'"]),
     ("Throws", FAILED_PRECONDITION, ["its creator throws: the table is on fire"]),
     ("ThrowsANumber", FAILED_PRECONDITION, ["throws what is no std::exception"]),

@@ -35,9 +35,7 @@ def inner(x: tf.Tensor) -> tf.Tensor:
 @tf.function
 def branches(x: tf.Tensor) -> tf.Tensor:
     y = tf.cond(tf.reduce_sum(x) > 0, lambda: inner(x), lambda: tf.exp(x))
-    _, y = tf.while_loop(
-        lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(y) * x), [0, y]
-    )
+    _, y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(y) * x), [0, y])
     return y
 
 
@@ -121,9 +119,7 @@ def test_random_numbers_are_drawn_once() -> None:
 
 
 def updating() -> None:
-    mean = v1.get_variable(
-        "mean", [4], tf.float64, v1.zeros_initializer(), use_resource=True
-    )
+    mean = v1.get_variable("mean", [4], tf.float64, v1.zeros_initializer(), use_resource=True)
 
     @tf.function
     def normalized(x: tf.Tensor) -> tf.Tensor:
@@ -289,9 +285,7 @@ def test_the_op_gives_what_the_function_gives() -> None:
     serialized = graph_def_of(random).SerializeToString()
     nodes, inlined = raw_ops.inline_calls(serialized, ["loss:0", "x:0"])
     expected, names = _library.inline_calls(serialized, ["loss:0", "x:0"])
-    assert graph_pb2.GraphDef.FromString(nodes.numpy()) == (
-        graph_pb2.GraphDef.FromString(expected)
-    )
+    assert graph_pb2.GraphDef.FromString(nodes.numpy()) == (graph_pb2.GraphDef.FromString(expected))
     assert [name.decode() for name in inlined.numpy()] == names
     whole = imported(graph_pb2.GraphDef.FromString(serialized + nodes.numpy()))
     (gradient,) = whole.gradients([names[0]], ["x:0"], [])

@@ -100,9 +100,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_an_error_that_names_op_node_and_line(
-    client: Client, name: str
-) -> None:
+def test_a_mistake_is_an_error_that_names_op_node_and_line(client: Client, name: str) -> None:
     op = f"Faulty>{name}"
     for _ in range(2):
         error = error_of(client, op)
@@ -216,10 +214,7 @@ CLIENTS: list[Callable[[Client, str], np.ndarray]] = [
     ],
 )
 def test_a_stand_in_reaches_every_client(
-    client: Client,
-    gradient: Callable[[Client, str], np.ndarray],
-    op: str,
-    expected: np.ndarray,
+    client: Client, gradient: Callable[[Client, str], np.ndarray], op: str, expected: np.ndarray
 ) -> None:
     asked_for = _library.Registries.GRADIENT_ASKED_FOR
     assert asked_for in _library.registries(op)

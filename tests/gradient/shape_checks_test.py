@@ -170,9 +170,7 @@ def test_right_gradients_stay_what_they_are(switched_on: None) -> None:
         function = tf.function(twice, specs, autograph=False, jit_compile=compiled)
         assert "TfExt>CheckGradientShape" in ops_in(function)
         tf.nest.map_structure(
-            lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5),
-            function(x, dy),
-            twice(x, dy),
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), function(x, dy), twice(x, dy)
         )
 
 
@@ -188,9 +186,7 @@ def check_node(gradient: Any, shape: Any) -> tf.Tensor:
 
 def test_compiled_by_xla() -> None:
     @tf.function(
-        input_signature=[tf.TensorSpec(None, tf.float32)] * 2,
-        jit_compile=True,
-        autograph=False,
+        input_signature=[tf.TensorSpec(None, tf.float32)] * 2, jit_compile=True, autograph=False
     )
     def function(x: tf.Tensor, gradient: tf.Tensor) -> tf.Tensor:
         return check_node(gradient, tf.shape(x, out_type=tf.int64))
@@ -223,15 +219,11 @@ def test_vectorized(stacked: bool) -> None:
 def test_the_node_itself() -> None:
     assert framework_ops._gradient_registry.lookup("TfExt>CheckGradientShape")
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"expected: .* a vector"):
-        raw_ops.check_gradient_shape(
-            tf.ones([3]), tf.constant(3, tf.int64), where="", made_by=""
-        )
+        raw_ops.check_gradient_shape(tf.ones([3]), tf.constant(3, tf.int64), where="", made_by="")
     # What is inferred may be wrong, so that nothing is an error before it runs.
     function = tf.function(lambda x: check_node(x, [3, 2]))
     function.get_concrete_function(tf.TensorSpec([3], tf.float32))
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"shape \[3\] where .*3,2"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"shape \[3\] where .*3,2"):
         function(tf.ones([3]))
 
 

@@ -22,9 +22,7 @@ def node_types(graph: Graph) -> Counter[str]:
     return Counter(node.op for node in v1.GraphDef.FromString(graph.graph_def()).node)
 
 
-def added(
-    graph: Graph, ys: Sequence[str], xs: Sequence[str], dys: Sequence[str]
-) -> Any:
+def added(graph: Graph, ys: Sequence[str], xs: Sequence[str], dys: Sequence[str]) -> Any:
     """The types of the nodes that the gradients add, and the gradients."""
     before = node_types(graph)
     gradients = graph.gradients(ys, xs, dys)
@@ -61,9 +59,7 @@ def products(op: str, x: Sequence[int | None], y: Sequence[int | None]) -> Graph
         ("Maximum", {"GreaterEqual": 1, "Const": 1, "SelectV2": 2}),
     ],
 )
-def test_operands_of_one_shape_are_not_summed(
-    op: str, expected: dict[str, int]
-) -> None:
+def test_operands_of_one_shape_are_not_summed(op: str, expected: dict[str, int]) -> None:
     types, _ = added(binary(op, (2, 3), (2, 3)), ["z:0"], ["x:0", "y:0"], ["dz:0"])
     assert types == Counter(expected)
 
@@ -76,9 +72,7 @@ def test_only_the_smaller_operand_is_summed() -> None:
 @pytest.mark.parametrize(
     ("x", "y"), [((1, 3), (4, 3)), ((4, 3), (1, 3)), ((4, 3), (4, 3)), ((1, 3), (1, 3))]
 )
-def test_two_sizes_that_are_not_known_may_differ(
-    x: tuple[int, int], y: tuple[int, int]
-) -> None:
+def test_two_sizes_that_are_not_known_may_differ(x: tuple[int, int], y: tuple[int, int]) -> None:
     graph = binary("Mul", (None, 3), (None, 3))
     gradients = graph.gradients(["z:0"], ["x:0", "y:0"], ["dz:0"])
     rng = np.random.default_rng(0)
@@ -103,9 +97,7 @@ def test_of_products_only_the_operand_without_batch_is_summed(op: str) -> None:
 
 @pytest.mark.parametrize("op", ["BatchMatMulV2", "BatchMatMulV3"])
 @pytest.mark.parametrize(("x_batch", "y_batch"), [(1, 5), (5, 1), (5, 5), (1, 1)])
-def test_two_batches_that_are_not_known_may_differ(
-    op: str, x_batch: int, y_batch: int
-) -> None:
+def test_two_batches_that_are_not_known_may_differ(op: str, x_batch: int, y_batch: int) -> None:
     graph = products(op, (None, 2, 3), (None, 3, 4))
     gradients = graph.gradients(["z:0"], ["x:0", "y:0"], ["dz:0"])
     rng = np.random.default_rng(0)

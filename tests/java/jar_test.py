@@ -73,8 +73,7 @@ def test_gradients_of_java(mode: str, expected: float, tmp_path: pathlib.Path) -
 def test_another_platform(tmp_path: pathlib.Path) -> None:
     error = _error(_start(tmp_path, "load", "-Dos.arch=riscv64"))
     assert error == (
-        "tensorflow-ext-linux-x86_64.jar is for Linux on x86_64; this is Linux on "
-        "riscv64."
+        "tensorflow-ext-linux-x86_64.jar is for Linux on x86_64; this is Linux on riscv64."
     )
 
 
@@ -83,9 +82,7 @@ def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
     with zipfile.ZipFile(JARS[0]) as jar, zipfile.ZipFile(other, "w") as changed:
         for name in jar.namelist():
             if name == PROPERTIES:
-                text = re.sub(
-                    r"tensorflow=\S+", "tensorflow=2.17.1", jar.read(name).decode()
-                )
+                text = re.sub(r"tensorflow=\S+", "tensorflow=2.17.1", jar.read(name).decode())
                 changed.writestr(name, text)
             elif name.endswith(".class"):
                 changed.writestr(name, jar.read(name))

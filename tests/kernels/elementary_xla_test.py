@@ -54,12 +54,7 @@ _UNARY = {
     "tanh": (2, 2),
     "tanh_value": (8, 12),
 }
-_BINARY = {
-    "copy_sign": (0, 0),
-    "pow": (2, 2),
-    "remainder": (0, 0),
-    "where": (0, 0),
-}
+_BINARY = {"copy_sign": (0, 0), "pow": (2, 2), "remainder": (0, 0), "where": (0, 0)}
 # Whose zeros may have either sign: a tail that is too small, and sin(-0).
 _OF_EITHER_SIGN = {"normal", "sin_cos_near"}
 

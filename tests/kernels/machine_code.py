@@ -59,9 +59,7 @@ class Function:
         return [
             self.instructions[begin : end + 1]
             for begin, end in sorted(spans)
-            if not any(
-                (b, e) != (begin, end) and begin <= b and e <= end for b, e in spans
-            )
+            if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in spans)
         ]
 
     def vector_loops(self, isa: str) -> int:
@@ -82,21 +80,15 @@ class Function:
         """Whether anything is computed, or a loop moves memory, in whole vectors."""
         register = "%" + _REGISTERS[isa]
         packed = re.compile(
-            r"v(add|sub|mul|div|sqrt|min|max|cmp|and|andn|or|blendv?)p[sd]\b.*"
-            + register
+            r"v(add|sub|mul|div|sqrt|min|max|cmp|and|andn|or|blendv?)p[sd]\b.*" + register
         )
-        return (
-            any(packed.match(i.text) for i in self.instructions)
-            or self.vector_loops(isa) > 0
-        )
+        return any(packed.match(i.text) for i in self.instructions) or self.vector_loops(isa) > 0
 
 
 def functions(path: str, *, demangle: bool = False) -> dict[str, Function]:
     """The functions in an object file or an archive of them, by name."""
     command = ["objdump", "-dr", "--no-show-raw-insn"] + ["-C"] * demangle
-    text = subprocess.run(
-        [*command, path], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout
+    text = subprocess.run([*command, path], stdout=subprocess.PIPE, text=True, check=True).stdout
     found: dict[str, Function] = {}
     instructions: list[_Instruction] = []
     for line in text.splitlines():

@@ -14,21 +14,12 @@ import pytest
 
 # Below the directory that Bazel starts a test in.
 _HEADERS = pathlib.Path("tensorflow_ext/kernels")
-_ELEMENTARY = (
-    "arithmetic",
-    "error_function",
-    "exponential",
-    "logarithm",
-    "power",
-    "trigonometric",
-)
+_ELEMENTARY = ("arithmetic", "error_function", "exponential", "logarithm", "power", "trigonometric")
 _LOOPS = next(pathlib.Path("tests/kernels").glob("libvector_loops*.a"))
 _OPS = sorted(pathlib.Path("tensorflow_ext/ops").glob("*/lib*_cpu*.a"))
 
 # Functions that no loop of vectors computes, and why.
-_SCALAR_FUNCTIONS = {
-    "Remainder": "exact of every quotient: it takes a bit of it at a time",
-}
+_SCALAR_FUNCTIONS = {"Remainder": "exact of every quotient: it takes a bit of it at a time"}
 # Of SSE2, in which vectors of 64-bit numbers cannot be chosen from by a comparison.
 _SCALAR_IN_BASELINE = {"Pow_float", "_double"}
 
@@ -80,9 +71,7 @@ def all_loops() -> dict[str, machine_code.Function]:
 
 
 @pytest.fixture(scope="module")
-def loops(
-    all_loops: dict[str, machine_code.Function],
-) -> dict[str, machine_code.Function]:
+def loops(all_loops: dict[str, machine_code.Function]) -> dict[str, machine_code.Function]:
     """Those that are to be vector code."""
     return {k: v for k, v in all_loops.items() if not k.startswith("Faulty")}
 
@@ -132,9 +121,7 @@ def test_loops_of_ops_are_vector_code() -> None:
         if loop.has_vector_arithmetic(isa) and not called:
             continue
         reasons = {
-            (folder, part)
-            for folder, part in _SCALAR_LOOPS
-            if folder == op and part in loop.name
+            (folder, part) for folder, part in _SCALAR_LOOPS if folder == op and part in loop.name
         }
         excused |= reasons
         if not reasons:
@@ -156,10 +143,7 @@ def test_loops_of_ops_are_vector_code() -> None:
     ],
 )
 def test_scalar_loops_are_found(
-    all_loops: dict[str, machine_code.Function],
-    function: str,
-    calls: set[str],
-    isa: str,
+    all_loops: dict[str, machine_code.Function], function: str, calls: set[str], isa: str
 ) -> None:
     loop = all_loops[f"{function}_{isa}"]
     assert loop.loops

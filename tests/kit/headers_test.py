@@ -46,11 +46,7 @@ def test_readme_lists_them() -> None:
     public, private = public.split("\n## Not public\n")
     private = private.partition("\n## ")[0]
     listed, others = (
-        {
-            name
-            for quoted in re.findall(r"`([^`]*\.c?u?h)`", text)
-            for name in _expanded(quoted)
-        }
+        {name for quoted in re.findall(r"`([^`]*\.c?u?h)`", text) for name in _expanded(quoted)}
         for text in (public, private)
     )
     listed.discard("registration.h")  # which says that it is not
@@ -63,10 +59,7 @@ def test_readme_lists_them() -> None:
 
 def _exported(library: pathlib.Path) -> set[str]:
     printed = subprocess.run(
-        ["nm", "-D", "--defined-only", library],
-        check=True,
-        capture_output=True,
-        text=True,
+        ["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True
     ).stdout
     return set(re.findall(r"\bTfExt_\w+", printed))
 

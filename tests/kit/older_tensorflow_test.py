@@ -46,8 +46,7 @@ def _compile(
     """Compiles `text` against TensorFlow's headers of that folder, for errors alone."""
     own = tf.sysconfig.get_include()
     settings = [
-        flag.replace(own, str(headers))
-        for flag in sysconfig.get_compile_flags(op_library=True)
+        flag.replace(own, str(headers)) for flag in sysconfig.get_compile_flags(op_library=True)
     ]
     source = tmp_path / "source.cc"
     source.write_text(text)
@@ -60,9 +59,7 @@ def _compile(
 
 
 def _stated(minor: int) -> str:
-    return (
-        f"{_COMPATIBILITY}static_assert(TENSORFLOW_EXT_TENSORFLOW_MINOR == {minor});\n"
-    )
+    return f"{_COMPATIBILITY}static_assert(TENSORFLOW_EXT_TENSORFLOW_MINOR == {minor});\n"
 
 
 def test_what_differs_compiles_against_the_oldest(tmp_path: pathlib.Path) -> None:

@@ -148,8 +148,7 @@ _SYMBOLS = {
         "built with a newer one",
     ),
     # Compiled against the headers, and not linked.
-    "namespace tensorflow_ext { void Upstream(int); }"
-    "void f() { tensorflow_ext::Upstream(0); }": (
+    "namespace tensorflow_ext { void Upstream(int); }void f() { tensorflow_ext::Upstream(0); }": (
         "tensorflow_ext::Upstream(int)",
         "get_link_flags(op_library=True)",
     ),

@@ -62,16 +62,7 @@ def _build(folder: pathlib.Path, flags: list[str]) -> list[pathlib.Path]:
     ):
         library = folder / f"lib{name}.so"
         subprocess.run(
-            [
-                "g++",
-                "-shared",
-                f"-I{headers}",
-                f"-DNAME={name}",
-                *flags,
-                source,
-                "-o",
-                library,
-            ],
+            ["g++", "-shared", f"-I{headers}", f"-DNAME={name}", *flags, source, "-o", library],
             check=True,
         )
         libraries.append(library)
@@ -95,10 +86,7 @@ for name, library in (("FirstTwice", loaded[0]), ("SecondTwice", loaded[-1])):
     print(function(3))
 """
     done = subprocess.run(
-        [sys.executable, "-I", "-c", program],
-        check=True,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True
     )
     return [float(line) for line in done.stdout.split()]
 
@@ -106,9 +94,7 @@ for name, library in (("FirstTwice", loaded[0]), ("SecondTwice", loaded[-1])):
 def _link(libraries: list[pathlib.Path]) -> pathlib.Path:
     """A third library that needs both."""
     both = libraries[0].with_name("libboth.so")
-    subprocess.run(
-        ["g++", "-shared", "-Wl,--no-as-needed", *libraries, "-o", both], check=True
-    )
+    subprocess.run(["g++", "-shared", "-Wl,--no-as-needed", *libraries, "-o", both], check=True)
     return both
 
 
@@ -138,10 +124,7 @@ def test_without_hidden_symbols_they_meet(tmp_path: pathlib.Path) -> None:
 def test_nothing_is_exported(libraries: list[pathlib.Path]) -> None:
     for library in libraries:
         listed = subprocess.run(
-            ["nm", "-DC", "--defined-only", library],
-            check=True,
-            capture_output=True,
-            text=True,
+            ["nm", "-DC", "--defined-only", library], check=True, capture_output=True, text=True
         ).stdout
         assert "Twice" in listed
         assert "tensorflow_ext" not in listed

@@ -110,9 +110,7 @@ def test_versions_of_tensorflow() -> None:
     asking = [
         str(path.relative_to(ROOT))
         for path in _sources()
-        if path.suffix in CPP
-        and path != one
-        and asked.search(path.read_text(encoding="utf-8"))
+        if path.suffix in CPP and path != one and asked.search(path.read_text(encoding="utf-8"))
     ]
     assert not asking, "what differs belongs into tensorflow_ext/compatibility.h"
 

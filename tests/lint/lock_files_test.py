@@ -49,9 +49,7 @@ def test_lock_file(package: str, version: str) -> None:
 @every_lock
 @every_version
 def test_tools_are_the_same_for_all(package: str, version: str) -> None:
-    tools = re.findall(
-        r"^[a-z]\S*?(?===|$)", (REQUIREMENTS / "tools.in").read_text(), re.M
-    )
+    tools = re.findall(r"^[a-z]\S*?(?===|$)", (REQUIREMENTS / "tools.in").read_text(), re.M)
     assert "ruff" in tools
     for tool in set(tools) - {"tf_keras"}:
         newest = _versions(_read(PACKAGES[0], VERSIONS[-1]), tool)

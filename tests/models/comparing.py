@@ -105,9 +105,7 @@ def outcomes_of_programs(
         known = {name: outcomes[name] for name in own if name in outcomes}
         every = list(itertools.chain(*known.values()))
         rest = iter(run_program(every, find_program(PROGRAMS[language]), library))
-        found[language] = {
-            name: [next(rest) for _ in of_case] for name, of_case in known.items()
-        }
+        found[language] = {name: [next(rest) for _ in of_case] for name, of_case in known.items()}
     return found
 
 
@@ -155,9 +153,7 @@ def _filled(found: Gradients, expected: Gradients) -> Gradients:
     ]
 
 
-def _require_same_missing(
-    labels: list[str], found: Gradients, expected: Gradients
-) -> None:
+def _require_same_missing(labels: list[str], found: Gradients, expected: Gradients) -> None:
     for label, f, e in zip(labels, found, expected, strict=True):
         missing = e is None or (f is None and not e.any())
         assert (f is None) == missing, label
@@ -169,12 +165,7 @@ def _require(problems: list[str | None]) -> None:
             pytest.fail(problem, pytrace=False)
 
 
-def _compare(
-    case: Case,
-    labels: list[str],
-    found: Gradients,
-    expected: Gradients,
-) -> None:
+def _compare(case: Case, labels: list[str], found: Gradients, expected: Gradients) -> None:
     tolerance = case.model.tolerance or ROUNDOFFS * np.finfo(case.dtype).eps / 2
     sizes: dict[str, float] = {}
     for label, f, e in zip(labels, found, expected, strict=True):

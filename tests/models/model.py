@@ -69,9 +69,7 @@ def chain(shape: Sequence[int | None], *layers: Any) -> keras.Model:
 
 
 def module(
-    function: Callable[..., Any],
-    variables: Mapping[str, Any],
-    **arguments: tf.TensorSpec,
+    function: Callable[..., Any], variables: Mapping[str, Any], **arguments: tf.TensorSpec
 ) -> tf.Module:
     """A tf.Module whose signature is `function` of itself and these arguments.
 
@@ -84,9 +82,7 @@ def module(
     for name, value in variables.items():
         is_variable = isinstance(value, tf.Variable)
         setattr(made, name, value if is_variable else tf.Variable(value, name=name))
-    specs = [
-        tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in arguments.items()
-    ]
+    specs = [tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in arguments.items()]
 
     @tf.function(input_signature=specs)
     def serve(*tensors: tf.Tensor) -> Any:

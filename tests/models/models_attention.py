@@ -55,9 +55,5 @@ MODELS = [
     Model("multi_head", multi_head, {"x": normal(2, 4, 6)}),
     Model("grouped_query", grouped_query, QUERY_AND_VALUE),
     Model("with_scores", with_scores, {**QUERY_AND_VALUE, "mask": MASK}),
-    Model(
-        "transformer",
-        transformer,
-        {"tokens": np.array([[1, 2, 3, 2], [6, 0, 5, 4]], np.int32)},
-    ),
+    Model("transformer", transformer, {"tokens": np.array([[1, 2, 3, 2], [6, 0, 5, 4]], np.int32)}),
 ]

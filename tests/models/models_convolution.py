@@ -131,17 +131,12 @@ def pooled_volumes(dtype: str) -> keras.Model:
     y = layers.AveragePooling3D(2, strides=1)(layers.Conv3D(2, 2)(y))
     pooled = [y]
     if not lacking_layers():
-        pooled += [
-            layers.AdaptiveMaxPooling3D(3)(x),
-            layers.AdaptiveAveragePooling3D(3)(x),
-        ]
+        pooled += [layers.AdaptiveMaxPooling3D(3)(x), layers.AdaptiveAveragePooling3D(3)(x)]
     return keras.Model(x, layers.Concatenate()([layers.Flatten()(y) for y in pooled]))
 
 
 MODELS = [
-    Model(
-        "convolution_and_pooling", convolution_and_pooling, {"x": normal(2, 6, 6, 2)}
-    ),
+    Model("convolution_and_pooling", convolution_and_pooling, {"x": normal(2, 6, 6, 2)}),
     Model("decoder", decoder, {"x": normal(2, 4, 4, 2)}),
     Model("dilated", dilated, {"x": normal(2, 9, 2)}),
     Model("separable", separable, {"x": normal(2, 5, 5, 2)}),
@@ -158,6 +153,4 @@ MODELS = [
     Model("poolings", poolings, {"x": normal(2, 6, 6, 2)}),
 ]
 if not lacking_layers():
-    MODELS.append(
-        Model("adaptive_poolings", adaptive_poolings, {"x": normal(2, 5, 7, 2)})
-    )
+    MODELS.append(Model("adaptive_poolings", adaptive_poolings, {"x": normal(2, 5, 7, 2)}))

@@ -37,12 +37,8 @@ def branches(dtype: str) -> tf.Module:
     """The same function for branches that are taken and that are not."""
 
     def function(m: Any, x: tf.Tensor, way: tf.Tensor) -> tf.Tensor:
-        y = tf.cond(
-            tf.reduce_sum(x * m.a) > 0, lambda: x * m.a, lambda: tf.sin(x) + m.b
-        )
-        return tf.switch_case(
-            way, [lambda: y * y, lambda: tf.exp(y) * m.b, lambda: x / m.a]
-        )
+        y = tf.cond(tf.reduce_sum(x * m.a) > 0, lambda: x * m.a, lambda: tf.sin(x) + m.b)
+        return tf.switch_case(way, [lambda: y * y, lambda: tf.exp(y) * m.b, lambda: x / m.a])
 
     values = {name: normal(3, seed=k).astype(dtype) for k, name in enumerate("ab")}
     way = tf.TensorSpec([], tf.int32)
@@ -140,11 +136,7 @@ def partly_stopped(dtype: str) -> tf.Module:
     def function(m: Any, x: tf.Tensor, z: tf.Tensor) -> dict[str, tf.Tensor]:
         kept = tf.gather(m.table, m.rows) * x
         stopped = tf.stop_gradient(m.stopped * z)
-        return {
-            "y": kept + stopped,
-            "z": tf.round(z) * m.frozen,
-            "largest": tf.argmax(x, axis=1),
-        }
+        return {"y": kept + stopped, "z": tf.round(z) * m.frozen, "largest": tf.argmax(x, axis=1)}
 
     rows = tf.Variable([2, 0], trainable=False, dtype=tf.int32)
     frozen = tf.Variable(normal(3).astype(dtype), trainable=False)
@@ -195,9 +187,7 @@ def vectorized(dtype: str) -> tf.Module:
 
 def endpoints(dtype: str) -> keras.export.ExportArchive:
     """A model with dropout, as it is used and as it is while it is trained."""
-    model = keras.Sequential(
-        [keras.Input([3]), keras.layers.Dense(2), keras.layers.Dropout(0.5)]
-    )
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(2), keras.layers.Dropout(0.5)])
     archive = keras.export.ExportArchive()
     archive.track(model)
     for name, training in (("serve", False), ("train", True)):
@@ -213,11 +203,7 @@ X = {"x": normal(4, 3)}
 MODELS = [
     Model("fixed_point", fixed_point, {"x": normal(2, 3)}, loops=True),
     *(
-        Model(
-            f"branches_{way}",
-            branches,
-            {"x": normal(3), "way": np.array(way, np.int32)},
-        )
+        Model(f"branches_{way}", branches, {"x": normal(3), "way": np.array(way, np.int32)})
         for way in range(3)
     ),
     Model("mapped", mapped, X, loops=True),

@@ -84,9 +84,7 @@ def activations(dtype: str) -> keras.Model:
     x = keras.Input([4], name="x")
     outputs = [
         layers.Activation(
-            (lambda y: keras.activations.threshold(y, 0.1, 0.0))
-            if name == "threshold"
-            else name
+            (lambda y: keras.activations.threshold(y, 0.1, 0.0)) if name == "threshold" else name
         )(layers.Dense(4, name=name)(x))
         for name in " ".join(ACTIVATIONS).split()
     ]

@@ -10,9 +10,7 @@ from random_values import normal
 
 def stacked_lstm(dtype: str) -> keras.Model:
     del dtype
-    return chain(
-        [5, 3], layers.LSTM(3, return_sequences=True), layers.LSTM(2), layers.Dense(2)
-    )
+    return chain([5, 3], layers.LSTM(3, return_sequences=True), layers.LSTM(2), layers.Dense(2))
 
 
 def bidirectional_gru(dtype: str) -> keras.Model:

@@ -23,9 +23,7 @@ def numbers(dtype: str) -> keras.Model:
     x = keras.Input([3], name="x")
     normalized = layers.Normalization(mean=[0.1, 0.2, 0.3], variance=[1.0, 2.0, 3.0])
     scaled = normalized(layers.Rescaling(0.5, offset=0.1)(x))
-    classes = layers.Discretization([-0.5, 0.5], output_mode="one_hot", dtype=dtype)(
-        x[:, :1]
-    )
+    classes = layers.Discretization([-0.5, 0.5], output_mode="one_hot", dtype=dtype)(x[:, :1])
     y = layers.Concatenate()([scaled, classes])
     return keras.Model(x, layers.Dense(2)(y))
 
@@ -37,9 +35,9 @@ def words(dtype: str) -> keras.Model:
     text = keras.Input([], dtype="string", name="text")
     looked_up = layers.StringLookup(vocabulary=["red", "green", "blue"])(word)
     known = layers.IntegerLookup(vocabulary=[12, 36], output_mode="multi_hot")(number)
-    tokens = layers.TextVectorization(
-        vocabulary=["one", "fine", "day"], output_sequence_length=4
-    )(text)
+    tokens = layers.TextVectorization(vocabulary=["one", "fine", "day"], output_sequence_length=4)(
+        text
+    )
     hashed = layers.Hashing(3)(word)
     parts = [
         layers.Flatten()(layers.Embedding(4, 2)(looked_up)),
@@ -120,11 +118,7 @@ def spectrograms(dtype: str) -> keras.Model:
 def mel_spectrogram(dtype: str) -> keras.Model:
     del dtype
     settings = {"sampling_rate": 100, "min_freq": 5, "max_freq": 50}
-    return chain(
-        [32],
-        layers.MelSpectrogram(8, 4, num_mel_bins=3, **settings),
-        layers.Conv1D(2, 2),
-    )
+    return chain([32], layers.MelSpectrogram(8, 4, num_mel_bins=3, **settings), layers.Conv1D(2, 2))
 
 
 COLOURS = np.array([["red"], ["violet"]], object)
@@ -142,9 +136,7 @@ MODELS = [
         },
     ),
     Model(
-        "categories",
-        categories,
-        {"kind": np.array([[1, 3], [2, 2]], np.int32), "x": normal(2, 2)},
+        "categories", categories, {"kind": np.array([[1, 3], [2, 2]], np.int32), "x": normal(2, 2)}
     ),
     Model("merging", merging, {"a": normal(2, 3, 4), "b": normal(2, 3, 4, seed=1)}),
     Model("reshaping", reshaping, {"x": normal(2, 4, 4, 2)}),

@@ -31,9 +31,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
 
 @pytest.fixture(scope="module")
-def outcomes(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Outcomes:
+def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     python_gradients.register()
     library = os.environ["PARITY_LIBRARY"]
     return comparing.outcomes_of(request, tmp_path_factory, library)

@@ -57,14 +57,11 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path) -> Any:
     """
     loaded = tf.saved_model.load(str(folder))  # keeps the variables alive
     function = loaded.signatures[signature]
-    saved = saved_model_pb2.SavedModel.FromString(
-        (folder / "saved_model.pb").read_bytes()
-    )
+    saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
     (meta_graph,) = saved.meta_graphs
     names = meta_graph.signature_def[signature]
     inputs = {
-        name: tf.constant(value, names.inputs[name].dtype)
-        for name, value in model.inputs.items()
+        name: tf.constant(value, names.inputs[name].dtype) for name, value in model.inputs.items()
     }
     floating = {name: x for name, x in inputs.items() if x.dtype.is_floating}
     output = next(iter(names.outputs.values())).name
@@ -182,9 +179,7 @@ def _eagerly(made: Any, names: Any) -> Callable[..., dict[str, tf.Tensor]]:
         tf.config.run_functions_eagerly(True)
         try:
             if isinstance(made, keras.Model):
-                results = made(
-                    inputs if len(inputs) > 1 else next(iter(inputs.values()))
-                )
+                results = made(inputs if len(inputs) > 1 else next(iter(inputs.values())))
             else:
                 results = made.serve(*inputs.values())
         finally:
@@ -196,9 +191,7 @@ def _eagerly(made: Any, names: Any) -> Callable[..., dict[str, tf.Tensor]]:
 
 def _originals(made: Any, loaded: Iterable[Any]) -> list[tf.Variable | None]:
     """The variables of a model from which these were saved."""
-    variables = [
-        v.value if isinstance(v, keras.Variable) else v for v in made.variables
-    ]
+    variables = [v.value if isinstance(v, keras.Variable) else v for v in made.variables]
     by_name = {v.name: v for v in variables}
     if len(by_name) != len(variables):
         raise ValueError(f"two variables have one name: {sorted(by_name)}")
@@ -222,9 +215,7 @@ def _variables(
     variables = {id(variable.handle): variable for variable in function.variables}
     taken = {
         name: variables[id(tensor)]
-        for name, tensor in zip(
-            inputs[len(inputs) - len(captured) :], captured, strict=True
-        )
+        for name, tensor in zip(inputs[len(inputs) - len(captured) :], captured, strict=True)
         if id(tensor) in variables
     }
     nodes = [node.name for node in graph_def.node if node.op == "VarHandleOp"]

@@ -30,16 +30,7 @@ _TARGETS = [
 ]
 _IMPORTED_FROM = ("python", "tools", "third_party/python")
 _CHANGE = re.compile(r"^`([^`]+)`:\n\n```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_IGNORED = (
-    ".git",
-    ".venv*",
-    ".bazelrc.user",
-    "bazel-*",
-    "out",
-    "__pycache__",
-    "*_cache",
-    "*.so",
-)
+_IGNORED = (".git", ".venv*", ".bazelrc.user", "bazel-*", "out", "__pycache__", "*_cache", "*.so")
 
 
 def _run(tree: pathlib.Path, *command: str | pathlib.Path) -> str:
@@ -70,9 +61,7 @@ def _commands(text: str) -> list[list[str]]:
     lines = re.findall(r"^ +\./run new-op (.*)$", text, re.MULTILINE)
     split = [["bash", "-c", f"printf '%s\\n' {line}"] for line in lines]
     return [
-        subprocess.run(
-            command, capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         for command in split
     ]
 

@@ -157,9 +157,7 @@ def test_what_is_not_there_cannot_be_removed() -> None:
         remove("generated_one", Tree(_ROOT))
 
 
-def test_no_git(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_git(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "")
     assert main(["generated_one", "--remove"]) == 2
     assert "--remove: no git, which says whether" in capsys.readouterr().err

@@ -58,10 +58,7 @@ _ACTIVATIONS = [
     Comparison("relu", tfe.relu, tf.nn.relu, (_X,)),
     Comparison("gelu", tfe.gelu, references.gelu, (_WIDE,)),
     Comparison(
-        "gelu, exact",
-        lambda x: tfe.gelu(x, approximate=False),
-        references.gelu_exact,
-        (_WIDE,),
+        "gelu, exact", lambda x: tfe.gelu(x, approximate=False), references.gelu_exact, (_WIDE,)
     ),
     Comparison(
         "swiglu",
@@ -102,9 +99,7 @@ _ACTIVATIONS = [
         lambda x: tf.nn.leaky_relu(x, 0.25),
         (_X,),
     ),
-    Comparison(
-        "sparsemax", tfe.sparsemax, references.sparsemax, (_X,), any_shape=False
-    ),
+    Comparison("sparsemax", tfe.sparsemax, references.sparsemax, (_X,), any_shape=False),
     Comparison(
         "sparsemax, axis 0",
         lambda x: tfe.sparsemax(x, 0),
@@ -117,12 +112,7 @@ _ACTIVATIONS = [
 _ROW = apart((4,), 1) * 8 + 0.3
 
 _ARITHMETIC = [
-    Comparison(
-        "floor_mod",
-        tfe.floor_mod,
-        references.floor_mod,
-        (_X[:, np.newaxis] * 9, _ROW),
-    ),
+    Comparison("floor_mod", tfe.floor_mod, references.floor_mod, (_X[:, np.newaxis] * 9, _ROW)),
     Comparison(
         "multiply_left",
         tfe.multiply_left,
@@ -252,17 +242,13 @@ _PRUNING = [
     Comparison(
         "prune_by_magnitude",
         tfe.prune_by_magnitude,
-        lambda weights, threshold: with_value(
-            weights, references.prune(weights, threshold)
-        ),
+        lambda weights, threshold: with_value(weights, references.prune(weights, threshold)),
         (_X, np.array(0.25)),
         without_gradient=(1,),
     ),
     Comparison(
         "prune_by_magnitude, masked",
-        lambda weights, threshold: tfe.prune_by_magnitude(
-            weights, threshold, gradient="masked"
-        ),
+        lambda weights, threshold: tfe.prune_by_magnitude(weights, threshold, gradient="masked"),
         references.prune,
         (apart((3, 4), 1), np.array(0.25)),
         without_gradient=(1,),

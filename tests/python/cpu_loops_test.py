@@ -69,12 +69,9 @@ def _assert_close(
 @every_type
 @every_channel_count
 @pytest.mark.parametrize(
-    ("count", "width", "height"),
-    [(1, 4, 3), (63, 1, 7), (64, 7, 1), (65, 9, 8), (200, 5, 4)],
+    ("count", "width", "height"), [(1, 4, 3), (63, 1, 7), (64, 7, 1), (65, 9, 8), (200, 5, 4)]
 )
-def test_resampler(
-    count: int, width: int, height: int, channels: int, dtype: tf.DType
-) -> None:
+def test_resampler(count: int, width: int, height: int, channels: int, dtype: tf.DType) -> None:
     data = _RNG.normal(size=(2, height, width, channels))
     warp = _points(2, count, width, height)
     upstream = _RNG.normal(size=(2, count, channels))
@@ -118,9 +115,7 @@ def test_resampler_of_nothing(channels: int) -> None:
     """Of an empty image every value is 0."""
     for shape in ((1, 0, 3, channels), (1, 3, 0, channels)):
         data, warp = tf.zeros(shape), tf.zeros([1, 5, 2])
-        value, dx, dw = _with_gradients(
-            tfe.resampler, [data, warp], tf.ones([1, 5, channels])
-        )
+        value, dx, dw = _with_gradients(tfe.resampler, [data, warp], tf.ones([1, 5, channels]))
         assert not np.any(value)
         assert dx.shape == shape
         assert not np.any(dw)
@@ -144,9 +139,7 @@ def test_embedding_bag(width: int, dtype: tf.DType) -> None:
 
 
 def _bags(chosen: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_sum(
-        tf.tensordot(chosen, params, 1) * weights[..., tf.newaxis], axis=1
-    )
+    return tf.reduce_sum(tf.tensordot(chosen, params, 1) * weights[..., tf.newaxis], axis=1)
 
 
 @every_type
@@ -188,9 +181,7 @@ def test_roi_pool(channels: int, dtype: tf.DType) -> None:
         np.testing.assert_array_equal(
             tf.cast(pooled[r, 0, 0], tf.float64), region[first, range(channels)]
         )
-        np.testing.assert_array_equal(
-            argmax[r, 0, 0], pixels * channels + range(channels)
-        )
+        np.testing.assert_array_equal(argmax[r, 0, 0], pixels * channels + range(channels))
 
 
 def test_roi_pool_grad_of_no_bins() -> None:
@@ -295,16 +286,13 @@ _WITH_LARGE_RESULTS = {
 
 
 # Results of more than 32 MiB are written past the caches; halves of them are not.
-@pytest.mark.parametrize(
-    "function", _WITH_LARGE_RESULTS.values(), ids=_WITH_LARGE_RESULTS
-)
+@pytest.mark.parametrize("function", _WITH_LARGE_RESULTS.values(), ids=_WITH_LARGE_RESULTS)
 @every_type
 def test_results_beyond_the_caches(function: Callable, dtype: tf.DType) -> None:
     columns = 1024
     rows = 2 * (2**24 // columns // dtype.size + 3)
     x, upstream = (
-        tf.cast(tf.random.stateless_normal((rows, columns), (0, seed)), dtype)
-        for seed in range(2)
+        tf.cast(tf.random.stateless_normal((rows, columns), (0, seed)), dtype) for seed in range(2)
     )
     whole = _with_gradients(function, [x], upstream)
     halves = [

@@ -44,9 +44,7 @@ def shortened(
 
 
 def bag(combiner: str) -> Callable[..., Any]:
-    return lambda ids, params: tfe.embedding_bag(
-        tf.cast(ids, tf.int32), params, combiner=combiner
-    )
+    return lambda ids, params: tfe.embedding_bag(tf.cast(ids, tf.int32), params, combiner=combiner)
 
 
 def align(data: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
@@ -54,9 +52,7 @@ def align(data: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
 
 
 def pool(data: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
-    return tfe.roi_pool(
-        data, rois, pooled_height=2, pooled_width=2, spatial_scale=1.0
-    ).pooled
+    return tfe.roi_pool(data, rois, pooled_height=2, pooled_width=2, spatial_scale=1.0).pooled
 
 
 def correlate(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
@@ -93,57 +89,21 @@ RIGHT: dict[str, tuple[Callable[..., Any], list[Any], list[int | None]]] = {
 }
 REFUSED: dict[str, tuple[Callable[..., Any], list[Any], list[int | None]]] = {
     "ZeroOut: argument 'to_zero'": (tfe.zero_out, [normal(6, 4)], [0]),
-    "LayerNorm: argument 'x'": (
-        tfe.layer_norm,
-        [normal(3, 6, 4), ONES, ZEROS],
-        [1, None, None],
-    ),
-    "RmsNorm: argument 'x'": (
-        rms,
-        [normal(3, 6), tf.ones([6]), tf.zeros([6])],
-        [1, 0, None],
-    ),
+    "LayerNorm: argument 'x'": (tfe.layer_norm, [normal(3, 6, 4), ONES, ZEROS], [1, None, None]),
+    "RmsNorm: argument 'x'": (rms, [normal(3, 6), tf.ones([6]), tf.zeros([6])], [1, 0, None]),
     "Sparsemax: argument 'logits'": (tfe.sparsemax, [normal(6, 3, 4)], [0]),
-    "Rrelu: argument 'x'": (
-        lambda x: tfe.rrelu(x, seed=[1, 2]),
-        [normal(3, 6)],
-        [1],
-    ),
-    "EmbeddingBag: argument 'indices'": (
-        bag("mean"),
-        [NUMBERS, normal(10, 3)],
-        [1, None],
-    ),
-    "EmbeddingBag: argument 'params'": (
-        bag("sum"),
-        [NUMBERS, normal(6, 3)],
-        [None, 0],
-    ),
-    "RoiAlign: argument 'rois'": (
-        align,
-        [IMAGES, tf.constant(ROIS, tf.float32)],
-        [None, 0],
-    ),
-    "RoiPool: argument 'rois'": (
-        pool,
-        [IMAGES, tf.constant(ROIS, tf.float32)],
-        [None, 0],
-    ),
+    "Rrelu: argument 'x'": (lambda x: tfe.rrelu(x, seed=[1, 2]), [normal(3, 6)], [1]),
+    "EmbeddingBag: argument 'indices'": (bag("mean"), [NUMBERS, normal(10, 3)], [1, None]),
+    "EmbeddingBag: argument 'params'": (bag("sum"), [NUMBERS, normal(6, 3)], [None, 0]),
+    "RoiAlign: argument 'rois'": (align, [IMAGES, tf.constant(ROIS, tf.float32)], [None, 0]),
+    "RoiPool: argument 'rois'": (pool, [IMAGES, tf.constant(ROIS, tf.float32)], [None, 0]),
     "Resampler: argument 'data'": (
         tfe.resampler,
         [normal(6, 8, 8, 3), tf.abs(normal(6, 5, 2))],
         [0, 0],
     ),
-    "Resampler: argument 'warp'": (
-        tfe.resampler,
-        [IMAGES, tf.abs(normal(2, 6, 2))],
-        [None, 1],
-    ),
-    "CorrelationCost: argument 'a'": (
-        correlate,
-        [normal(6, 5, 5, 3), normal(6, 5, 5, 3)],
-        [0, 0],
-    ),
+    "Resampler: argument 'warp'": (tfe.resampler, [IMAGES, tf.abs(normal(2, 6, 2))], [None, 1]),
+    "CorrelationCost: argument 'a'": (correlate, [normal(6, 5, 5, 3), normal(6, 5, 5, 3)], [0, 0]),
 }
 
 

@@ -53,9 +53,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
 
 
 def test_own_op(explain: Run) -> None:
-    lines = explain(
-        "'TfExt>RoiPool' --attr pooled_height=7 --attr pooled_width=5 --definition"
-    )
+    lines = explain("'TfExt>RoiPool' --attr pooled_height=7 --attr pooled_width=5 --definition")
     assert "inputs      data: float, rois: float" in lines
     assert "outputs     pooled: float, argmax: int32" in lines
     attributes = "T = float (not given), pooled_height = 7, pooled_width = 5, "
@@ -119,16 +117,14 @@ def test_mended_provider() -> None:
         *(
             (
                 op,
-                "tensorflow_ext (passes the upstream gradient on, in place of "
-                "TensorFlow's own)",
+                "tensorflow_ext (passes the upstream gradient on, in place of TensorFlow's own)",
                 runtime,
             )
             for op, runtime in (("Identity", "TensorFlow"), ("ReadVariableOp", None))
         ),
         (
             "MaxPool",
-            "tensorflow_ext (this definition, expanded into nodes, in place of "
-            "TensorFlow's own)",
+            "tensorflow_ext (this definition, expanded into nodes, in place of TensorFlow's own)",
             "tensorflow_ext (in place of TensorFlow's)",
         ),
         (
@@ -208,9 +204,7 @@ def test_stand_ins_of_another_library() -> None:
     tanh, mish, erfc = output.split("The gradient of ")[1:]
     for text, factor in ((tanh, 5), (mish, 11)):
         assert f" = Mul({factor}.0, dy)" in text
-        theirs = re.findall(
-            r"^  (Python|C and C\+\+|function runtime)  +(.*)", text, re.M
-        )
+        theirs = re.findall(r"^  (Python|C and C\+\+|function runtime)  +(.*)", text, re.M)
         assert [who.split()[0] for _, who in theirs] == ["liboutside_formulas.so"] * 3
     assert "in the place of any other" in tanh
     assert "C and C++         tensorflow_ext (this definition" in erfc
@@ -250,9 +244,7 @@ def test_errors(line: str, parts: list[str], refused: Refused) -> None:
 def test_command() -> None:
     """The module as it is called; an error is no traceback."""
     command = [sys.executable, "-m", "tensorflow_ext", "explain", "Ercf"]
-    done = subprocess.run(
-        command, cwd=pathlib.Path(tfe.__file__).parents[1], capture_output=True
-    )
+    done = subprocess.run(command, cwd=pathlib.Path(tfe.__file__).parents[1], capture_output=True)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines()[-1].startswith("python -m tensorflow_ext")
     assert b"Traceback" not in done.stderr
@@ -263,9 +255,7 @@ def test_a_file_that_is_no_library(tmp_path: pathlib.Path, refused: Refused) -> 
     assert "no.so" in refused(f"Erfc --library {tmp_path / 'no.so'}")
 
 
-def test_dot_text(
-    tmp_path: pathlib.Path, explain: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dot_text(tmp_path: pathlib.Path, explain: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text needs no Graphviz."""
     monkeypatch.setenv("PATH", str(tmp_path))
     text = "\n".join(explain("'TfExt>Relu' --dot"))

@@ -76,9 +76,7 @@ def branch(function: Function, *inputs: tf.Tensor) -> Gradients:
     def chosen(*given: tf.Tensor) -> tf.Tensor:
         total = tf.add_n([tf.reduce_sum(tensor) for tensor in given])
         # `<` alone would be known when the function is traced.
-        return tf.cond(
-            total < 1e9, lambda: function(*given), lambda: 0 * function(*given)
-        )
+        return tf.cond(total < 1e9, lambda: function(*given), lambda: 0 * function(*given))
 
     return outside(chosen, *inputs)
 
@@ -88,9 +86,7 @@ def loop(function: Function, *inputs: tf.Tensor) -> Gradients:
 
     def looped(*given: tf.Tensor) -> tf.Tensor:
         y = tf.zeros_like(function(*given))
-        return tf.while_loop(
-            lambda i, _: i < 2, lambda i, _: (i + 1, function(*given)), (0, y)
-        )[1]
+        return tf.while_loop(lambda i, _: i < 2, lambda i, _: (i + 1, function(*given)), (0, y))[1]
 
     return outside(looped, *inputs)
 
@@ -110,9 +106,7 @@ def forward(function: Function, *inputs: tf.Tensor) -> Gradients:
     """Forward mode, of an elementwise function: one pass for each input."""
     gradients = []
     for tensor in inputs:
-        with tf.autodiff.ForwardAccumulator(
-            tensor, tf.ones_like(tensor)
-        ) as accumulator:
+        with tf.autodiff.ForwardAccumulator(tensor, tf.ones_like(tensor)) as accumulator:
             y = function(*inputs)
         gradients.append(accumulator.jvp(y, tf.UnconnectedGradients.ZERO))
     return _arrays(gradients)
@@ -126,13 +120,4 @@ def forward_in_function(function: Function, *inputs: tf.Tensor) -> Gradients:
 # What runs on the host cannot be compiled.
 COMPILED = [outside_compiled, inside_compiled]
 ELEMENTWISE = [forward, forward_in_function]
-REVERSE = [
-    eager,
-    persistent,
-    outside,
-    inside,
-    nested,
-    branch,
-    loop,
-    graph,
-]
+REVERSE = [eager, persistent, outside, inside, nested, branch, loop, graph]

@@ -123,9 +123,7 @@ def test_export(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
 
 @every_activation
 def test_function_in_a_lambda_layer(name: str, tmp_path: pathlib.Path) -> None:
-    model = keras.Sequential(
-        [keras.Input(_X.shape[1:]), keras.layers.Lambda(FUNCTIONS[name])]
-    )
+    model = keras.Sequential([keras.Input(_X.shape[1:]), keras.layers.Lambda(FUNCTIONS[name])])
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(loaded(_X), model(_X))
@@ -133,14 +131,9 @@ def test_function_in_a_lambda_layer(name: str, tmp_path: pathlib.Path) -> None:
 
 def _run(program: str, legacy: str) -> None:
     """In a process that has imported nothing: TensorFlow, too, imports a Keras."""
-    variables = {
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "TF_USE_LEGACY_KERAS": legacy,
-    }
+    variables = {"PYTHONPATH": os.pathsep.join(sys.path), "TF_USE_LEGACY_KERAS": legacy}
     subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        check=True,
-        env=os.environ | variables,
+        [sys.executable, "-c", textwrap.dedent(program)], check=True, env=os.environ | variables
     )
 
 

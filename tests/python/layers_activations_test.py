@@ -132,9 +132,7 @@ def test_slopes_go_on(tmp_path: pathlib.Path) -> None:
     keras.utils.set_random_seed(1)
     one = keras.models.clone_model(model)(x, training=True)
     keras.utils.set_random_seed(1)
-    np.testing.assert_array_equal(
-        keras.models.clone_model(model)(x, training=True), one
-    )
+    np.testing.assert_array_equal(keras.models.clone_model(model)(x, training=True), one)
 
 
 def test_a_file_without_a_state_of_slopes(tmp_path: pathlib.Path) -> None:
@@ -159,9 +157,7 @@ def test_training_of_a_frequency(per_channel: bool) -> None:
     model.compile(keras.optimizers.Adam(0.01), "mse")
     losses = model.fit(x, y, epochs=30, verbose=0).history["loss"]
     assert losses[-1] < 0.01 * losses[0]
-    np.testing.assert_allclose(
-        layer.frequency, np.full(layer.frequency.shape, 1.3), rtol=1e-2
-    )
+    np.testing.assert_allclose(layer.frequency, np.full(layer.frequency.shape, 1.3), rtol=1e-2)
 
 
 def test_training_of_sparsemax() -> None:

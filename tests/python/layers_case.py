@@ -44,9 +44,7 @@ class Case:
     def make(self, **arguments: Any) -> keras.layers.Layer:
         return self.layer(**{**self.arguments, **arguments})
 
-    def call(
-        self, layer: Callable[..., Any], inputs: Sequence[Any], **arguments: Any
-    ) -> Any:
+    def call(self, layer: Callable[..., Any], inputs: Sequence[Any], **arguments: Any) -> Any:
         """Calls the layer with tensors, arrays, or what Keras has for them."""
         if self.keywords:
             rest = dict(zip(self.keywords, inputs[1:], strict=True))
@@ -57,8 +55,7 @@ class Case:
         """A model of the layer, behind weights that the first input is multiplied
         with if it is no index."""
         inputs = [
-            keras.Input(x.shape[1:], batch_size=batch_size, dtype=x.dtype.name)
-            for x in self.inputs
+            keras.Input(x.shape[1:], batch_size=batch_size, dtype=x.dtype.name) for x in self.inputs
         ]
         first = inputs[0]
         if self.inputs[0].dtype == np.float32:

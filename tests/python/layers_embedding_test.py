@@ -45,11 +45,7 @@ def test_bags_are_those_of_tensorflow(
     combiner: str, weighted: bool, mask: str, sparse_gradients: bool
 ) -> None:
     """tf.nn.embedding_lookup_sparse of the indices that count, and its gradients."""
-    layer = _layer(
-        combiner=combiner,
-        mask_zero=mask == "not 0",
-        sparse_gradients=sparse_gradients,
-    )
+    layer = _layer(combiner=combiner, mask_zero=mask == "not 0", sparse_gradients=sparse_gradients)
     weights = tf.constant(_WEIGHTS)
     table = layer.embeddings.value
     upstream = tf.constant(_RNG.normal(size=(4, _WIDTH)), tf.float32)
@@ -78,10 +74,7 @@ def test_bags_are_those_of_tensorflow(
         tape.gradient(loss, sources), tape.gradient(expected_loss, sources), strict=True
     ):
         np.testing.assert_allclose(
-            tf.convert_to_tensor(actual),
-            tf.convert_to_tensor(reference),
-            rtol=1e-4,
-            atol=1e-6,
+            tf.convert_to_tensor(actual), tf.convert_to_tensor(reference), rtol=1e-4, atol=1e-6
         )
 
 
@@ -213,9 +206,7 @@ _OPTIMIZERS: dict[str, Callable[[], keras.optimizers.Optimizer]] = {
 
 
 @pytest.mark.parametrize("make", _OPTIMIZERS.values(), ids=_OPTIMIZERS)
-def test_optimizers_take_both_gradients(
-    make: Callable[[], keras.optimizers.Optimizer],
-) -> None:
+def test_optimizers_take_both_gradients(make: Callable[[], keras.optimizers.Optimizer]) -> None:
     """They train the same, also the vectors that a batch does not have."""
     bags = _RNG.integers(0, _SIZE, size=(3, 6, 4))
     bags = np.where(bags == 7, 0, bags)
@@ -252,10 +243,7 @@ def test_training() -> None:
     labels = (group.sum(axis=1) > 0).astype(np.float32)
     for combiner in ("sum", "mean", "sqrtn"):
         model = keras.Sequential(
-            [
-                EmbeddingBag(50, 4, mask_zero=True, combiner=combiner),
-                keras.layers.Dense(1),
-            ]
+            [EmbeddingBag(50, 4, mask_zero=True, combiner=combiner), keras.layers.Dense(1)]
         )
         loss = keras.losses.BinaryCrossentropy(from_logits=True)
         model.compile(keras.optimizers.Adam(0.05), loss)

@@ -131,10 +131,7 @@ def test_training_against_a_domain() -> None:
     x, label, domain = _domains()
     targets = {"label": label, "domain": domain}
     losses = {}
-    for name, scale in {
-        "with": layers.DomainAdversarialSchedule(200),
-        "without": -1.0,
-    }.items():
+    for name, scale in {"with": layers.DomainAdversarialSchedule(200), "without": -1.0}.items():
         history = _adversarial(scale).fit(x, targets, epochs=40, verbose=0).history
         assert history["label_loss"][-1] < 0.4 * history["label_loss"][0]
         losses[name] = history["domain_loss"][-1]
@@ -163,9 +160,7 @@ def test_resumed_training(tmp_path: pathlib.Path) -> None:
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("level", "zeros"), [(0.0, 0), (0.25, 18), (0.5, 36), (1.0, 72)]
-)
+@pytest.mark.parametrize(("level", "zeros"), [(0.0, 0), (0.25, 18), (0.5, 36), (1.0, 72)])
 def test_sparsity_is_assigned(level: float, zeros: int) -> None:
     layer = layers.MagnitudePruning(sparsity=0.9)
     layer.level.assign(level)
@@ -209,9 +204,7 @@ class _PrunedDense(keras.layers.Layer):
         return tf.matmul(inputs, self.pruning(self.kernel))
 
 
-def test_training_with_a_report(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_training_with_a_report(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of layers in layers and in models in models: the loss falls, and the sparsity is
     what was asked for, in History, CSVLogger and in print."""
     keras.utils.set_random_seed(0)
@@ -232,15 +225,11 @@ def test_training_with_a_report(
     model.compile(keras.optimizers.Adam(0.02), "mse")
     report = layers.SparsityReport(verbose=1)
     log = keras.callbacks.CSVLogger(tmp_path / "log.csv")
-    history = model.fit(
-        x, y, batch_size=32, epochs=12, callbacks=[report, log], verbose=0
-    ).history
+    history = model.fit(x, y, batch_size=32, epochs=12, callbacks=[report, log], verbose=0).history
     assert history["loss"][-1] < 0.3 * history["loss"][0]
     targets = [float(schedule(8 * epoch + 7)) for epoch in range(12)]
     np.testing.assert_allclose(history["first_target_sparsity"], targets)
-    np.testing.assert_allclose(
-        history["first_reached_sparsity"], targets, atol=0.5 / 128
-    )
+    np.testing.assert_allclose(history["first_reached_sparsity"], targets, atol=0.5 / 128)
     assert targets[0] == 0
     assert history["first_reached_sparsity"][-1] == 0.75
     reached = [key for key in history if key.endswith("reached_sparsity")]

@@ -24,9 +24,7 @@ def _elementwise(
     invalid: Sequence[dict[str, Any]] = (),
     **arguments: Any,
 ) -> Case:
-    return Case(
-        layer, arguments, (_X,), lambda x: function(x, **arguments), invalid=invalid
-    )
+    return Case(layer, arguments, (_X,), lambda x: function(x, **arguments), invalid=invalid)
 
 
 _NO_BOUNDS = [{"lower": float("nan")}, {"upper": "a"}, {"upper": -2.0}]
@@ -51,11 +49,7 @@ CASES = {
         {"lower": 0.25, "upper": 0.5, "seed": 1},
         (_X,),
         lambda x, *_: tfe.rrelu(x, 0.25, 0.5),
-        invalid=[
-            *({"lower": x} for x in [*_INFINITE, "1"]),
-            {"upper": 0.0},
-            {"seed": 1.5},
-        ],
+        invalid=[*({"lower": x} for x in [*_INFINITE, "1"]), {"upper": 0.0}, {"seed": 1.5}],
         separable=False,
     ),
     "Sparsemax": Case(
@@ -124,10 +118,7 @@ CASES = {
 _SIZE_UNKNOWN: list[Any] = [[(4, 3, None)], [()]]
 CASES |= {
     "Snake": Case(
-        layers.Snake,
-        {"frequency_initializer": keras.initializers.Constant(0.5)},
-        (_X,),
-        tfe.snake,
+        layers.Snake, {"frequency_initializer": keras.initializers.Constant(0.5)}, (_X,), tfe.snake
     ),
     "Snake of channels": Case(
         layers.Snake,
@@ -194,9 +185,7 @@ def _first(x: np.ndarray) -> np.ndarray:
 
 
 def _over_images(
-    function: Callable[..., tf.Tensor],
-    has_channels: tuple[bool, bool] = (True, False),
-    **case: Any,
+    function: Callable[..., tf.Tensor], has_channels: tuple[bool, bool] = (True, False), **case: Any
 ) -> dict[str, Case]:
     """The two cases of a layer, with its images in either data format."""
     images = Case(masking=False, reference=function, **case)
@@ -223,8 +212,7 @@ def _over_images(
             images,
             arguments={**images.arguments, "data_format": "channels_first"},
             inputs=tuple(
-                _first(x) if has else x
-                for x, has in zip(images.inputs, has_channels, strict=True)
+                _first(x) if has else x for x, has in zip(images.inputs, has_channels, strict=True)
             ),
             reference=transposed,
             invalid=(),
@@ -320,12 +308,7 @@ CASES |= {
         {**_TABLE, "combiner": "MEAN"},
         (_INDICES,),
         lambda x, table: _bag(x, tf.ones(x.shape), table, lambda _: 3.0),
-        invalid=[
-            {"input_dim": 0},
-            {"output_dim": 2.5},
-            {"combiner": "max"},
-            {"combiner": None},
-        ],
+        invalid=[{"input_dim": 0}, {"output_dim": 2.5}, {"combiner": "max"}, {"combiner": None}],
         wrong=[[(4,)]],
         masking=None,
         tolerance=1e-6,
@@ -340,9 +323,7 @@ CASES |= {
             "embeddings_constraint": "max_norm",
         },
         (_INDICES,),
-        lambda x, table: _bag(
-            x, x != 0, table, lambda w: tf.sqrt(tf.reduce_sum(w, axis=-2))
-        ),
+        lambda x, table: _bag(x, x != 0, table, lambda w: tf.sqrt(tf.reduce_sum(w, axis=-2))),
         masking=None,
         tolerance=1e-6,
     ),
@@ -350,9 +331,7 @@ CASES |= {
         layers.EmbeddingBag,
         {**_TABLE, "combiner": "mean"},
         (np.stack([_INDICES, _INDICES[::-1]], axis=1), np.abs(values(4, 2, 3)) + 1),
-        lambda x, weights, table: _bag(
-            x, weights, table, lambda w: tf.reduce_sum(w, axis=-2)
-        ),
+        lambda x, weights, table: _bag(x, weights, table, lambda w: tf.reduce_sum(w, axis=-2)),
         wrong=[[(4, 2, 3), (4, 2, 2)], [(4, 3), (4, 1, 3)]],
         keywords=("weights",),
         masking=None,

@@ -82,8 +82,7 @@ def test_unknown_dimensions(case: Case) -> None:
     inputs = [tf.constant(x) for x in case.inputs]
     expected = case.call(layer, inputs)
     symbolic = [
-        keras.KerasTensor((None,) * (x.ndim - 1) + x.shape[-1:], x.dtype)
-        for x in case.inputs
+        keras.KerasTensor((None,) * (x.ndim - 1) + x.shape[-1:], x.dtype) for x in case.inputs
     ]
     shape = case.call(layer.compute_output_spec, symbolic).shape
     known = tf.TensorShape(shape)
@@ -119,10 +118,7 @@ def test_config(case: Case) -> None:
     layer = case.make(name="named", dtype="mixed_bfloat16", trainable=False)
     config = layer.get_config()
     saved = json.loads(json.dumps(keras.saving.serialize_keras_object(layer)))
-    for again in (
-        case.layer.from_config(config),
-        keras.saving.deserialize_keras_object(saved),
-    ):
+    for again in (case.layer.from_config(config), keras.saving.deserialize_keras_object(saved)):
         assert type(again) is case.layer
         assert json.dumps(again.get_config()) == json.dumps(config)
         assert set(dir(again)) == set(dir(layer))
@@ -156,10 +152,7 @@ def test_wrong_shapes(case: Case) -> None:
             case.call(case.make(name="named"), symbolic)
         if all(None not in shape for shape in shapes):
             with pytest.raises(ValueError, match=expected):
-                case.call(
-                    case.make(name="named"),
-                    [tf.zeros(x.shape, x.dtype) for x in symbolic],
-                )
+                case.call(case.make(name="named"), [tf.zeros(x.shape, x.dtype) for x in symbolic])
 
 
 @every_layer
@@ -183,9 +176,7 @@ def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
             loss = tf.reduce_sum(tf.sin(y))
         np.testing.assert_array_equal(y, expected)
         variables = tested.trainable_variables
-        gradients.append(
-            [tf.convert_to_tensor(x) for x in tape.gradient(loss, variables)]
-        )
+        gradients.append([tf.convert_to_tensor(x) for x in tape.gradient(loss, variables)])
         assert gradients[-1]
     for again in gradients[1:]:
         for actual, of_model in zip(again, gradients[0], strict=True):
@@ -196,8 +187,7 @@ def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
 def test_arguments_that_are_objects(case: Case, tmp_path: pathlib.Path) -> None:
     """They are saved, of layers without a configuration of their own, too."""
     model = case.model(
-        dtype=keras.DTypePolicy("mixed_float16"),
-        activity_regularizer=keras.regularizers.L2(0.5),
+        dtype=keras.DTypePolicy("mixed_float16"), activity_regularizer=keras.regularizers.L2(0.5)
     )
     model.save(tmp_path / "model.keras")
     layer = keras.saving.load_model(tmp_path / "model.keras").layers[-1]

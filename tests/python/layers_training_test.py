@@ -13,9 +13,7 @@ from layers_case import Case, assert_close
 from layers_table import CASES, every_layer
 
 
-def fit(
-    model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any
-) -> list[np.ndarray]:
+def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> list[np.ndarray]:
     """Trains for some steps of one batch, and returns what is predicted then."""
     shapes = [(4, *x.shape[1:]) for x in model.outputs]
     targets = [np.zeros(shape, np.float32) for shape in shapes]
@@ -38,9 +36,7 @@ def test_training_is_compiled(case: Case) -> None:
     assert refused == (not case.make().supports_jit)
     assert_close(predictions_compiled, predictions, 1e-5)
     initial = case.model().get_weights()
-    assert any(
-        np.any(x != y) for x, y in zip(eager.get_weights(), initial, strict=True)
-    )
+    assert any(np.any(x != y) for x, y in zip(eager.get_weights(), initial, strict=True))
     for x, y in zip(compiled.weights, eager.weights, strict=True):
         assert_close(x, y, 1e-5)
 

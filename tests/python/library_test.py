@@ -91,9 +91,7 @@ _CHECK = """
 
 
 @pytest.mark.parametrize("copies", ["before", "after"])
-def test_a_copy_of_the_library_in_the_process(
-    copies: str, tmp_path: pathlib.Path
-) -> None:
+def test_a_copy_of_the_library_in_the_process(copies: str, tmp_path: pathlib.Path) -> None:
     copy = tmp_path / "copy.so"
     shutil.copy(_library.PATH, copy)
     load = f"tf.load_op_library({str(copy)!r})"

@@ -26,10 +26,7 @@ def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
 def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
     """Of all sizes, also beyond the images; the whole, a point, NaN, no image."""
     rois = np.hstack(
-        [
-            rng.integers(0, images, (40, 1)),
-            rng.uniform(-0.5 * size, 1.4 * size, (40, 4)),
-        ]
+        [rng.integers(0, images, (40, 1)), rng.uniform(-0.5 * size, 1.4 * size, (40, 4))]
     )
     rois[:3, 1:] = [-9, -9, 200, 200]
     rois[3:6, 3:] = rois[3:6, 1:3]
@@ -54,9 +51,7 @@ def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
 def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> None:
     def pool(data: tf.Tensor, rois: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         height, width = bins
-        return tfe.roi_pool(
-            data, rois, pooled_height=height, pooled_width=width, spatial_scale=0.7
-        )
+        return tfe.roi_pool(data, rois, pooled_height=height, pooled_width=width, spatial_scale=0.7)
 
     compiled = tf.function(pool, jit_compile=True)
     # Where nobody asks for argmax, XLA makes another loop.
@@ -69,9 +64,7 @@ def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> 
         pooled, argmax = compiled(data, rois)
         np.testing.assert_array_equal(argmax, expected_argmax)
         for found in (pooled, alone(data, rois)):
-            np.testing.assert_array_equal(
-                tf.cast(found, tf.float64), tf.cast(expected, tf.float64)
-            )
+            np.testing.assert_array_equal(tf.cast(found, tf.float64), tf.cast(expected, tf.float64))
 
 
 def test_roi_pool_of_no_image() -> None:
@@ -80,9 +73,7 @@ def test_roi_pool_of_no_image() -> None:
 
     @tf.function(jit_compile=True)
     def pool(data: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return tfe.roi_pool(
-            data, rois, pooled_height=2, pooled_width=2, spatial_scale=1.0
-        )
+        return tfe.roi_pool(data, rois, pooled_height=2, pooled_width=2, spatial_scale=1.0)
 
     pooled, argmax = pool(tf.ones([2, 8, 8, 3]))
     np.testing.assert_array_equal(pooled, np.zeros([2, 2, 2, 3]))
@@ -143,13 +134,7 @@ def _regions_with_a_sample_on_an_edge(
 @pytest.mark.parametrize("scale", [0.0625, 0.7])
 @pytest.mark.parametrize(
     ("bins", "samples", "ratio", "aligned"),
-    [
-        (7, 3, 3, True),
-        (5, 2, 2, False),
-        (6, 1, 1, False),
-        (3, 3, 0, True),
-        (1, 4, 0, False),
-    ],
+    [(7, 3, 3, True), (5, 2, 2, False), (6, 1, 1, False), (3, 3, 0, True), (1, 4, 0, False)],
 )
 def test_roi_align_on_an_edge(
     bins: int, samples: int, ratio: int, aligned: bool, scale: float, dtype: str
@@ -178,24 +163,15 @@ def test_roi_align_on_an_edge(
 @pytest.mark.parametrize(
     ("kind", "dtype"), [("distinct", "float32"), ("NaN and infinity", "float64")]
 )
-@pytest.mark.parametrize(
-    ("ratio", "aligned"), [(0, True), (1, False), (2, True), (5, False)]
-)
+@pytest.mark.parametrize(("ratio", "aligned"), [(0, True), (1, False), (2, True), (5, False)])
 def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
     """Samples close to each other, and with many pixels between them."""
 
-    def align(
-        data: tf.Tensor, rois: tf.Tensor, upstream: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+    def align(data: tf.Tensor, rois: tf.Tensor, upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         with tf.GradientTape() as tape:
             tape.watch(data)
             pooled = tfe.roi_align(
-                data,
-                rois,
-                pooled_height=3,
-                pooled_width=2,
-                sampling_ratio=ratio,
-                aligned=aligned,
+                data, rois, pooled_height=3, pooled_width=2, sampling_ratio=ratio, aligned=aligned
             )
         return pooled, tape.gradient(pooled, data, upstream)
 
@@ -229,9 +205,7 @@ def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) ->
             tape.watch([*values, clip_norm])
             clipped, norm = tfe.clip_by_global_norm(values, clip_norm)
         by = tape.gradient(
-            (clipped, norm),
-            [*values, clip_norm],
-            (upstream, tf.constant(0.3, dtype)),
+            (clipped, norm), [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
         )
         return [*clipped, norm, *by]
 
@@ -266,12 +240,7 @@ def test_clip_by_global_norm_of_many_zeros() -> None:
     assert not np.any(clipped[0])
 
 
-_EPSILONS = {
-    "float16": 2**-10,
-    "bfloat16": 2**-7,
-    "float32": 2**-23,
-    "float64": 2**-52,
-}
+_EPSILONS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52}
 
 
 # On a CPU, rows of up to 2^14 columns are summed by products, longer ones are not.
@@ -294,9 +263,7 @@ def test_norms(centered: bool, dtype: str, columns: int) -> None:
         return [y, *tape.gradient(y, inputs, upstream)]
 
     tolerance = 8 * _EPSILONS[dtype]
-    for compiled, kernel in zip(
-        tf.function(run, jit_compile=True)(), run(), strict=True
-    ):
+    for compiled, kernel in zip(tf.function(run, jit_compile=True)(), run(), strict=True):
         expected = tf.cast(kernel, tf.float64)
         np.testing.assert_allclose(
             tf.cast(compiled, tf.float64),
@@ -309,9 +276,7 @@ def test_norms(centered: bool, dtype: str, columns: int) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_swiglu_far_from_zero(dtype: str) -> None:
     """Relative to its value, also where the sigmoid or its distance to 1 is small."""
-    limits = tf.constant(
-        [-np.inf, -1e30, -60, -20, -1, -0.0, 0, 3, 20, 60, 1e30], dtype
-    )
+    limits = tf.constant([-np.inf, -1e30, -60, -20, -1, -0.0, 0, 3, 20, 60, 1e30], dtype)
     gate = tf.concat([limits, [np.inf, np.nan]], 0)
 
     def run() -> list[tf.Tensor]:
@@ -321,9 +286,7 @@ def test_swiglu_far_from_zero(dtype: str) -> None:
             y = tfe.swiglu(gate, value)
         return [y, *tape.gradient(y, [gate, value])]
 
-    for compiled, kernel in zip(
-        tf.function(run, jit_compile=True)(), run(), strict=True
-    ):
+    for compiled, kernel in zip(tf.function(run, jit_compile=True)(), run(), strict=True):
         np.testing.assert_allclose(compiled, kernel, rtol=8 * _EPSILONS[dtype], atol=0)
 
 
@@ -357,6 +320,4 @@ def test_floor_mod(dtype: str, exponent: int) -> None:
     kernel, expected_gradient = run()
     np.testing.assert_array_equal(compiled, kernel)
     np.testing.assert_array_equal(1 / compiled, 1 / kernel)  # the signs of zeros
-    np.testing.assert_allclose(
-        gradient, expected_gradient, rtol=2 * _EPSILONS[dtype], atol=0
-    )
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=2 * _EPSILONS[dtype], atol=0)

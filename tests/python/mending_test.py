@@ -125,8 +125,7 @@ def test_from_many_threads() -> None:
 def test_the_list_names_ops_that_can_be_mended() -> None:
     assert len(set(_mending.MENDED)) == len(_mending.MENDED) > 0
     assert all(
-        _library.Registries.FUNCTION_OWN in _library.registries(op)
-        for op in _mending.MENDED
+        _library.Registries.FUNCTION_OWN in _library.registries(op) for op in _mending.MENDED
     )
 
 
@@ -167,9 +166,7 @@ def test_a_tape_in_a_function() -> None:
     def derivative() -> tf.Tensor:
         with tf.GradientTape() as tape:
             tape.watch(label)
-            loss = tf.raw_ops.SoftmaxCrossEntropyWithLogits(
-                features=logits, labels=label
-            ).loss
+            loss = tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=logits, labels=label).loss
         return tape.gradient(loss, label)
 
     expected = -tf.reduce_sum(tf.nn.log_softmax(logits), 0, keepdims=True)

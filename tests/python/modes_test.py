@@ -46,9 +46,7 @@ def _assert_same(actual: Gradients, expected: Gradients) -> None:
 @every_op
 def test_value(op: Comparison) -> None:
     inputs = op.tensors()
-    np.testing.assert_allclose(
-        op.function(*inputs), op.reference(*inputs), rtol=1e-12, atol=1e-12
-    )
+    np.testing.assert_allclose(op.function(*inputs), op.reference(*inputs), rtol=1e-12, atol=1e-12)
 
 
 @every_op
@@ -72,9 +70,7 @@ def test_types(op: Comparison, dtype: tf.DType) -> None:
     exact = [tf.cast(tensor, tf.float64) for tensor in inputs]
     tolerance = {tf.float16: 4e-3, tf.bfloat16: 4e-2, tf.float32: 1e-5}[dtype]
     for actual, expected in zip(
-        _gradients(op.function, inputs),
-        _gradients(op.function, exact),
-        strict=True,
+        _gradients(op.function, inputs), _gradients(op.function, exact), strict=True
     ):
         assert (actual is None) == (expected is None)
         if actual is not None:
@@ -99,9 +95,7 @@ def test_persistent_tape(op: Comparison) -> None:
 
 @every_op
 def test_nested_tapes(op: Comparison) -> None:
-    _assert_same(
-        _second(op.function, op.tensors()), _second(op.reference, op.tensors())
-    )
+    _assert_same(_second(op.function, op.tensors()), _second(op.reference, op.tensors()))
 
 
 @every_op
@@ -134,9 +128,7 @@ def test_tf_function_of_unknown_shapes(op: Comparison) -> None:
 def test_jit_compile(op: Comparison) -> None:
     inputs = op.tensors()
     expected = _gradients(op.function, inputs)
-    compiled = tf.function(
-        lambda *xs: _gradients(op.function, list(xs)), jit_compile=True
-    )
+    compiled = tf.function(lambda *xs: _gradients(op.function, list(xs)), jit_compile=True)
     _assert_same(compiled(*inputs), expected)
     second = tf.function(lambda *xs: _second(op.function, list(xs)), jit_compile=True)
     _assert_same(second(*inputs), _second(op.function, inputs))

@@ -30,10 +30,7 @@ cube = tfe.numpy_op(
     shape=lambda x: x,
 )
 square = tfe.numpy_op(
-    np.square,
-    tf.float32,
-    gradient=lambda op, dy: 2 * dy * op.inputs[0],
-    stateful=False,
+    np.square, tf.float32, gradient=lambda op, dy: 2 * dy * op.inputs[0], stateful=False
 )
 
 
@@ -86,9 +83,7 @@ def test_several_outputs_and_none(mode: Callable) -> None:
         chosen = tf.cast(tf.equal(x, op.outputs[2]), tf.float32)
         return [d_sum * tf.ones_like(x) + d_max * chosen, None]
 
-    @tfe.numpy_op(
-        Tout=[tf.float32, tf.int64, tf.float32], gradient=gradient, shape=[[], [], []]
-    )
+    @tfe.numpy_op(Tout=[tf.float32, tf.int64, tf.float32], gradient=gradient, shape=[[], [], []])
     def statistics(x: np.ndarray, offset: np.ndarray) -> tuple:
         """Of an array."""
         return x.sum() + offset, np.int64(x.size), x.max()
@@ -152,11 +147,7 @@ def test_stateful() -> None:
         (lambda x: x[:2], tf.float32, r"output 0 has shape \(2,\); expected \(4,\)"),
         (lambda x: [x, x], [tf.float32], "returned 2; expected a list of 1 arrays"),
         (lambda x: x, [tf.float32], "returned one; expected a list of 1 arrays"),
-        (
-            lambda x: tf.constant(1.0),
-            tf.float32,
-            "output 0 is a tensor; expected a Num",
-        ),
+        (lambda x: tf.constant(1.0), tf.float32, "output 0 is a tensor; expected a Num"),
         (lambda x: x.fill(0), tf.float32, "read-only"),
         (lambda x: {}["missing"], tf.float32, "missing"),
     ],
@@ -205,22 +196,15 @@ def test_arguments(arguments: list, options: dict, message: str) -> None:
 @pytest.mark.parametrize(
     ("gradient", "message"),
     [
-        (
-            lambda op, dy: 1,
-            r"of wrong returned for input 0 1; expected a tensor, not 1",
-        ),
+        (lambda op, dy: 1, r"of wrong returned for input 0 1; expected a tensor, not 1"),
         (lambda op, dy: [dy, dy], "returned 2 gradients; expected 1"),
         (lambda op, dy: tf.cast(dy, tf.half), "type float16; expected float32"),
         (lambda op, dy: dy[:2], r"shape \(2,\); expected \(4,\)"),
         (lambda op, dy: dy.missing, "missing"),
     ],
 )
-def test_errors_of_the_gradient(
-    gradient: Callable, message: str, mode: Callable
-) -> None:
-    op = tfe.numpy_op(
-        np.negative, tf.float32, gradient=gradient, shape=[4], name="wrong"
-    )
+def test_errors_of_the_gradient(gradient: Callable, message: str, mode: Callable) -> None:
+    op = tfe.numpy_op(np.negative, tf.float32, gradient=gradient, shape=[4], name="wrong")
     with pytest.raises((TypeError, ValueError, AttributeError), match=message):
         mode(op, X)
 
@@ -270,7 +254,5 @@ def test_threads() -> None:
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for found in pool.map(run, range(40)):
-            for gradient, expected in zip(
-                found, [[1] * 4, [-1, -1, -1, 0]] * 2, strict=True
-            ):
+            for gradient, expected in zip(found, [[1] * 4, [-1, -1, -1, 0]] * 2, strict=True):
                 np.testing.assert_array_equal(gradient, expected)

@@ -150,15 +150,11 @@ def test_graphs_are_freed() -> None:
     def registered() -> list[str]:
         gc.collect()
         prefix = "tensorflow_ext.override_gradient:"
-        return [
-            name for name in ops.gradient_registry.list() if name.startswith(prefix)
-        ]
+        return [name for name in ops.gradient_registry.list() if name.startswith(prefix)]
 
     before = registered()
     with STRAIGHT_THROUGH:
-        function = tf.function(
-            lambda x: tf.cond(x[0] < 9, lambda: tf.sign(x), lambda: x)
-        )
+        function = tf.function(lambda x: tf.cond(x[0] < 9, lambda: tf.sign(x), lambda: x))
         concrete = function.get_concrete_function(X)
     assert len(registered()) > len(before)
     np.testing.assert_array_equal(eager(concrete, X)[0], [0, 1, 0])

@@ -30,9 +30,7 @@ X = tf.constant([-2.0, 0.5, 3.0])
         (tf.ones([]), ValueError, "shape (); expected (3,), as the input has"),
     ],
 )
-def test_result(
-    result: Any, error: type[Exception], message: str, mode: Callable
-) -> None:
+def test_result(result: Any, error: type[Exception], message: str, mode: Callable) -> None:
     def wrong(op: Any, dy: tf.Tensor) -> Any:
         if isinstance(result, tf.Tensor):
             return tf.constant(result.numpy())
@@ -50,10 +48,7 @@ def test_result_of_several_inputs() -> None:
     with wrong, pytest.raises(TypeError, match=r"input 1 \(y\) 1; expected a tensor"):
         eager(lambda x: x * tf.constant(2.0), X)
     single = tfe.override_gradient({"Mul": lambda op, dy: dy})
-    with (
-        single,
-        pytest.raises(ValueError, match=r"1 gradients; expected 2.*0 \(x\), 1 "),
-    ):
+    with single, pytest.raises(ValueError, match=r"1 gradients; expected 2.*0 \(x\), 1 "):
         eager(lambda x: x * tf.constant(2.0), X)
 
 
@@ -94,10 +89,7 @@ def test_arguments(gradients: Any, error: type[Exception], message: str) -> None
 def test_types_that_do_not_fit() -> None:
     x = tf.constant([1 + 2j])
     replaced = tfe.override_gradient({"Sign": "TfExt>SignStraightThrough"})
-    with (
-        replaced,
-        pytest.raises(TypeError, match=r"T=complex128.* takes float16, bfloat16"),
-    ):
+    with replaced, pytest.raises(TypeError, match=r"T=complex128.* takes float16, bfloat16"):
         eager(lambda x: tf.raw_ops.Sign(x=x), x)
 
 
@@ -117,10 +109,7 @@ def test_definition_that_does_not_fit() -> None:
         tfe.override_gradient({"Pack": definition})
     definition = tfe.gradients.function_def("TfExt>SignStraightThrough", T=tf.float32)
     replaced = tfe.override_gradient({"Sign": definition})
-    with (
-        replaced,
-        pytest.raises(ValueError, match="attribute 'clip', which 'Sign' has"),
-    ):
+    with replaced, pytest.raises(ValueError, match="attribute 'clip', which 'Sign' has"):
         eager(tf.sign, X)
 
 

@@ -207,10 +207,7 @@ def test_variables(jit_compile: bool) -> None:
 def test_vectorized_map() -> None:
     def gradient(op: Any, dy: tf.Tensor) -> list:
         a, b = op.inputs
-        return [
-            10 * tf.matmul(dy, b, transpose_b=True),
-            100 * tf.matmul(a, dy, transpose_a=True),
-        ]
+        return [10 * tf.matmul(dy, b, transpose_b=True), 100 * tf.matmul(a, dy, transpose_a=True)]
 
     a, b = tf.random.normal([5, 2, 3]), tf.random.normal([3, 4])
     results = []
@@ -223,9 +220,7 @@ def test_vectorized_map() -> None:
             results.append(eager(all_products, a, b))
     for vectorized, one_by_one in zip(*results, strict=True):
         np.testing.assert_allclose(vectorized, one_by_one, rtol=1e-4)
-    np.testing.assert_allclose(
-        results[0][0], np.full([5, 2, 4], 10) @ b.numpy().T, rtol=1e-4
-    )
+    np.testing.assert_allclose(results[0][0], np.full([5, 2, 4], 10) @ b.numpy().T, rtol=1e-4)
     with STRAIGHT_THROUGH:
         with tf.GradientTape() as tape:
             tape.watch(X)
@@ -293,9 +288,4 @@ def test_saved_model_without_this_library(tmp_path: pathlib.Path) -> None:
             y = f(x)
         print(tape.gradient(y, x).numpy().tolist(), "tensorflow_ext" in sys.modules)
         """
-    assert processes.run(program, str(tmp_path)).split() == [
-        "[-2.0,",
-        "0.5,",
-        "3.0]",
-        "False",
-    ]
+    assert processes.run(program, str(tmp_path)).split() == ["[-2.0,", "0.5,", "3.0]", "False"]

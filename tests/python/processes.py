@@ -47,15 +47,12 @@ def run(program: str, *arguments: str, package: pathlib.Path | None = None) -> s
     with tempfile.TemporaryDirectory() as scratch:
         printed, errors = (pathlib.Path(scratch, name) for name in ("out", "err"))
         process = _FORK_SERVER.Process(
-            target=_execute,
-            args=(textwrap.dedent(program), arguments, folder, printed, errors),
+            target=_execute, args=(textwrap.dedent(program), arguments, folder, printed, errors)
         )
         process.start()
         process.join()
         output = printed.read_text()
-        assert process.exitcode == 0, (
-            f"{process.exitcode}\n{output}\n{errors.read_text()}"
-        )
+        assert process.exitcode == 0, f"{process.exitcode}\n{output}\n{errors.read_text()}"
     return output
 
 

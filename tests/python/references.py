@@ -111,13 +111,7 @@ def rms_norm(x: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
     return with_statistics(x * inverse * scale, inverse[..., 0])
 
 
-DISPLACEMENTS = {
-    "kernel_size": 3,
-    "max_displacement": 2,
-    "stride_1": 2,
-    "stride_2": 2,
-    "pad": 4,
-}
+DISPLACEMENTS = {"kernel_size": 3, "max_displacement": 2, "stride_1": 2, "stride_2": 2, "pad": 4}
 
 
 def correlation_cost(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
@@ -135,17 +129,13 @@ def correlation_cost(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
             y, x = top + dy, left + dx
             products = inner * b[:, y : y + height, x : x + width]
             products = tf.reduce_mean(products, axis=3, keepdims=True)
-            costs.append(
-                tf.nn.avg_pool2d(products, kernel_size, stride_1, padding="VALID")
-            )
+            costs.append(tf.nn.avg_pool2d(products, kernel_size, stride_1, padding="VALID"))
     return tf.concat(costs, axis=3)
 
 
 BINS = {"pooled_height": 2, "pooled_width": 3, "spatial_scale": 0.5}
 # One region inside the image, one that hangs over its edge, one empty.
-POOLED_REGIONS = np.array(
-    [[0, 1, 0, 4, 3], [1, 2, 2, 9, 9], [1, 7, 7, 8, 8]], np.float64
-)
+POOLED_REGIONS = np.array([[0, 1, 0, 4, 3], [1, 2, 2, 9, 9], [1, 7, 7, 8, 8]], np.float64)
 
 
 def roi_pool(data: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
@@ -173,16 +163,11 @@ def _bins(start: int, size: int, count: int, limit: int) -> list[slice]:
     def clip(position: int) -> int:
         return min(max(start + position, 0), limit)
 
-    return [
-        slice(clip(i * size // count), clip(-(-(i + 1) * size // count)))
-        for i in range(count)
-    ]
+    return [slice(clip(i * size // count), clip(-(-(i + 1) * size // count))) for i in range(count)]
 
 
 # One region inside the image, one that hangs over its edge, one outside.
-ALIGNED_REGIONS = np.array(
-    [[0, 1, 0, 7, 5], [1, 2, 3, 12, 13], [1, 20, 20, 22, 24]], np.float64
-)
+ALIGNED_REGIONS = np.array([[0, 1, 0, 7, 5], [1, 2, 3, 12, 13], [1, 20, 20, 22, 24]], np.float64)
 
 
 def roi_align(data: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:

@@ -38,9 +38,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fun
 
     monkeypatch.setattr(_registration, "_find", find_anew)
     if request.param == "fallback":
-        monkeypatch.setattr(
-            _replay.pywrap_tfe, "TFE_Py_FastPathExecute", fall_back, raising=True
-        )
+        monkeypatch.setattr(_replay.pywrap_tfe, "TFE_Py_FastPathExecute", fall_back, raising=True)
     return lambda function, *args: function(*args)
 
 
@@ -113,10 +111,7 @@ def test_lists_of_types_and_missing_upstream_gradients(mode: Function) -> None:
         with tf.GradientTape(persistent=True) as tape:
             tape.watch([x, i])
             a, _, c = other.other_mixed(
-                [x, i, tf.cast(x, tf.float32)],
-                size=[2, None],
-                numbers=[1, 2],
-                label="label",
+                [x, i, tf.cast(x, tf.float32)], size=[2, None], numbers=[1, 2], label="label"
             )
         assert tape.gradient(a, i) is None
         return tape.gradient(a, x), tape.gradient(c, x)
@@ -166,9 +161,7 @@ def test_error_of_a_step_is_tensorflows_own() -> None:
             gradient(op, tf.ones([5, 5]))
 
 
-def test_it_is_compiled_when_it_is_met_eagerly_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     compile_plan = _replay._compile
 
@@ -240,10 +233,7 @@ STOCK = {
     "Xlogy": (tf.math.xlogy, [(3, 4), (4,)]),
     "Max": (lambda x: tf.reduce_max(x, 1), [(3, 4)]),
     "Cast": (lambda x: tf.cast(x, tf.float32), [(3, 4)]),
-    "Conv2D": (
-        lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"),
-        [(1, 5, 5, 2), (3, 3, 2, 2)],
-    ),
+    "Conv2D": (lambda x, w: tf.nn.conv2d(x, w, 1, "SAME"), [(1, 5, 5, 2), (3, 3, 2, 2)]),
     "MaxPool": (lambda x: tf.nn.max_pool2d(x, 2, 1, "SAME"), [(1, 5, 5, 2)]),
 }
 

@@ -59,9 +59,7 @@ def test_no_flow_gives_the_image_and_its_slopes_from_the_right() -> None:
 
 
 def test_beyond_the_border_nothing_changes() -> None:
-    points = tf.constant(
-        [[[-0.5, 1.2], [2.5, 1.2], [1.2, -3.0], [1.2, 3.5]]], tf.float64
-    )
+    points = tf.constant([[[-0.5, 1.2], [2.5, 1.2], [1.2, -3.0], [1.2, 3.5]]], tf.float64)
     with tf.GradientTape() as tape:
         tape.watch(points)
         values = tfe.interpolate_bilinear(_IMAGE, points)
@@ -101,10 +99,7 @@ def test_unknown_shapes(shape: tuple[int | None, ...] | None) -> None:
     of_flow = None if shape is None else (*shape[:3], 2)
     function = tf.function(
         tfe.dense_image_warp,
-        input_signature=[
-            tf.TensorSpec(shape, tf.float32),
-            tf.TensorSpec(of_flow, tf.float32),
-        ],
+        input_signature=[tf.TensorSpec(shape, tf.float32), tf.TensorSpec(of_flow, tf.float32)],
     )
     expected = tfe.dense_image_warp(image, flow)
     np.testing.assert_array_equal(function(image, flow), expected)
@@ -160,9 +155,7 @@ def test_what_is_refused() -> None:
 
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("shape", [(1, None, None), None])
-def test_points_of_unknown_shape(
-    shape: tuple[int | None, ...] | None, jit_compile: bool
-) -> None:
+def test_points_of_unknown_shape(shape: tuple[int | None, ...] | None, jit_compile: bool) -> None:
     points = _RNG.normal(size=(1, 5, 2))
     function = tf.function(
         lambda points: tfe.interpolate_bilinear(_IMAGE, points),
@@ -172,9 +165,7 @@ def test_points_of_unknown_shape(
     expected = tfe.interpolate_bilinear(_IMAGE, points)
     np.testing.assert_allclose(function(points), expected, rtol=1e-14)
     for wrong in (1, 3):
-        with pytest.raises(
-            (ValueError, tf.errors.InvalidArgumentError), match="compatible"
-        ):
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="compatible"):
             function(np.ones((1, 5, wrong)))
 
 

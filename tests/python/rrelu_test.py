@@ -21,9 +21,7 @@ every_type = pytest.mark.parametrize("dtype", _TYPES, ids=lambda d: d.name)
 _train = functools.partial(tfe.rrelu, training=True)
 
 
-def _drawn(
-    count: int, seed: Any = _SEED, lower: float = 0.0, upper: float = 1.0
-) -> np.ndarray:
+def _drawn(count: int, seed: Any = _SEED, lower: float = 0.0, upper: float = 1.0) -> np.ndarray:
     """Slopes in float."""
     return -_train(-tf.ones([count]), lower, upper, seed=seed).numpy()
 
@@ -54,9 +52,7 @@ def test_value(dtype: tf.DType) -> None:
     expected = tf.cast(slopes.rrelu(wide, _SEED, -0.5, 1.5), dtype)
     roundoff = {tf.float16: 1e-3, tf.bfloat16: 8e-3, tf.float32: 3e-7}.get(dtype, 1e-15)
     actual = tf.cast(_train(x, -0.5, 1.5, seed=_SEED), tf.float64)
-    np.testing.assert_allclose(
-        actual, tf.cast(expected, tf.float64), rtol=roundoff, atol=roundoff
-    )
+    np.testing.assert_allclose(actual, tf.cast(expected, tf.float64), rtol=roundoff, atol=roundoff)
 
 
 @every_type
@@ -201,9 +197,7 @@ def test_not_training_it_is_the_leaky_unit_of_the_mean(training: Any) -> None:
 @pytest.mark.parametrize("training", [1, np.True_, tf.constant(True), tf.constant(1)])
 def test_training_need_not_be_a_bool(training: Any) -> None:
     x = _inputs(10)
-    _assert_same_bits(
-        tfe.rrelu(x, training=training, seed=_SEED), _train(x, seed=_SEED)
-    )
+    _assert_same_bits(tfe.rrelu(x, training=training, seed=_SEED), _train(x, seed=_SEED))
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
@@ -250,9 +244,7 @@ def test_each_op_of_a_graph_draws_on_its_own() -> None:
     assert np.all(first != second)
 
 
-@pytest.mark.parametrize(
-    "seed", [(7, -8), [7, -8], np.array([7, -8]), tf.constant(_SEED)]
-)
+@pytest.mark.parametrize("seed", [(7, -8), [7, -8], np.array([7, -8]), tf.constant(_SEED)])
 def test_two_integers_give_the_same_slopes_in_every_call(seed: Any) -> None:
     first, second = _twice(lambda: _train(-tf.ones([100]), seed=seed))
     np.testing.assert_array_equal(first, second)
@@ -273,18 +265,14 @@ def test_generator() -> None:
 def test_vectorized_map_gives_what_a_loop_gives(seeds: Sequence[Any]) -> None:
     x, seeds = _inputs(3, 5), tf.constant([*seeds, *seeds, *seeds][:3])
     mapped = tf.vectorized_map(
-        lambda one: _train(one[0], seed=one[1]),
-        (x, seeds),
-        fallback_to_while_loop=False,
+        lambda one: _train(one[0], seed=one[1]), (x, seeds), fallback_to_while_loop=False
     )
     looped = [_train(x[i], seed=seeds[i]) for i in range(3)]
     _assert_same_bits(mapped, tf.stack(looped))
 
 
 def test_vectorized_map_draws_for_each_iteration() -> None:
-    drawn = tf.vectorized_map(
-        lambda x: _train(x), -tf.ones([50, 4]), fallback_to_while_loop=False
-    )
+    drawn = tf.vectorized_map(lambda x: _train(x), -tf.ones([50, 4]), fallback_to_while_loop=False)
     assert np.unique(drawn).size == 200
 
 
@@ -303,9 +291,7 @@ def test_errors(arguments: Any, message: str, training: bool) -> None:
         tfe.rrelu([1.0], training=training, **arguments)
 
 
-@pytest.mark.parametrize(
-    "seed", [[1, 2, 3], [[1, 2]], tf.constant(3), [[1, 2], [3, 4]]]
-)
+@pytest.mark.parametrize("seed", [[1, 2, 3], [[1, 2]], tf.constant(3), [[1, 2], [3, 4]]])
 def test_seed_of_another_shape(seed: Any) -> None:
     def run(x: tf.Tensor) -> tf.Tensor:
         return _train(x, seed=seed)

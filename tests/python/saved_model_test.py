@@ -74,6 +74,4 @@ def test_keras_model_in_a_fresh_process(tmp_path: pathlib.Path) -> None:
     np.save(tmp_path / "x.npy", x)
     paths = [str(tmp_path / name) for name in ("model", "y.npy", "x.npy")]
     processes.run(program, *paths)
-    np.testing.assert_allclose(
-        np.load(tmp_path / "y.npy"), model(x), rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), model(x), rtol=1e-6, atol=1e-6)

@@ -14,10 +14,7 @@ import tensorflow_ext as tfe
 from tensorflow_ext import raw_ops
 
 _RNG = np.random.default_rng(0)
-_WAYS = {
-    "eager": tfe.sparsemax,
-    "XLA": tf.function(tfe.sparsemax, jit_compile=True),
-}
+_WAYS = {"eager": tfe.sparsemax, "XLA": tf.function(tfe.sparsemax, jit_compile=True)}
 every_way = pytest.mark.parametrize("sparsemax", _WAYS.values(), ids=_WAYS)
 floating = pytest.mark.parametrize(
     "dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64], ids=lambda d: d.name
@@ -56,9 +53,7 @@ def _rows(count: int, size: int) -> np.ndarray:
 @pytest.mark.parametrize(
     "shape", [(1, 1), (5, 2), (40, 10), (3, 31), (3, 300), (2, 5000), (1, 100_000)]
 )
-def test_projection(
-    sparsemax: Callable, dtype: tf.DType, shape: tuple[int, int]
-) -> None:
+def test_projection(sparsemax: Callable, dtype: tf.DType, shape: tuple[int, int]) -> None:
     logits = tf.cast(_rows(*shape), dtype)
     y = sparsemax(logits).numpy().astype(np.longdouble)
     expected = _project(logits.numpy().astype(np.longdouble))
@@ -186,8 +181,7 @@ def test_axis(sparsemax: Callable, axis: int) -> None:
 def test_axis_of_unknown_rank(axis: int) -> None:
     logits = _RNG.normal(size=(2, 3, 4))
     function = tf.function(
-        lambda x: tfe.sparsemax(x, axis),
-        input_signature=[tf.TensorSpec(None, "double")],
+        lambda x: tfe.sparsemax(x, axis), input_signature=[tf.TensorSpec(None, "double")]
     )
     np.testing.assert_array_equal(function(logits), tfe.sparsemax(logits, axis))
 
@@ -207,9 +201,7 @@ def test_axis_that_there_is_not(axis: int) -> None:
     message = rf"argument 'axis' is {axis}, expected -2 <= axis < 2 .* of rank 2"
     with pytest.raises(ValueError, match=message):
         tfe.sparsemax(tf.zeros([2, 3]), axis)
-    function = tf.function(
-        lambda x: tfe.sparsemax(x, axis), input_signature=[tf.TensorSpec(None)]
-    )
+    function = tf.function(lambda x: tfe.sparsemax(x, axis), input_signature=[tf.TensorSpec(None)])
     with pytest.raises(
         tf.errors.InvalidArgumentError, match=f"axis.{{2}} is {axis}, expected one of"
     ):

@@ -27,9 +27,7 @@ def _vectorized(
     """`function` mapped over the elements of all tensors, as a tf.function."""
     return tf.function(
         lambda: tf.vectorized_map(
-            lambda elements: function(*elements),
-            list(tensors),
-            fallback_to_while_loop=False,
+            lambda elements: function(*elements), list(tensors), fallback_to_while_loop=False
         ),
         autograph=False,
     )
@@ -44,10 +42,7 @@ def _assert_no_loop(function: tf.types.experimental.GenericFunction) -> None:
 
 
 def _check(
-    function: Callable,
-    tensors: Sequence[tf.Tensor],
-    count: int,
-    tolerance: float = 0,
+    function: Callable, tensors: Sequence[tf.Tensor], count: int, tolerance: float = 0
 ) -> None:
     """Compares with a Python loop, for every choice of stacked inputs: the others are
     the same in all iterations. `tensors` have a leading dimension of `count`."""
@@ -66,9 +61,7 @@ def _check(
     for actual, *expected in zip(
         tf.nest.flatten(mapped()), *map(tf.nest.flatten, looped), strict=True
     ):
-        np.testing.assert_allclose(
-            actual, tf.stack(expected), rtol=tolerance, atol=tolerance
-        )
+        np.testing.assert_allclose(actual, tf.stack(expected), rtol=tolerance, atol=tolerance)
 
 
 def _stack(inputs: Sequence[np.ndarray], count: int) -> list[tf.Tensor]:
@@ -144,9 +137,7 @@ def test_jacobian_of_a_gradient(op: Comparison) -> None:
                 inner.watch(inputs)
                 output = op.function(*inputs)
             first = inner.gradient(output, inputs, upstream)
-            first = tf.concat(
-                [tf.reshape(g, [-1]) for g in first if g is not None], axis=0
-            )
+            first = tf.concat([tf.reshape(g, [-1]) for g in first if g is not None], axis=0)
         return outer.jacobian(first, upstream)
 
     _assert_no_loop(jacobian)
@@ -154,9 +145,7 @@ def test_jacobian_of_a_gradient(op: Comparison) -> None:
 
 
 @pytest.mark.parametrize("op", [tfe.floor_mod, tfe.multiply_left, tfe.snake])
-@pytest.mark.parametrize(
-    "shapes", [((4,), (3, 4)), ((3, 4), (4,)), ((), (2, 3)), ((2, 1), (1, 3))]
-)
+@pytest.mark.parametrize("shapes", [((4,), (3, 4)), ((3, 4), (4,)), ((), (2, 3)), ((2, 1), (1, 3))])
 def test_broadcasting(op: Callable, shapes: tuple[tuple[int, ...], ...]) -> None:
     _check(op, [_tensor(3, *shape) for shape in shapes], 3)
 
@@ -165,9 +154,7 @@ def test_broadcasting(op: Callable, shapes: tuple[tuple[int, ...], ...]) -> None
 @pytest.mark.parametrize(
     "shapes", [((3, 4), (4,), (3, 4)), ((2, 3), (), (2, 3)), ((2, 3), (2, 1), (3,))]
 )
-def test_gradient_of_broadcasting(
-    op: Callable, shapes: tuple[tuple[int, ...], ...]
-) -> None:
+def test_gradient_of_broadcasting(op: Callable, shapes: tuple[tuple[int, ...], ...]) -> None:
     _check(op, [_tensor(3, *shape) for shape in shapes], 3)
 
 
@@ -266,10 +253,7 @@ def test_regions_of_no_iteration() -> None:
     data, rois = _images(0, 2, 5, 6, 4), _rois(0, 7, images=2)
     assert _vectorized(_roi_pool, [data, rois])().pooled.shape == (0, 7, 2, 2, 4)
     grad = functools.partial(
-        raw_ops.roi_align_grad,
-        data_shape=[2, 5, 6, 4],
-        pooled_height=2,
-        pooled_width=3,
+        raw_ops.roi_align_grad, data_shape=[2, 5, 6, 4], pooled_height=2, pooled_width=3
     )
     upstream = tf.zeros([0, 7, 2, 3, 4])
     assert _vectorized(grad, [upstream, rois])().shape == (0, 2, 5, 6, 4)

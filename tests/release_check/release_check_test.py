@@ -23,9 +23,7 @@ def _step(name: str, command: str, **rest: object) -> Step:
     return Step(name, command, f"what {name} shows", 1, 0, **rest)  # type: ignore
 
 
-def _run(
-    folder: pathlib.Path, chosen: Sequence[Step]
-) -> tuple[runner.State, list[str]]:
+def _run(folder: pathlib.Path, chosen: Sequence[Step]) -> tuple[runner.State, list[str]]:
     """Runs them all; returns the state and what each came to."""
     state = runner.State(folder / "state")
     assert release_check.run_all(chosen, folder, state, folder / "durations.json")
@@ -47,8 +45,7 @@ def test_what_passes_is_not_run_again(tmp_path: pathlib.Path) -> None:
 
 def test_what_fails_is_run_again(tmp_path: pathlib.Path) -> None:
     mended = _step(
-        "mended",
-        r"printf '\033[1m3 passed\033[0m\n'; test -e mend || { echo wrong; exit 7; }",
+        "mended", r"printf '\033[1m3 passed\033[0m\n'; test -e mend || { echo wrong; exit 7; }"
     )
     state, words = _run(tmp_path, [mended, _step("after", "true")])
     assert words == [runner.FAILED, runner.PASSED]
@@ -87,9 +84,7 @@ def test_a_step_that_may_fail(tmp_path: pathlib.Path) -> None:
     assert report.result_of(step, state) == "failed, as it may"
 
 
-def test_a_step_without_an_end(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_without_an_end(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_MOST_HOURS", 1 / 3600)
     step = _step("long", "sleep 600")
     state, words = _run(tmp_path, [step])
@@ -188,17 +183,10 @@ def test_page(tmp_path: pathlib.Path) -> None:
     chosen.append(_step("later", "true"))
     page = report.page(chosen, state, "abc", "A | commit")
     assert "| commit | `abc` A \\| commit |" in page
-    assert (
-        "| result | 4 steps: 1 passed, 1 failed, 1 not run, 1 not run at this commit |"
-        in page
-    )
+    assert "| result | 4 steps: 1 passed, 1 failed, 1 not run, 1 not run at this commit |" in page
     assert re.search(r"\| `good` \| .* \| passed \| .* \| 5 pas; 6 pas \|", page)
-    assert re.search(
-        r"\| `bad` .* \| failed \| `abc` \| .* \| exit status 1: a \\\| b \|", page
-    )
-    assert re.search(
-        r"\| `absent` .* \| not run \| `abc` \|  \| no no-such-program here", page
-    )
+    assert re.search(r"\| `bad` .* \| failed \| `abc` \| .* \| exit status 1: a \\\| b \|", page)
+    assert re.search(r"\| `absent` .* \| not run \| `abc` \|  \| no no-such-program here", page)
     assert re.search(r"\| `later` .* \| not run yet \|", page)
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == 2 * len(chosen)

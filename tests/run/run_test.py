@@ -79,9 +79,7 @@ def test_registry_of_a_language(
     (machine.checkout / "Cargo.lock").write_text("version = 4\n")
     machine.works()
     machine.has_oldest_headers()
-    machine.program(
-        "rustc", "#!/bin/bash\necho 'rustc 1.85.0 (4d91de4e4 2025-02-17)'\n"
-    )
+    machine.program("rustc", "#!/bin/bash\necho 'rustc 1.85.0 (4d91de4e4 2025-02-17)'\n")
     for program in programs:
         machine.program(program, f"#!/bin/bash\n{says(says_it)}\n")
     for _ in range(2):
@@ -94,10 +92,7 @@ def test_registry_of_a_language(
     ("rustc", "version"),
     [
         ("echo rustc 1.63.0", "1.63.0"),
-        (
-            "echo 'rustc 1.75.0 (82e1608df 2023-12-21) (built from a source tarball)'",
-            "1.75.0",
-        ),
+        ("echo 'rustc 1.75.0 (82e1608df 2023-12-21) (built from a source tarball)'", "1.75.0"),
         ("echo 'error: no default toolchain' >&2; exit 1", "none that runs"),
     ],
 )
@@ -105,9 +100,7 @@ def test_too_old_a_rust(machine: Machine, rustc: str, version: str) -> None:
     """As Debian 12 and Ubuntu 24.04 have it, and rustup without a toolchain."""
     machine.works()
     machine.has_oldest_headers()
-    machine.program(
-        "cargo", "#!/bin/bash\n[[ $1 == --version ]] || exit 1\necho cargo 1.65.0\n"
-    )
+    machine.program("cargo", "#!/bin/bash\n[[ $1 == --version ]] || exit 1\necho cargo 1.65.0\n")
     machine.program("rustc", f"#!/bin/bash\n{rustc}\n")
     _, said = machine.run("test", "//tests/lint:all")
     assert f"rustc is {version}: what is written in Rust is left out" in said
@@ -224,9 +217,7 @@ def test_python(machine: Machine, text: str | None, said: str) -> None:
     if text is not None:
         machine.program("mine", text)
     sentence = machine.fails(PYTHON="mine")
-    assert (
-        f"PYTHON=mine is {said}: TensorFlow 2.21 has wheels for Python 3.1" in sentence
-    )
+    assert f"PYTHON=mine is {said}: TensorFlow 2.21 has wheels for Python 3.1" in sentence
     machine.works()
 
 
@@ -319,10 +310,7 @@ for program in dot cmake ninja pkg-config git; do
 done
 """,
     )
-    machine.program(
-        "apt-cache",
-        "#!/bin/bash\n[[ $2 == chromium ]] || echo '  Candidate: 1.0'\n",
-    )
+    machine.program("apt-cache", "#!/bin/bash\n[[ $2 == chromium ]] || echo '  Candidate: 1.0'\n")
     _, said = machine.run("test")
     assert "not here: chromium. Tests that need them are left out" in said
 

@@ -58,8 +58,7 @@ def main() -> None:
     parser.add_argument(
         "--share",
         default="0/1",
-        help="2/5: of the ops that would be called, those that a third process of "
-        "five is to call",
+        help="2/5: of the ops that would be called, those that a third process of five is to call",
     )
     arguments = parser.parse_args()
     functions = kernels.load(arguments.library)

@@ -21,16 +21,12 @@ def _fuzz(*options: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("share", range(_SHARES))
-def test_every_op_refuses_or_computes(
-    share: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_op_refuses_or_computes(share: int, capsys: pytest.CaptureFixture[str]) -> None:
     count = _CALLS // _SHARES
     run = _fuzz("--count", count, "--share", f"{share}/{_SHARES}")
     report = run.stdout[-8000:]
     assert run.returncode == 0, report
-    summary = re.search(
-        r"(\d+) ops, (\d+) calls: (\d+) accepted, (\d+) refused", report
-    )
+    summary = re.search(r"(\d+) ops, (\d+) calls: (\d+) accepted, (\d+) refused", report)
     assert summary, report
     _, calls, accepted, refused = map(int, summary.groups())
     assert calls >= count

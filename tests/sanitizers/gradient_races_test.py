@@ -13,9 +13,7 @@ _LIBRARY = pathlib.Path(os.environ["GRADIENT_LIBRARY"]).absolute()
 _ROUNDS = pathlib.Path(os.environ["ROUNDS"]).absolute()
 
 
-def _run(
-    folder: pathlib.Path, rounds: int, *graphs: str
-) -> subprocess.CompletedProcess[str]:
+def _run(folder: pathlib.Path, rounds: int, *graphs: str) -> subprocess.CompletedProcess[str]:
     files = rounds_graphs.write(folder, graphs)
     return sanitized_process.run("thread", _ROUNDS, _LIBRARY, 8, rounds, *files)
 

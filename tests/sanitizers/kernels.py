@@ -23,9 +23,7 @@ def load(library: str) -> dict[str, Function]:
     """
     module = tf.load_op_library(library)
     wrappers = {name.replace("_", ""): getattr(module, name) for name in dir(module)}
-    return {
-        op: _function(wrappers[op.replace(">", "").lower()]) for op in _registered()
-    }
+    return {op: _function(wrappers[op.replace(">", "").lower()]) for op in _registered()}
 
 
 def cases_by_op(
@@ -61,8 +59,7 @@ def _registered() -> list[str]:
 
 def _function(wrapper: Function) -> Function:
     def call(
-        inputs: Mapping[str, np.ndarray | Sequence[np.ndarray]],
-        attributes: Mapping[str, Any],
+        inputs: Mapping[str, np.ndarray | Sequence[np.ndarray]], attributes: Mapping[str, Any]
     ) -> list[np.ndarray]:
         outputs = tf.nest.flatten(wrapper(**inputs, **attributes))
         return [_array(output) for output in outputs]

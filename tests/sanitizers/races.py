@@ -51,8 +51,7 @@ def main() -> None:
         first = function(call.inputs, call.attributes)
         with concurrent.futures.ThreadPoolExecutor(_CALLERS) as callers:
             results = [
-                callers.submit(function, call.inputs, call.attributes)
-                for _ in range(_CALLERS)
+                callers.submit(function, call.inputs, call.attributes) for _ in range(_CALLERS)
             ]
         for result in results:
             for a, b in zip(first, result.result(), strict=True):

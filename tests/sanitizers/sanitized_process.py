@@ -10,8 +10,7 @@ from script_process import PYTHON
 _RUNTIMES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 _OPTIONS = {
     # Neither Python nor TensorFlow is instrumented, or frees anything at its end.
-    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"
-    ":max_allocation_size_mb=512",
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=512",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:halt_on_error=1",
     # With oneDNN, TensorFlow keeps tensors in regions of its own, which hide from
@@ -31,10 +30,7 @@ def run(
     """
     runtimes = [
         subprocess.run(
-            ["gcc", f"-print-file-name={name}"],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
+            ["gcc", f"-print-file-name={name}"], stdout=subprocess.PIPE, text=True, check=True
         ).stdout.strip()
         for name in _RUNTIMES[sanitizer]
     ]

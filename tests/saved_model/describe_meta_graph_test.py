@@ -14,9 +14,7 @@ v1 = tf.compat.v1
 
 
 def read(model: pathlib.Path) -> meta_graph_pb2.MetaGraphDef:
-    saved = saved_model_pb2.SavedModel.FromString(
-        (model / "saved_model.pb").read_bytes()
-    )
+    saved = saved_model_pb2.SavedModel.FromString((model / "saved_model.pb").read_bytes())
     (meta_graph,) = saved.meta_graphs
     return meta_graph
 
@@ -67,8 +65,7 @@ def test_module(module: meta_graph_pb2.MetaGraphDef) -> None:
     in_the_graph = [n.name for n in module.graph_def.node if n.name in variables]
     expected = [
         "signature count input by count_by:0 int64 unknown",
-        f"signature count output output_0 {count.outputs['output_0'].name} int64 "
-        "unknown",
+        f"signature count output output_0 {count.outputs['output_0'].name} int64 unknown",
         "signature count variable steps int64 [] trainable",
         "signature predict input x predict_x:0 double [-1,3]",
         f"signature predict output total {predict.outputs['total'].name} double []",
@@ -106,9 +103,7 @@ def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
     }
     nodes = {node.name: node for node in read(tmp_path).graph_def.node}
     copied = {
-        nodes[nodes[line[2]].input[1]].input[0]
-        for line in lines
-        if line[:2] == ["saver", "copy"]
+        nodes[nodes[line[2]].input[1]].input[0] for line in lines if line[:2] == ["saver", "copy"]
     }
     # Keras has each twice.
     assert copied == {line[3] for line in lines if line[2] == "variable"}
@@ -120,24 +115,16 @@ def test_tensorflow_1(tmp_path: pathlib.Path) -> None:
         w = v1.get_variable("w", [2], use_resource=True)
         c = v1.get_variable("c", [], use_resource=True, trainable=False)
         session.run(v1.global_variables_initializer())
-        v1.saved_model.simple_save(
-            session, str(tmp_path / "m"), {"x": x}, {"y": x * w + c}
-        )
+        v1.saved_model.simple_save(session, str(tmp_path / "m"), {"x": x}, {"y": x * w + c})
     lines = describe(read(tmp_path / "m"))
     assert [line[3:] for line in lines if line[2] == "variable"] == [
         ["w", "float", "[2]", "trainable"],
         ["c", "float", "[]", "fixed"],
     ]
-    assert [line[1] for line in lines if line[0] == "saver"] == [
-        "filename",
-        "save",
-        "restore",
-    ]
+    assert [line[1] for line in lines if line[0] == "saver"] == ["filename", "save", "restore"]
 
 
-def test_without_saved_objects_trainable_is_unknown(
-    module: meta_graph_pb2.MetaGraphDef,
-) -> None:
+def test_without_saved_objects_trainable_is_unknown(module: meta_graph_pb2.MetaGraphDef) -> None:
     bare = meta_graph_pb2.MetaGraphDef()
     bare.CopyFrom(module)
     bare.ClearField("object_graph_def")
@@ -185,15 +172,11 @@ def test_composite_tensors() -> None:
 def test_not_a_meta_graph(content: bytes | None, got: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         _library.describe_meta_graph(content)
-    assert "expected a serialized tensorflow.MetaGraphDef with a graph" in str(
-        caught.value
-    )
+    assert "expected a serialized tensorflow.MetaGraphDef with a graph" in str(caught.value)
     assert got in str(caught.value)
 
 
-def test_what_a_signature_names_must_exist(
-    module: meta_graph_pb2.MetaGraphDef,
-) -> None:
+def test_what_a_signature_names_must_exist(module: meta_graph_pb2.MetaGraphDef) -> None:
     wrong = meta_graph_pb2.MetaGraphDef()
     wrong.CopyFrom(module)
     wrong.signature_def["predict"].outputs["y"].name = "nowhere:3"
@@ -205,16 +188,12 @@ def test_what_a_signature_names_must_exist(
 
 
 @pytest.mark.parametrize("separator", ["\t", "\n"])
-def test_names_that_would_break_a_line(
-    separator: str, module: meta_graph_pb2.MetaGraphDef
-) -> None:
+def test_names_that_would_break_a_line(separator: str, module: meta_graph_pb2.MetaGraphDef) -> None:
     wrong = meta_graph_pb2.MetaGraphDef()
     wrong.CopyFrom(module)
     key = f"a{separator}b"
     wrong.signature_def["predict"].inputs[key].name = "predict_x:0"
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="holds a tab or a line end"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="holds a tab or a line end"):
         describe(wrong)
 
 

@@ -44,15 +44,7 @@ def described(saved: saved_model_pb2.SavedModel, graph: int = 0) -> list[list[st
 
 def test_the_lines_are_those_of_the_c_function(folder: pathlib.Path) -> None:
     rows = tfe.describe_saved_model(folder)
-    assert [
-        "signature",
-        "predict",
-        "variable",
-        "w",
-        "double",
-        "[3,2]",
-        "trainable",
-    ] in rows
+    assert ["signature", "predict", "variable", "w", "double", "[3,2]", "trainable"] in rows
     assert rows == described(read(folder))
 
 
@@ -63,9 +55,7 @@ def test_in_a_session(folder: pathlib.Path) -> None:
         assert lines.shape.as_list() == [None]
         found = session.run(lines, {directory: str(folder)})
         # The function of Python reads at once, whatever graph is being built.
-        assert tfe.describe_saved_model(folder) == [
-            line.decode().split("\t") for line in found
-        ]
+        assert tfe.describe_saved_model(folder) == [line.decode().split("\t") for line in found]
 
 
 def test_a_session_reads_the_file_as_it_is_now(
@@ -103,18 +93,14 @@ def test_tags_choose_the_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> 
         tfe.describe_saved_model(tmp_path, "train")
     message = str(caught.value)
     assert f"argument 'directory' is '{tmp_path}'" in message
-    assert "no graph with the tags [train]; those there are: [serve], [serve, gpu]" in (
-        message
-    )
+    assert "no graph with the tags [train]; those there are: [serve], [serve, gpu]" in (message)
 
 
 def test_no_saved_model(tmp_path: pathlib.Path) -> None:
     for folder in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(tf.errors.NotFoundError) as caught:
             tfe.describe_saved_model(folder)
-        assert f"argument 'directory' is '{folder}': Could not find" in str(
-            caught.value
-        )
+        assert f"argument 'directory' is '{folder}': Could not find" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["saved_model.pb", "saved_model.pbtxt"])

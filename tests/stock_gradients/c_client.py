@@ -136,14 +136,10 @@ class Graph:
 
     def add(self, graph_def: bytes) -> None:
         """Adds the nodes of a serialized GraphDef."""
-        buffer = ctypes.c_void_p(
-            self._c.TF_NewBufferFromString(graph_def, len(graph_def))
-        )
+        buffer = ctypes.c_void_p(self._c.TF_NewBufferFromString(graph_def, len(graph_def)))
         options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
         try:
-            self._client._checked(
-                "TF_GraphImportGraphDef", self._graph, buffer, options
-            )
+            self._client._checked("TF_GraphImportGraphDef", self._graph, buffer, options)
         finally:
             self._c.TF_DeleteImportGraphDefOptions(options)
             self._c.TF_DeleteBuffer(buffer)
@@ -252,9 +248,7 @@ class Graph:
         for i in range(count):
             add_input(options, f"x{i}".encode(), 0, inputs[i])
         for i in range(results):
-            self._c.TF_ImportGraphDefOptionsAddReturnOutput(
-                options, f"y{i}".encode(), 0
-            )
+            self._c.TF_ImportGraphDefOptionsAddReturnOutput(options, f"y{i}".encode(), 0)
         outputs = (_Output * results)()
         try:
             self._client._checked(
@@ -290,10 +284,7 @@ class Graph:
         return count
 
     def run(
-        self,
-        fetches: Sequence[str],
-        feeds: Mapping[str, np.ndarray],
-        targets: Sequence[str] = (),
+        self, fetches: Sequence[str], feeds: Mapping[str, np.ndarray], targets: Sequence[str] = ()
     ) -> list[np.ndarray]:
         """Runs the graph, and the nodes `targets`, once; returns the fetched values."""
         values = [c_tensors.to_tensor(self._c, value) for value in feeds.values()]
@@ -371,10 +362,7 @@ class Evaluation:
         tensors = {**self._tensors, name: tensor}
         try:
             return self._graph._run(
-                self._inputs,
-                list(tensors.values()),
-                self._outputs,
-                options=self._options,
+                self._inputs, list(tensors.values()), self._outputs, options=self._options
             )
         finally:
             self._c.TF_DeleteTensor(ctypes.c_void_p(tensor))

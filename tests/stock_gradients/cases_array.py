@@ -218,9 +218,7 @@ SLICES = [
     Case(
         "TensorStridedSliceUpdate",
         "nonlinear",
-        lambda x, value: tf.square(
-            _slice_update()(x, [0, 1], [2, 3], [1, 1], value * value)
-        ),
+        lambda x, value: tf.square(_slice_update()(x, [0, 1], [2, 3], [1, 1], value * value)),
         [values(3, 3), values(2, 2)],
     ),
 ]
@@ -239,18 +237,9 @@ GATHER = [
         [values(4, 2, dtype="float32"), ints([0, 3], [3, 3], dtype="int64")],
         known_shapes=True,
     ),
+    Case("Gather", "scalar_index_complex", _gather, [values(4, 2, dtype="complex128"), ints(2)[0]]),
     Case(
-        "Gather",
-        "scalar_index_complex",
-        _gather,
-        [values(4, 2, dtype="complex128"), ints(2)[0]],
-    ),
-    Case(
-        "Gather",
-        "no_indices",
-        _gather,
-        [values(4, 2), np.zeros([0], "int32")],
-        known_shapes="rank",
+        "Gather", "no_indices", _gather, [values(4, 2), np.zeros([0], "int32")], known_shapes="rank"
     ),
     Case(
         "Gather",
@@ -267,11 +256,7 @@ def _tile_of_tile_grad(op: tf.Operation, upstream: tf.Tensor) -> Any:
 
 
 def _tile_grad(
-    name: str,
-    shape: tuple[int, ...],
-    multiples: list[int],
-    dtype: str = "float64",
-    **more: Any,
+    name: str, shape: tuple[int, ...], multiples: list[int], dtype: str = "float64", **more: Any
 ) -> Case:
     """An op of graphs older than version 3. Its kernel asks for an attribute that it
     has not: outputs are fed."""
@@ -298,11 +283,4 @@ TILES = [
     _tile_grad("empty", (0, 6), [1, 2]),
 ]
 
-CASES = [
-    *TILES,
-    *CONCAT,
-    *CONJUGATE_TRANSPOSE,
-    *REVERSE,
-    *SLICES,
-    *GATHER,
-]
+CASES = [*TILES, *CONCAT, *CONJUGATE_TRANSPOSE, *REVERSE, *SLICES, *GATHER]

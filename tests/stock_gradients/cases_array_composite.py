@@ -51,9 +51,7 @@ def taken_twice(x: Any, y: Any) -> Any:
 
 def one_in_another(x: Any) -> Any:
     (inner,) = raw.OptionalGetValue(
-        optional=optional(optional(x * x)),
-        output_types=[tf.variant],
-        output_shapes=[None],
+        optional=optional(optional(x * x)), output_types=[tf.variant], output_shapes=[None]
     )
     return taken(inner, x)[0]
 

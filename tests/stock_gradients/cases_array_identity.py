@@ -35,18 +35,11 @@ PASS_THROUGH = [
         lambda x: raw.EnsureShape(input=x, shape=[None, None]) * x,
         [values(2, 2, dtype="complex128")],
     ),
-    Case(
-        "IdentityN",
-        "one",
-        lambda x: raw.IdentityN(input=[tf.square(x)]),
-        [values(2, 3)],
-    ),
+    Case("IdentityN", "one", lambda x: raw.IdentityN(input=[tf.square(x)]), [values(2, 3)]),
     Case(
         "IdentityN",
         "mixed_types",
-        lambda x, i, y: [
-            t * t for t in raw.IdentityN(input=[x, i, y]) if t.dtype != tf.int32
-        ],
+        lambda x, i, y: [t * t for t in raw.IdentityN(input=[x, i, y]) if t.dtype != tf.int32],
         [values(2, 3), ints(1, 2), values(2, dtype="complex64")],
     ),
     Case(
@@ -176,10 +169,6 @@ def _watched(op: str, kind: str) -> Case:
     )
 
 
-WATCHED = [
-    _watched(op, kind)
-    for op in _WATCHED
-    for kind in ("float64", "float32", "complex128")
-]
+WATCHED = [_watched(op, kind) for op in _WATCHED for kind in ("float64", "float32", "complex128")]
 
 CASES = [*PASS_THROUGH, *WATCHED]

@@ -24,9 +24,7 @@ def _part(version: str, **attributes: Any) -> Callable[..., Any]:
     return build
 
 
-def _diag(
-    version: str, rows: int = -1, columns: int = -1, **attributes: Any
-) -> Callable[..., Any]:
+def _diag(version: str, rows: int = -1, columns: int = -1, **attributes: Any) -> Callable[..., Any]:
     def build(x: Any, k: Any, padding: Any = 7) -> Any:
         return getattr(raw, f"MatrixDiag{version}")(
             diagonal=x,
@@ -104,11 +102,7 @@ def _version(version: str, **attributes: Any) -> Iterator[Case]:
         **numeric,
     )
     yield Case(
-        diag,
-        f"band{tag}",
-        _diag(version, **attributes),
-        [values(3, 3), ints(-1, 1)],
-        **bands,
+        diag, f"band{tag}", _diag(version, **attributes), [values(3, 3), ints(-1, 1)], **bands
     )
     yield Case(
         diag,
@@ -171,12 +165,7 @@ CASES = [
         [values(4, 2, dtype="complex128")],
         known_shapes="rank",
     ),
-    Case(
-        "MatrixDiagPart",
-        "empty",
-        lambda x: raw.MatrixDiagPart(input=x),
-        [values(0, 2, 2)],
-    ),
+    Case("MatrixDiagPart", "empty", lambda x: raw.MatrixDiagPart(input=x), [values(0, 2, 2)]),
     Case(
         "MatrixSetDiag",
         "square",
@@ -199,10 +188,5 @@ CASES = [
     ),
     *_version("V2"),
     *(case for align in ALIGNMENTS for case in _version("V3", align=align)),
-    Case(
-        "MatrixDiagV3",
-        "one_number",
-        _diag("V3"),
-        [np.array([2.5]), ints(0)[0]],
-    ),
+    Case("MatrixDiagV3", "one_number", _diag("V3"), [np.array([2.5]), ints(0)[0]]),
 ]

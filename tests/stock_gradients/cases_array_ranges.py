@@ -31,12 +31,7 @@ RANGE = [
         known_shapes="rank",
     ),
     numeric(
-        "Range",
-        "float",
-        range_,
-        ends(1, 4.5, 0.75, dtype=np.float32),
-        step=2**-8,
-        tolerance=1e-2,
+        "Range", "float", range_, ends(1, 4.5, 0.75, dtype=np.float32), step=2**-8, tolerance=1e-2
     ),
     numeric(
         "Range",
@@ -74,10 +69,7 @@ LIN_SPACE = [
 def ragged(splits: Any = np.int64) -> Any:
     def build(starts: Any, limits: Any, deltas: Any) -> Any:
         made = raw.RaggedRange(
-            starts=starts * starts,
-            limits=limits,
-            deltas=deltas * deltas,
-            Tsplits=splits,
+            starts=starts * starts, limits=limits, deltas=deltas * deltas, Tsplits=splits
         )
         return tf.square(made.rt_dense_values)
 
@@ -94,27 +86,12 @@ SINGLE = {"step": 2**-6, "tolerance": 1e-2}
 RAGGED_RANGE = [
     numeric("RaggedRange", "rows", ragged(), [rows(1, 2), LIMITS[::2], rows(0.8, 1)]),
     numeric(
-        "RaggedRange",
-        "empty_row",
-        ragged(),
-        [STARTS, LIMITS, DELTAS],
-        wrt=[2],
-        known_shapes=True,
+        "RaggedRange", "empty_row", ragged(), [STARTS, LIMITS, DELTAS], wrt=[2], known_shapes=True
     ),
-    numeric(
-        "RaggedRange", "one_start", ragged(np.int32), [rows(1.25)[0], LIMITS, DELTAS]
-    ),
-    numeric(
-        "RaggedRange",
-        "one_row",
-        ragged(),
-        ends(1, 4.5, 0.8),
-        known_shapes="rank",
-    ),
+    numeric("RaggedRange", "one_start", ragged(np.int32), [rows(1.25)[0], LIMITS, DELTAS]),
+    numeric("RaggedRange", "one_row", ragged(), ends(1, 4.5, 0.8), known_shapes="rank"),
     numeric("RaggedRange", "no_rows", ragged(), [STARTS[:0], LIMITS[:0], DELTAS[:0]]),
-    numeric(
-        "RaggedRange", "float", ragged(), ends(1, 4.5, 0.8, dtype=np.float32), **SINGLE
-    ),
+    numeric("RaggedRange", "float", ragged(), ends(1, 4.5, 0.8, dtype=np.float32), **SINGLE),
 ]
 
 CASES: list[Case] = [*RANGE, *LIN_SPACE, *RAGGED_RANGE]

@@ -22,9 +22,7 @@ def in_place(op: str) -> list[Case]:
     def build(x: Any, i: Any, v: Any) -> Any:
         return getattr(raw, op)(x=raw.DeepCopy(x=x * x), i=i, v=v * v)
 
-    def case(
-        name: str, x: np.ndarray, v: np.ndarray, i: Any = ROWS, **more: Any
-    ) -> Case:
+    def case(name: str, x: np.ndarray, v: np.ndarray, i: Any = ROWS, **more: Any) -> Case:
         return numeric(op, name, build, [x, i, v], wrt=[0, 2], **more)
 
     return [
@@ -63,10 +61,7 @@ def stacked(*shape: int) -> Any:
 
 PARALLEL_CONCAT = [
     numeric(
-        "ParallelConcat",
-        "three",
-        stacked(2, 2),
-        [normal(1, 2, 2, seed=seed) for seed in range(3)],
+        "ParallelConcat", "three", stacked(2, 2), [normal(1, 2, 2, seed=seed) for seed in range(3)]
     ),
     numeric("ParallelConcat", "one", stacked(2), [normal(1, 2)], known_shapes=True),
     numeric(
@@ -89,19 +84,14 @@ PARALLEL_CONCAT = [
 
 def shuffled(x: Any) -> Any:
     return raw.StatelessShuffle(
-        value=x * x,
-        key=np.array([5], np.uint64),
-        counter=np.array([1, 2], np.uint64),
-        alg=1,
+        value=x * x, key=np.array([5], np.uint64), counter=np.array([1, 2], np.uint64), alg=1
     )
 
 
 SHUFFLE = [
     numeric("StatelessShuffle", "vector", shuffled, [normal(7)]),
     numeric("StatelessShuffle", "rows", shuffled, [normal(5, 2)], known_shapes=True),
-    numeric(
-        "StatelessShuffle", "cube", shuffled, [normal(4, 2, 2)], known_shapes="rank"
-    ),
+    numeric("StatelessShuffle", "cube", shuffled, [normal(4, 2, 2)], known_shapes="rank"),
     numeric("StatelessShuffle", "complex", shuffled, [complex_normal(4)]),
     numeric("StatelessShuffle", "float", shuffled, [normal(4, 3, dtype=np.float32)]),
     numeric("StatelessShuffle", "scalar", shuffled, [normal()]),

@@ -28,12 +28,7 @@ def _scatter_cases(kind: str) -> Iterator[Case]:
     dtype = "float64" if kind in ("Max", "Min") else "complex128"
     # The order of repeated updates is not defined: Update gets distinct ones.
     rows = ints([2], [0]) if kind == "Update" else ints([2], [0], [2])
-    yield Case(
-        op,
-        "rows",
-        _scatter(kind),
-        [values(4, 3), rows, values(len(rows), 3)],
-    )
+    yield Case(op, "rows", _scatter(kind), [values(4, 3), rows, values(len(rows), 3)])
     yield Case(
         op,
         "elements_float",
@@ -49,11 +44,7 @@ def _scatter_cases(kind: str) -> Iterator[Case]:
         op,
         "batch_of_indices",
         _scatter(kind),
-        [
-            values(5, dtype=dtype),
-            ints([[4], [1]], [[0], [2]]),
-            values(2, 2, dtype=dtype),
-        ],
+        [values(5, dtype=dtype), ints([[4], [1]], [[0], [2]]), values(2, 2, dtype=dtype)],
         known_shapes="rank",
     )
     yield Case(
@@ -111,9 +102,7 @@ def _images(
 
 
 def _volumes(
-    ksizes: tuple[int, int, int],
-    strides: tuple[int, int, int] = (1, 1, 1),
-    padding: str = "VALID",
+    ksizes: tuple[int, int, int], strides: tuple[int, int, int] = (1, 1, 1), padding: str = "VALID"
 ) -> Callable[..., Any]:
     return lambda x: raw.ExtractVolumePatches(
         input=x, ksizes=[1, *ksizes, 1], strides=[1, *strides, 1], padding=padding
@@ -185,9 +174,7 @@ PATCHES = [
 
 def _resource_gather(dtype: Any, batch_dims: int = 0) -> Callable[..., Any]:
     return lambda handle, indices: tf.square(
-        raw.ResourceGather(
-            resource=handle, indices=indices, dtype=dtype, batch_dims=batch_dims
-        )
+        raw.ResourceGather(resource=handle, indices=indices, dtype=dtype, batch_dims=batch_dims)
     )
 
 
@@ -258,22 +245,13 @@ VARIABLES += [
     )
     for name, batch_dims, params, indices in (
         ("batch", 1, values(2, 4, 3), ints([1, 3, 1], [0, 0, 2], dtype="int64")),
-        (
-            "two_batch_axes",
-            2,
-            values(2, 2, 3),
-            ints([[0, 2], [1, 1]], [[2, 2], [0, 1]]),
-        ),
+        ("two_batch_axes", 2, values(2, 2, 3), ints([[0, 2], [1, 1]], [[2, 2], [0, 1]])),
         ("batch_of_single_indices", 1, values(3, 4), ints(1, 3, 0)),
     )
 ]
 
 CASES = [
-    *(
-        case
-        for kind in ("Add", "Sub", "Update", "Max", "Min")
-        for case in _scatter_cases(kind)
-    ),
+    *(case for kind in ("Add", "Sub", "Update", "Max", "Min") for case in _scatter_cases(kind)),
     *TIES,
     *PATCHES,
     *VARIABLES,

@@ -144,9 +144,7 @@ def list_of_tensors(p: Any, x: Any) -> Any:
         return raw.TensorListPushBack(input_handle=handle, tensor=x[0] * x[1])
 
     out = tf.cond(p, longer, lambda: handle)
-    return raw.TensorListStack(
-        input_handle=out, element_shape=[2], element_dtype=x.dtype
-    )
+    return raw.TensorListStack(input_handle=out, element_shape=[2], element_dtype=x.dtype)
 
 
 IF = [
@@ -160,17 +158,9 @@ IF = [
     *both_ways("other_shapes", other_shapes, normal(4)),
     *both_ways("chained", chained, normal(3), normal(3, seed=1)),
     *both_ways("list_of_tensors", list_of_tensors, normal(3, 2)),
+    *both_ways("complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)),
     *both_ways(
-        "complex",
-        two_formulas,
-        complex_normal(3),
-        complex_normal(3, seed=1),
-    ),
-    *both_ways(
-        "float",
-        two_formulas,
-        normal(3, dtype=np.float32),
-        normal(3, dtype=np.float32, seed=1),
+        "float", two_formulas, normal(3, dtype=np.float32), normal(3, dtype=np.float32, seed=1)
     ),
     *[
         Case("StatelessIf", f"several_{way}", several, [yes(way), normal(3), normal(3)])
@@ -204,11 +194,7 @@ IF = [
     ),
     *[
         Case(
-            "If",
-            f"variable_{way}",
-            reads_variable,
-            [yes(way), normal(3), normal(3)],
-            variables=[2],
+            "If", f"variable_{way}", reads_variable, [yes(way), normal(3), normal(3)], variables=[2]
         )
         for way in (True, False)
     ],
@@ -222,19 +208,14 @@ IF = [
         )
         for way in (True, False)
     ],
-    *[
-        Case("If", f"reports_{way}", reports, [yes(way), normal(3)])
-        for way in (True, False)
-    ],
+    *[Case("If", f"reports_{way}", reports, [yes(way), normal(3)]) for way in (True, False)],
 ]
 
 # ---- Case
 
 
 def three_formulas(i: Any, x: Any, y: Any) -> Any:
-    return tf.switch_case(
-        i, [lambda: x * y, lambda: tf.sin(x) + x * x, lambda: y**3 * x]
-    )
+    return tf.switch_case(i, [lambda: x * y, lambda: tf.sin(x) + x * x, lambda: y**3 * x])
 
 
 def only_one(i: Any, x: Any) -> Any:
@@ -252,9 +233,7 @@ def cases_read_variable(i: Any, x: Any, v: Any) -> Any:
     def value() -> Any:
         return raw.ReadVariableOp(resource=v, dtype=x.dtype)
 
-    return tf.switch_case(
-        i, [lambda: x * value(), lambda: tf.exp(x), lambda: value() ** 2]
-    )
+    return tf.switch_case(i, [lambda: x * value(), lambda: tf.exp(x), lambda: value() ** 2])
 
 
 CASE = [

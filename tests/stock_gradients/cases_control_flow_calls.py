@@ -159,14 +159,7 @@ def remote(name: str, function: Any, *inputs: Any) -> Case:
             f=concrete,
         )
 
-    return Case(
-        "RemoteCall",
-        name,
-        build,
-        inputs,
-        reference="numeric",
-        second_order="numeric",
-    )
+    return Case("RemoteCall", name, build, inputs, reference="numeric", second_order="numeric")
 
 
 def single(*shape: int, seed: int = 0) -> np.ndarray:
@@ -186,22 +179,14 @@ CASES = [
     stateless("nested", call_in_call, X, Y),
     stateless("branches", call_with_branches, X, Y),
     stateless("broadcast", call, normal(3, 2), normal(2, seed=1)),
-    stateless(
-        "many_arguments", many_arguments, *(normal(2, seed=k) for k in range(12))
-    ),
+    stateless("many_arguments", many_arguments, *(normal(2, seed=k) for k in range(12))),
     stateless("unused_argument", unused_argument, X, Y),
     stateless("no_path", no_path, X, no_gradient=True, second_order=None),
     stateless("attention", attention, normal(3, 4), normal(4, 4)),
     stateless("draws_stateless", draws_stateless, X),
     stateful("variable", call_reads_variable, X, Y, variables=[1]),
     stateful(
-        "assigns_another",
-        assigns_another,
-        X,
-        Y,
-        normal(3, seed=2),
-        variables=[1, 2],
-        wrt=[0, 1],
+        "assigns_another", assigns_another, X, Y, normal(3, seed=2), variables=[1, 2], wrt=[0, 1]
     ),
     stateful("also_draws", also_draws, X),
     stateful(

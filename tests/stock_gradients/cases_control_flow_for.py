@@ -54,9 +54,7 @@ def never(x: Any, y: Any) -> list[Any]:
 
 
 def with_a_number(x: Any, n: Any) -> Any:
-    return loop(
-        lambda i, x, n: (x * tf.cast(n + i, x.dtype), n + 1), [tf.sin(x), n], limit=2
-    )[0]
+    return loop(lambda i, x, n: (x * tf.cast(n + i, x.dtype), n + 1), [tf.sin(x), n], limit=2)[0]
 
 
 def nested(x: Any, y: Any) -> Any:

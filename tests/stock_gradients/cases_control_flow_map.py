@@ -99,9 +99,7 @@ ROWS, ROW = normal(3, 2), normal(2)
 CASES: list[Case] = [
     numeric("MapDefun", "products", products, [ROWS, normal(3, 2, seed=1)]),
     numeric("MapDefun", "captures", captures, [ROWS, ROW]),
-    numeric(
-        "MapDefun", "captures_known_shapes", captures, [ROWS, ROW], known_shapes=True
-    ),
+    numeric("MapDefun", "captures_known_shapes", captures, [ROWS, ROW], known_shapes=True),
     numeric("MapDefun", "captures_alone", captures_alone, [ROWS, ROW]),
     numeric("MapDefun", "one_result_used", one_result_used, [ROWS, ROWS]),
     numeric(

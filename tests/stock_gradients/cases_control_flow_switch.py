@@ -6,14 +6,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_control_flow import (
-    hands_on,
-    of_one_each,
-    several,
-    two_formulas,
-    without_input,
-    yes,
-)
+from cases_control_flow import hands_on, of_one_each, several, two_formulas, without_input, yes
 from parity import Case
 from random_values import complex_normal, normal
 
@@ -39,13 +32,7 @@ def both_ways(
 ) -> list[Case]:
     """A case for each branch."""
     return [
-        Case(
-            op,
-            f"{name}_{str(way).lower()}",
-            of_version_1(build),
-            [yes(way), *inputs],
-            **settings,
-        )
+        Case(op, f"{name}_{str(way).lower()}", of_version_1(build), [yes(way), *inputs], **settings)
         for way in (True, False)
     ]
 
@@ -130,9 +117,7 @@ CASES = [
     *both_ways("Switch", "twice", captured_twice, X, **_numeric),
     *both_ways("Merge", "of_three", of_three, X, Y, **_numeric),
     *both_ways("Merge", "of_three_below", of_three, -np.abs(X), Y, **_numeric),
-    *both_ways(
-        "Switch", "complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)
-    ),
+    *both_ways("Switch", "complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)),
     *both_ways(
         "Switch",
         "float",

@@ -26,9 +26,7 @@ def of_function(
         concrete = tf.function(function, input_signature=specs).get_concrete_function()
         concrete.add_to_graph(tf.compat.v1.get_default_graph())
         name = concrete.function_def.signature.name
-        return symbolic_gradient(
-            arguments, inputs, tf.compat.v1.NameAttrList(name=name)
-        )
+        return symbolic_gradient(arguments, inputs, tf.compat.v1.NameAttrList(name=name))
 
     return second_order(name, build, [*inputs, *upstream], **settings)
 
@@ -55,12 +53,8 @@ def of_op(
     return second_order(name, build, [*inputs, *upstream], **settings)
 
 
-def symbolic_gradient(
-    arguments: Sequence[Any], inputs: Sequence[np.ndarray], f: Any
-) -> Any:
-    return raw.SymbolicGradient(
-        input=list(arguments), Tout=[x.dtype for x in inputs], f=f
-    )
+def symbolic_gradient(arguments: Sequence[Any], inputs: Sequence[np.ndarray], f: Any) -> Any:
+    return raw.SymbolicGradient(input=list(arguments), Tout=[x.dtype for x in inputs], f=f)
 
 
 def second_order(
@@ -92,10 +86,7 @@ CASES = [
     of_function("two_results", two_results, [X, Y], [normal(3), normal(3)]),
     of_function("calls", calls, [X, Y], [normal(3)]),
     of_function(
-        "complex",
-        product_of_sines,
-        [complex_normal(2), complex_normal(2)],
-        [complex_normal(2)],
+        "complex", product_of_sines, [complex_normal(2), complex_normal(2)], [complex_normal(2)]
     ),
     of_function(
         "rows",
@@ -103,9 +94,7 @@ CASES = [
         [X, np.array([[2], [0], [2]], np.int32)],
         [normal(3), np.zeros((3, 1), np.int32)],
     ),
-    of_function(
-        "static_shapes", product_of_sines, [X, Y], [normal(3)], known_shapes=True
-    ),
+    of_function("static_shapes", product_of_sines, [X, Y], [normal(3)], known_shapes=True),
     of_op("of_tanh", "Tanh", {"T": tf.float64}, [X], [normal(3)]),
     of_op(
         "of_matrix_product",

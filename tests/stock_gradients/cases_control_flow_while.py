@@ -13,9 +13,7 @@ from random_values import complex_normal, normal
 raw = tf.raw_ops
 
 
-def repeat(
-    count: Any, body: Callable[..., Any], *variables: Any, **settings: Any
-) -> Any:
+def repeat(count: Any, body: Callable[..., Any], *variables: Any, **settings: Any) -> Any:
     """The variables after `count` iterations of `body`."""
 
     def step(i: Any, *values: Any) -> Any:
@@ -44,9 +42,7 @@ def first_of_pairs(x: Any, y: Any) -> Any:
 
 
 def until(x: Any) -> Any:
-    return tf.while_loop(
-        lambda y: tf.reduce_sum(y * y) < 50.0, lambda y: (y * y + x,), (x,)
-    )
+    return tf.while_loop(lambda y: tf.reduce_sum(y * y) < 50.0, lambda y: (y * y + x,), (x,))
 
 
 def grows(x: Any) -> Any:
@@ -136,10 +132,7 @@ CASES = [
     Case("StatelessWhile", "powers", powers, [X]),
     Case("StatelessWhile", "float", powers, [X.astype(np.float32)]),
     Case("StatelessWhile", "complex", powers, [0.5 * complex_normal(3)]),
-    *[
-        Case("StatelessWhile", f"{n}_iterations", fed_count, [X, count(n)])
-        for n in (0, 1, 5)
-    ],
+    *[Case("StatelessWhile", f"{n}_iterations", fed_count, [X, count(n)]) for n in (0, 1, 5)],
     Case("StatelessWhile", "pairs", pairs, [X, Y]),
     Case("StatelessWhile", "first_of_pairs", first_of_pairs, [X, Y]),
     Case("StatelessWhile", "until", until, [1 + np.abs(X)]),

@@ -99,9 +99,7 @@ CASES = [
     # a channel at 0.
     _hsv("zeros", SPECIAL[13:], second_order=None),
     _hsv("empty", _colours(2, 3)[:0]),
-    _hsv(
-        "numeric", _colours(2, 3, seed=1), reference="numeric", second_order="numeric"
-    ),
+    _hsv("numeric", _colours(2, 3, seed=1), reference="numeric", second_order="numeric"),
     *(
         case
         for version in (2, 3)
@@ -112,13 +110,7 @@ CASES = [
             _warp(version, "one_each", ROTATE, PROJECT, dtype=np.float32),
             _warp(version, "to_larger", PROJECT, size=(7, 8)),
             _warp(version, "reflect", ROTATE, fill_mode="REFLECT"),
-            _warp(
-                version,
-                "wrap_nearest",
-                ROTATE,
-                fill_mode="WRAP",
-                interpolation="NEAREST",
-            ),
+            _warp(version, "wrap_nearest", ROTATE, fill_mode="WRAP", interpolation="NEAREST"),
             _warp(version, "half", PROJECT, dtype=np.float16),
             # A shift by whole pixels is a permutation: here the gradient by the
             # inverse transform is exact.

@@ -22,9 +22,7 @@ raw = tf.raw_ops
 HSV = np.array(
     [
         (hue / 12 + (0.03 if hue % 2 else 0.02), saturation, value)
-        for hue, saturation, value in itertools.product(
-            range(12), (0.3, 0.8), (0.5, 0.9)
-        )
+        for hue, saturation, value in itertools.product(range(12), (0.3, 0.8), (0.5, 0.9))
     ]
 )
 RGB = np.array([colorsys.hsv_to_rgb(*pixel) for pixel in HSV])
@@ -34,15 +32,9 @@ SINGLE: dict[str, Any] = {"step": 5e-3, "tolerance": 5e-3}
 GRAY = np.array([[[0.4, 0.4, 0.4], [0.9, 0.9, 0.9]]], np.float32)
 
 
-def _numeric(
-    op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any
-) -> Case:
+def _numeric(op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any) -> Case:
     return Case(
-        op,
-        name,
-        build,
-        inputs,
-        **{"reference": "numeric", "second_order": "numeric", **more},
+        op, name, build, inputs, **{"reference": "numeric", "second_order": "numeric", **more}
     )
 
 
@@ -78,20 +70,14 @@ def _along_gray(op: str, name: str, **number: float) -> Case:
     )
 
 
-def _old_contrast(
-    name: str, images: np.ndarray, ends: tuple[float, float], **more: Any
-) -> Case:
+def _old_contrast(name: str, images: np.ndarray, ends: tuple[float, float], **more: Any) -> Case:
     def build(x: Any, factor: Any, low: Any, high: Any) -> Any:
         # The op is of graphs older than version 2.
         tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": 1}))
-        return raw.AdjustContrast(
-            images=x, contrast_factor=factor, min_value=low, max_value=high
-        )
+        return raw.AdjustContrast(images=x, contrast_factor=factor, min_value=low, max_value=high)
 
     numbers = (np.float32(number) for number in (1.5, *ends))
-    return _numeric(
-        "AdjustContrast", name, build, images, *numbers, **{**SINGLE, **more}
-    )
+    return _numeric("AdjustContrast", name, build, images, *numbers, **{**SINGLE, **more})
 
 
 _hue = _adjust("AdjustHue", "delta")

@@ -17,8 +17,7 @@ raw = tf.raw_ops
 NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 # Within the image, turned over, partly outside.
 BOXES = np.array(
-    [[0.13, 0.22, 0.83, 0.92], [0.07, 0.9, 0.93, 0.13], [-0.3, 0.3, 0.63, 1.4]],
-    np.float32,
+    [[0.13, 0.22, 0.83, 0.92], [0.07, 0.9, 0.93, 0.13], [-0.3, 0.3, 0.63, 1.4]], np.float32
 )
 BOX_INDEX = np.array([1, 0, 1], np.int32)
 
@@ -32,9 +31,7 @@ def _by_boxes(
 ) -> Case:
     def build(grads: Any, image: Any, boxes: Any) -> Any:
         index = tf.constant(BOX_INDEX)[: tf.shape(boxes)[0]]
-        return raw.CropAndResizeGradBoxes(
-            grads=grads, image=image, boxes=boxes, box_ind=index
-        )
+        return raw.CropAndResizeGradBoxes(grads=grads, image=image, boxes=boxes, box_ind=index)
 
     inputs = [
         normal(len(boxes), *size, 2, dtype=np.float32),
@@ -57,17 +54,10 @@ def _crops(name: str, method: str, dtype: Any = np.float32) -> Case:
         name,
         lambda image, boxes: [
             raw.CropAndResize(
-                image=image,
-                boxes=boxes,
-                box_ind=BOX_INDEX,
-                crop_size=[3, 4],
-                method=method,
+                image=image, boxes=boxes, box_ind=BOX_INDEX, crop_size=[3, 4], method=method
             ),
             raw.CropAndResizeGradBoxes(
-                grads=np.ones([3, 3, 4, 2], np.float32),
-                image=image,
-                boxes=boxes,
-                box_ind=BOX_INDEX,
+                grads=np.ones([3, 3, 4, 2], np.float32), image=image, boxes=boxes, box_ind=BOX_INDEX
             ),
         ],
         [normal(2, 6, 5, 2).astype(dtype), BOXES],
@@ -106,13 +96,8 @@ def _coloured(
     return Case(
         "DrawBoundingBoxesV2",
         name,
-        lambda images, colors: raw.DrawBoundingBoxesV2(
-            images=images, boxes=boxes, colors=colors
-        ),
-        [
-            normal(2, 8, 7, channels).astype(dtype),
-            normal(*colors, dtype=np.float32),
-        ],
+        lambda images, colors: raw.DrawBoundingBoxesV2(images=images, boxes=boxes, colors=colors),
+        [normal(2, 8, 7, channels).astype(dtype), normal(*colors, dtype=np.float32)],
         **{**NUMERIC, "step": 1.0, "tolerance": 1e-3, **more},
     )
 
@@ -132,9 +117,7 @@ def _glimpses(op: str) -> list[Case]:
         return Case(
             op,
             name,
-            lambda x: getattr(raw, op)(
-                input=x, size=size, offsets=tf.constant(offsets), **how
-            ),
+            lambda x: getattr(raw, op)(input=x, size=size, offsets=tf.constant(offsets), **how),
             [normal(2, 6, 5, 3, dtype=np.float32)],
             **{**NUMERIC, "step": 1.0, "tolerance": 1e-3, **(settings or {})},
         )

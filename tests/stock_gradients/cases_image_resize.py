@@ -21,9 +21,7 @@ SCALE = np.array([1.5, 0.8], np.float32)
 MOVE = np.array([0.3, -0.27], np.float32)
 
 
-def linear(
-    op: str, name: str, build: Callable[..., Any], *inputs: np.ndarray, **more: Any
-) -> Case:
+def linear(op: str, name: str, build: Callable[..., Any], *inputs: np.ndarray, **more: Any) -> Case:
     return Case(
         op,
         name,
@@ -43,9 +41,7 @@ def linear(
 def resized(kind: str) -> list[Case]:
     op = f"Resize{kind}Grad"
 
-    def one(
-        name: str, grads: np.ndarray, image: np.ndarray, more: Any = None, **how: bool
-    ) -> Case:
+    def one(name: str, grads: np.ndarray, image: np.ndarray, more: Any = None, **how: bool) -> Case:
         def build(grads: Any, image: Any) -> Any:
             size = (
                 {"size": tf.shape(image)[1:3]}
@@ -152,14 +148,7 @@ def cropped() -> list[Case]:
         one("bilinear", "bilinear", tf.float32),
         one("nearest", "nearest", tf.float32),
         one("double", "bilinear", tf.float64),
-        one(
-            "by_boxes",
-            "bilinear",
-            tf.float64,
-            wrt=[0, 1],
-            step=4e-3,
-            tolerance=5e-3,
-        ),
+        one("by_boxes", "bilinear", tf.float64, wrt=[0, 1], step=4e-3, tolerance=5e-3),
     ]
 
 
@@ -176,9 +165,7 @@ def averaged() -> list[Case]:
         return linear(
             "ResizeArea",
             name,
-            lambda x: raw.ResizeArea(
-                images=x, size=list(size), align_corners=align_corners
-            ),
+            lambda x: raw.ResizeArea(images=x, size=list(size), align_corners=align_corners),
             image,
             **more,
         )

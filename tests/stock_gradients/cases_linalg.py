@@ -73,15 +73,11 @@ INVERSE = [
 
 
 def _triangular(lower: bool, adjoint: bool) -> Callable[..., Any]:
-    return lambda a, b: raw.MatrixTriangularSolve(
-        matrix=a, rhs=b, lower=lower, adjoint=adjoint
-    )
+    return lambda a, b: raw.MatrixTriangularSolve(matrix=a, rhs=b, lower=lower, adjoint=adjoint)
 
 
 def _banded(lower: bool, adjoint: bool) -> Callable[..., Any]:
-    return lambda a, b: raw.BandedTriangularSolve(
-        matrix=a, rhs=b, lower=lower, adjoint=adjoint
-    )
+    return lambda a, b: raw.BandedTriangularSolve(matrix=a, rhs=b, lower=lower, adjoint=adjoint)
 
 
 def bands(*shape: int, dtype: str = "float64") -> np.ndarray:
@@ -117,12 +113,7 @@ def _triangular_cases() -> Iterator[Case]:
                     [turn(bands(2, 4, dtype=dtype)), values(4, 2, dtype=dtype)],
                     **NUMERIC,
                 )
-            yield Case(
-                op,
-                f"{name}_matrix_is_broadcast",
-                dense,
-                [regular(3, 3), values(2, 3, 2)],
-            )
+            yield Case(op, f"{name}_matrix_is_broadcast", dense, [regular(3, 3), values(2, 3, 2)])
             yield Case(
                 band_op,
                 f"{name}_rhs_is_broadcast",
@@ -151,13 +142,7 @@ def _triangular_cases() -> Iterator[Case]:
         [regular(2, 3, 3), values(2, 3, 2)],
         known_shapes=True,
     )
-    yield Case(
-        band_op,
-        "one_band",
-        _banded(True, False),
-        [bands(1, 3), values(3, 2)],
-        **NUMERIC,
-    )
+    yield Case(band_op, "one_band", _banded(True, False), [bands(1, 3), values(3, 2)], **NUMERIC)
     yield Case(
         band_op,
         "all_bands_float",
@@ -175,13 +160,7 @@ SQUARE_ROOT = [
     Case("MatrixSquareRoot", "batch", _root, [regular(2, 2, 2)], known_shapes=True),
     Case("MatrixSquareRoot", "float", _root, [regular(3, 3, dtype="float32")]),
     # Python's gradient transposes where it has to take the adjoint.
-    Case(
-        "MatrixSquareRoot",
-        "complex",
-        _root,
-        [regular(3, 3, dtype="complex128")],
-        **NUMERIC,
-    ),
+    Case("MatrixSquareRoot", "complex", _root, [regular(3, 3, dtype="complex128")], **NUMERIC),
     Case("MatrixSquareRoot", "equal_eigenvalues", _root, [np.eye(3) * 4]),
     Case(
         "MatrixSquareRoot",
@@ -190,9 +169,7 @@ SQUARE_ROOT = [
         [regular(3, 3)],
         tolerance=1e-6,
     ),
-    Case(
-        "MatrixSquareRoot", "unknown_rank", _root, [regular(2, 2)], known_shapes="rank"
-    ),
+    Case("MatrixSquareRoot", "unknown_rank", _root, [regular(2, 2)], known_shapes="rank"),
 ]
 
 
@@ -225,10 +202,7 @@ def _least_squares_cases() -> Iterator[Case]:
             "MatrixSolveLs",
             f"{name}_complex",
             _least_squares(0.3),
-            [
-                values(rows, columns, dtype="complex128"),
-                values(rows, 2, dtype="complex128"),
-            ],
+            [values(rows, columns, dtype="complex128"), values(rows, 2, dtype="complex128")],
             **NUMERIC,
         )
     yield Case(
@@ -265,9 +239,7 @@ def _tridiagonal_product(upper: Any, main: Any, lower: Any, x: Any) -> Any:
 
 
 def _tridiagonal_solve(**attributes: Any) -> Callable[..., Any]:
-    return lambda diagonals, x: raw.TridiagonalSolve(
-        diagonals=diagonals, rhs=x, **attributes
-    )
+    return lambda diagonals, x: raw.TridiagonalSolve(diagonals=diagonals, rhs=x, **attributes)
 
 
 def diagonals(*shape: int, dtype: str = "float64") -> np.ndarray:

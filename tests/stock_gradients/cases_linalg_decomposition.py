@@ -67,14 +67,10 @@ def _eig(compute_v: bool = True) -> Callable[..., Any]:
 
 EIGENVALUES = [
     Case("SelfAdjointEigV2", "plain", _eigh(), [_hermitian(3, 3)]),
-    Case(
-        "SelfAdjointEigV2", "batch", _eigh(), [_hermitian(2, 3, 3)], known_shapes=True
-    ),
+    Case("SelfAdjointEigV2", "batch", _eigh(), [_hermitian(2, 3, 3)], known_shapes=True),
     Case("SelfAdjointEigV2", "values_only", _eigh(False), [_hermitian(3, 3)]),
     Case("SelfAdjointEigV2", "float", _eigh(), [_hermitian(3, 3, dtype="float32")]),
-    Case(
-        "SelfAdjointEigV2", "complex", _eigh(), [_hermitian(3, 3, dtype="complex128")]
-    ),
+    Case("SelfAdjointEigV2", "complex", _eigh(), [_hermitian(3, 3, dtype="complex128")]),
     Case(
         "SelfAdjointEigV2",
         "values_only_complex_batch",
@@ -82,13 +78,7 @@ EIGENVALUES = [
         [_hermitian(2, 2, 2, dtype="complex128")],
         known_shapes="rank",
     ),
-    Case(
-        "SelfAdjointEigV2",
-        "equal_eigenvalues",
-        _eigh(),
-        [np.eye(3)],
-        second_order=None,
-    ),
+    Case("SelfAdjointEigV2", "equal_eigenvalues", _eigh(), [np.eye(3)], second_order=None),
     Case(
         "SelfAdjointEigV2",
         "vectors_only",
@@ -165,16 +155,10 @@ def _svd_cases() -> Iterator[Case]:
                 known_shapes=True,
                 **second,
             )
-    yield Case(
-        "Svd", "float", _svd(), [_spread(3, 2, dtype="float32")], known_shapes=True
-    )
+    yield Case("Svd", "float", _svd(), [_spread(3, 2, dtype="float32")], known_shapes=True)
     for name, rows, columns in (("square", 3, 3), ("tall", 4, 2), ("wide", 2, 4)):
         yield Case(
-            "Svd",
-            f"{name}_of_unknown_shape",
-            _svd(),
-            [_spread(2, rows, columns)],
-            **NUMERIC,
+            "Svd", f"{name}_of_unknown_shape", _svd(), [_spread(2, rows, columns)], **NUMERIC
         )
     for name, rows, columns in (("tall", 4, 2), ("wide", 2, 5)):
         yield Case(
@@ -220,28 +204,14 @@ def _qr_cases() -> Iterator[Case]:
                 [_spread(rows, columns, dtype=dtype)],
                 known_shapes=True,
             )
-        yield Case(
-            "Qr",
-            f"{name}_of_unknown_shape",
-            _qr(),
-            [_spread(2, rows, columns)],
-            **NUMERIC,
-        )
+        yield Case("Qr", f"{name}_of_unknown_shape", _qr(), [_spread(2, rows, columns)], **NUMERIC)
     for name, rows, columns in (("square", 3, 3), ("wide", 2, 3)):
         yield Case(
-            "Qr",
-            f"{name}_full",
-            _qr(full=True),
-            [_spread(2, rows, columns)],
-            known_shapes=True,
+            "Qr", f"{name}_full", _qr(full=True), [_spread(2, rows, columns)], known_shapes=True
         )
     yield Case("Qr", "one_surplus_column", _qr(full=True), [_spread(3, 2)], **NUMERIC)
-    yield Case(
-        "Qr", "surplus_columns", _invariants_of_full_qr, [_spread(4, 2)], **NUMERIC
-    )
-    yield Case(
-        "Qr", "float", _qr(), [regular(3, 3, dtype="float32")], known_shapes=True
-    )
+    yield Case("Qr", "surplus_columns", _invariants_of_full_qr, [_spread(4, 2)], **NUMERIC)
+    yield Case("Qr", "float", _qr(), [regular(3, 3, dtype="float32")], known_shapes=True)
 
 
 CASES = [*CHOLESKY, *EIGENVALUES, *_svd_cases(), *_qr_cases()]

@@ -12,11 +12,7 @@ from random_values import sequence
 raw = tf.raw_ops
 values = sequence(5)
 # Of the determinant, which is a polynomial: long steps cost little.
-POLYNOMIAL: dict[str, Any] = {
-    "reference": "numeric",
-    "second_order": "numeric",
-    "step": 1e-4,
-}
+POLYNOMIAL: dict[str, Any] = {"reference": "numeric", "second_order": "numeric", "step": 1e-4}
 
 
 def _det(a: Any) -> Any:
@@ -41,20 +37,8 @@ CASES = [
     Case("MatrixDeterminant", "float", _det, [regular(2, 3, 3, dtype="float32")]),
     Case("MatrixDeterminant", "one_by_one", _det, [values(2, 1, 1)]),
     Case("MatrixDeterminant", "no_matrices", _det, [values(0, 2, 2)]),
-    Case(
-        "MatrixDeterminant",
-        "unknown_rank",
-        _det,
-        [regular(2, 3, 3)],
-        known_shapes="rank",
-    ),
-    Case(
-        "MatrixDeterminant",
-        "complex",
-        _det,
-        [values(3, 3, dtype="complex128")],
-        **POLYNOMIAL,
-    ),
+    Case("MatrixDeterminant", "unknown_rank", _det, [regular(2, 3, 3)], known_shapes="rank"),
+    Case("MatrixDeterminant", "complex", _det, [values(3, 3, dtype="complex128")], **POLYNOMIAL),
     Case(
         "MatrixDeterminant",
         "singular",
@@ -63,18 +47,10 @@ CASES = [
         **POLYNOMIAL,
     ),
     Case(
-        "MatrixDeterminant",
-        "singular_exactly",
-        _det,
-        [np.array([[1.0, 2], [2, 4]])],
-        **POLYNOMIAL,
+        "MatrixDeterminant", "singular_exactly", _det, [np.array([[1.0, 2], [2, 4]])], **POLYNOMIAL
     ),
-    Case(
-        "MatrixDeterminant", "of_rank_n_minus_1", _det, [of_rank(3, 4, 4)], **POLYNOMIAL
-    ),
-    Case(
-        "MatrixDeterminant", "of_rank_n_minus_2", _det, [of_rank(2, 4, 4)], **POLYNOMIAL
-    ),
+    Case("MatrixDeterminant", "of_rank_n_minus_1", _det, [of_rank(3, 4, 4)], **POLYNOMIAL),
+    Case("MatrixDeterminant", "of_rank_n_minus_2", _det, [of_rank(2, 4, 4)], **POLYNOMIAL),
     Case(
         "MatrixDeterminant",
         "singular_complex",
@@ -93,12 +69,8 @@ CASES = [
         **POLYNOMIAL,
     ),
     Case("LogMatrixDeterminant", "plain", _log_det, [regular(3, 3)]),
-    Case(
-        "LogMatrixDeterminant", "batch", _log_det, [values(2, 3, 3)], known_shapes=True
-    ),
-    Case(
-        "LogMatrixDeterminant", "float", _log_det, [regular(2, 3, 3, dtype="float32")]
-    ),
+    Case("LogMatrixDeterminant", "batch", _log_det, [values(2, 3, 3)], known_shapes=True),
+    Case("LogMatrixDeterminant", "float", _log_det, [regular(2, 3, 3, dtype="float32")]),
     # Python's gradient leaves out the sign of complex matrices.
     Case(
         "LogMatrixDeterminant",

@@ -65,11 +65,7 @@ def _functions() -> Iterator[Case]:
         ("small", 1e-3 * regular(2, 2, dtype="complex128"), {"step": 1e-8}),
         ("equal_eigenvalues", np.diag([2.0 + 0j, 2.0]), {}),
         ("no_matrices", regular(0, 2, 2, dtype="complex128"), {}),
-        (
-            "complex64",
-            regular(2, 2, dtype="complex64"),
-            {"step": 1e-2, "tolerance": 2e-3},
-        ),
+        ("complex64", regular(2, 2, dtype="complex64"), {"step": 1e-2, "tolerance": 2e-3}),
     ):
         yield Case(op, name, _logarithm, [a], **NUMERIC, **more)
 
@@ -94,12 +90,7 @@ def _lu_cases() -> Iterator[Case]:
         ("unknown_rank", exchanged[None, None], tf.int32, {"known_shapes": "rank"}),
         ("one_by_one", regular(2, 1, 1), tf.int32, {}),
         ("no_matrices", regular(0, 2, 2), tf.int32, {}),
-        (
-            "float",
-            exchanged.astype(np.float32),
-            tf.int32,
-            {"step": 1e-2, "tolerance": 2e-3},
-        ),
+        ("float", exchanged.astype(np.float32), tf.int32, {"step": 1e-2, "tolerance": 2e-3}),
     ):
         yield Case("Lu", name, _lu(index), [a], **NUMERIC, **more)
 

@@ -68,9 +68,7 @@ def _factors() -> Iterator[Case]:
         yield _case(op, "plain", _packed(op), _symmetric(3, 3))
         yield _case(op, "unknown_rank", _packed(op), _symmetric(2, 2), **RANK)
         yield _case(op, "one_by_one", _packed(op), _symmetric(1, 1))
-        yield _case(
-            op, "float", _packed(op), _symmetric(2, 2, dtype="float32"), **SINGLE
-        )
+        yield _case(op, "float", _packed(op), _symmetric(2, 2, dtype="float32"), **SINGLE)
     yield _case(op, "batch", _packed(op), _symmetric(2, 2, 2), **KNOWN)
     op = "BatchSelfAdjointEigV2"
     yield _case(op, "plain", _unpacked, _symmetric(3, 3))
@@ -113,36 +111,25 @@ def _systems() -> Iterator[Case]:
     yield _case(op, "plain", determinant, regular(3, 3))
     yield _case(op, "complex_batch", determinant, regular(2, 2, 2, dtype="complex128"))
     yield _case(op, "no_inverse", determinant, np.ones((1, 2, 2)), **KNOWN)
-    yield _case(
-        op, "float", determinant, regular(2, 2, dtype="float32"), **RANK, **SINGLE
-    )
+    yield _case(op, "float", determinant, regular(2, 2, dtype="float32"), **RANK, **SINGLE)
     for adjoint in (False, True):
         kind = "adjoint" if adjoint else "plain"
         op = "BatchMatrixInverse"
         inverse = old_op(op, adjoint=adjoint)
         yield _case(op, kind, inverse, regular(3, 3))
         yield _case(op, f"{kind}_batch", inverse, regular(2, 2, 2), **KNOWN)
-        yield _case(
-            op, f"{kind}_float", inverse, regular(2, 2, dtype="float32"), **SINGLE
-        )
+        yield _case(op, f"{kind}_float", inverse, regular(2, 2, dtype="float32"), **SINGLE)
         op = "BatchMatrixSolve"
         solve = old_op(op, adjoint=adjoint)
         yield _case(op, kind, solve, regular(3, 3), values(3, 2))
-        yield _case(
-            op, f"{kind}_batch", solve, regular(2, 2, 2), values(2, 2, 1), **RANK
-        )
+        yield _case(op, f"{kind}_batch", solve, regular(2, 2, 2), values(2, 2, 1), **RANK)
         op = "BatchMatrixTriangularSolve"
         for lower in (False, True):
             side = "lower" if lower else "upper"
             triangular = old_op(op, lower=lower, adjoint=adjoint)
             yield _case(op, f"{side}_{kind}", triangular, regular(3, 3), values(3, 2))
             yield _case(
-                op,
-                f"{side}_{kind}_batch",
-                triangular,
-                regular(2, 2, 2),
-                values(2, 2, 1),
-                **KNOWN,
+                op, f"{side}_{kind}_batch", triangular, regular(2, 2, 2), values(2, 2, 1), **KNOWN
             )
     op = "BatchMatrixSolveLs"
     for fast in (True, False):

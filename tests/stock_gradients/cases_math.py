@@ -33,14 +33,7 @@ def _rounding() -> list[Case]:
 
         cases += [
             Case(op, "double", build, [x], no_gradient=True),
-            Case(
-                op,
-                "float_known_shape",
-                build,
-                _float(x),
-                no_gradient=True,
-                known_shapes=True,
-            ),
+            Case(op, "float_known_shape", build, _float(x), no_gradient=True, known_shapes=True),
             Case(op, "in_a_product", product, [x]),
         ]
     for op in ("FloorDiv", "TruncateDiv"):
@@ -73,11 +66,7 @@ def _rounding() -> list[Case]:
         cases += [
             Case(op, "in_a_product", pick, [normal(3, 4)]),
             Case(
-                op,
-                "float_known_shape",
-                pick,
-                [normal(3, 4, dtype=np.float32)],
-                known_shapes=True,
+                op, "float_known_shape", pick, [normal(3, 4, dtype=np.float32)], known_shapes=True
             ),
             Case(op, "one_column", pick, [normal(3, 1)]),
         ]
@@ -139,15 +128,7 @@ def _elementwise() -> list[Case]:
             [v.astype(ml_dtypes.bfloat16) for v in (x, y)],
         ),
         *(
-            Case(
-                op,
-                name,
-                _binary(op),
-                inputs,
-                reference="numeric",
-                second_order="numeric",
-                **more,
-            )
+            Case(op, name, _binary(op), inputs, reference="numeric", second_order="numeric", **more)
             for op in ("Mod", "TruncateMod")
             for name, inputs, more in (
                 ("numeric", [x, y], {}),
@@ -213,14 +194,7 @@ def _elementwise() -> list[Case]:
 
 def _gradients_of_gradients() -> list[Case]:
     cases = []
-    for op in (
-        "InvGrad",
-        "ReciprocalGrad",
-        "SqrtGrad",
-        "RsqrtGrad",
-        "SigmoidGrad",
-        "TanhGrad",
-    ):
+    for op in ("InvGrad", "ReciprocalGrad", "SqrtGrad", "RsqrtGrad", "SigmoidGrad", "TanhGrad"):
         build = _binary(op, "y", "dy")
         y, dy = normal(2, 3), normal(2, 3, seed=1)
         z, dz = complex_normal(4), complex_normal(4, seed=5)
@@ -228,45 +202,19 @@ def _gradients_of_gradients() -> list[Case]:
             Case(op, "double", build, [y, dy]),
             Case(op, "float_known_shape", build, _float(y, dy), known_shapes=True),
             Case(op, "unknown_rank", build, [y, dy], known_shapes="rank"),
+            Case(op, "half", build, [v.clip(0.5, 2).astype(np.float16) for v in (y, dy)]),
             Case(
-                op, "half", build, [v.clip(0.5, 2).astype(np.float16) for v in (y, dy)]
-            ),
-            Case(
-                op,
-                "bfloat16",
-                build,
-                [v.clip(0.5, 2).astype(ml_dtypes.bfloat16) for v in (y, dy)],
+                op, "bfloat16", build, [v.clip(0.5, 2).astype(ml_dtypes.bfloat16) for v in (y, dy)]
             ),
             Case(op, "empty", build, [y[:, :0], dy[:, :0]]),
             Case(op, "complex128", build, [z, dz]),
+            Case(op, "complex64", build, [z.astype(np.complex64), dz.astype(np.complex64)]),
+            Case(op, "numeric", build, [y[0], dy[0]], reference="numeric", second_order="numeric"),
             Case(
-                op,
-                "complex64",
-                build,
-                [z.astype(np.complex64), dz.astype(np.complex64)],
-            ),
-            Case(
-                op,
-                "numeric",
-                build,
-                [y[0], dy[0]],
-                reference="numeric",
-                second_order="numeric",
-            ),
-            Case(
-                op,
-                "complex_numeric",
-                build,
-                [z, dz],
-                reference="numeric",
-                second_order="numeric",
+                op, "complex_numeric", build, [z, dz], reference="numeric", second_order="numeric"
             ),
         ]
     return cases
 
 
-CASES = [
-    *_rounding(),
-    *_elementwise(),
-    *_gradients_of_gradients(),
-]
+CASES = [*_rounding(), *_elementwise(), *_gradients_of_gradients()]

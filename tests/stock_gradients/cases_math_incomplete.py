@@ -36,12 +36,7 @@ def _gamma() -> Iterator[Case]:
         yield Case(op, "as_python", build, [ROW, BACK], second_order=None)
         yield Case(op, "by_x", build, [ROW, BACK], wrt=[1])
         yield Case(
-            op,
-            "float_known_shape",
-            build,
-            _float(ROW, ROW),
-            second_order=None,
-            known_shapes=True,
+            op, "float_known_shape", build, _float(ROW, ROW), second_order=None, known_shapes=True
         )
         yield Case(
             op,
@@ -51,12 +46,7 @@ def _gamma() -> Iterator[Case]:
             second_order=None,
         )
         yield Case(
-            op,
-            "zero_x",
-            build,
-            [np.array([1.5, 2.0]), np.zeros(2)],
-            wrt=[1],
-            second_order=None,
+            op, "zero_x", build, [np.array([1.5, 2.0]), np.zeros(2)], wrt=[1], second_order=None
         )
     for op, first, second in (
         ("Igamma", "a", "x"),
@@ -122,11 +112,7 @@ def _beta() -> Iterator[Case]:
             {"step": 1e-6, "tolerance": 2e-4},
         ),
         ("scalar_x", [ROW, BACK, np.array(0.3)], {}),
-        (
-            "scalar_parameters",
-            [np.array(2.0), np.array(0.5), UNIT],
-            {"known_shapes": "rank"},
-        ),
+        ("scalar_parameters", [np.array(2.0), np.array(0.5), UNIT], {"known_shapes": "rank"}),
         ("matrix", [COLUMN, COLUMN + 1, UNIT[:3, None]], {}),
         ("empty", [ROW[:0], ROW[:0], UNIT[:0]], {}),
         ("float", _float(ROW + 1, BACK + 1, UNIT[::-1] / 2 + 0.2), SINGLE),

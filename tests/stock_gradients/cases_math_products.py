@@ -45,13 +45,7 @@ def _norms_and_products() -> list[Case]:
         Case(op, "negative_axis_kept", _norm_kept, [x, np.array([-2], np.int64)]),
         Case(op, "scalar_axis", _norm, [x, np.array(1, np.int32)]),
         Case(op, "no_axis", _norm, [x, axes[:0]]),
-        Case(
-            op,
-            "float_known_shapes",
-            _norm,
-            [x.astype(np.float32), axes],
-            known_shapes=True,
-        ),
+        Case(op, "float_known_shapes", _norm, [x.astype(np.float32), axes], known_shapes=True),
         Case(op, "unknown_rank", _norm, [x, axes], known_shapes="rank"),
         Case(op, "empty", _norm, [x[:, :0], axes]),
         Case(op, "half", _norm_kept, [x.astype(np.float16), axes]),
@@ -132,9 +126,7 @@ def _sparse_matmul() -> list[Case]:
                     np.ascontiguousarray(a.T) if transpose_a else a,
                     np.ascontiguousarray(b.T) if transpose_b else b,
                 ]
-                cases.append(
-                    Case("SparseMatMul", f"{name}_{sparse}_sparse", build, inputs)
-                )
+                cases.append(Case("SparseMatMul", f"{name}_{sparse}_sparse", build, inputs))
                 short = [v.astype(ml_dtypes.bfloat16) for v in inputs]
                 cases.append(
                     Case(
@@ -151,9 +143,7 @@ def _sparse_matmul() -> list[Case]:
 
 
 def _cumulative(op: str, exclusive: bool, reverse: bool) -> Callable[..., Any]:
-    return lambda x, axis: getattr(raw, op)(
-        x=x, axis=axis, exclusive=exclusive, reverse=reverse
-    )
+    return lambda x, axis: getattr(raw, op)(x=x, axis=axis, exclusive=exclusive, reverse=reverse)
 
 
 def _cumulative_cases() -> list[Case]:
@@ -164,9 +154,7 @@ def _cumulative_cases() -> list[Case]:
     one_zero = zeros[[0, 2]]
     for exclusive in (False, True):
         for reverse in (False, True):
-            kind = ("exclusive" if exclusive else "inclusive") + (
-                "_reverse" if reverse else ""
-            )
+            kind = ("exclusive" if exclusive else "inclusive") + ("_reverse" if reverse else "")
             build = _cumulative("Cumprod", exclusive, reverse)
             cases += [
                 Case("Cumprod", kind, build, [normal(3, 4), last]),
@@ -207,11 +195,7 @@ def _cumulative_cases() -> list[Case]:
             build = _cumulative("CumulativeLogsumexp", exclusive, reverse)
             cases += [
                 Case(
-                    "CumulativeLogsumexp",
-                    kind,
-                    build,
-                    [normal(3, 4), last],
-                    second_order="numeric",
+                    "CumulativeLogsumexp", kind, build, [normal(3, 4), last], second_order="numeric"
                 ),
                 # Python's second order is NaN where the sum is one of nothing.
                 Case(
@@ -242,18 +226,9 @@ def _cumulative_cases() -> list[Case]:
             second_order=None,
         ),
         Case(
-            "CumulativeLogsumexp",
-            "unknown_rank",
-            empty,
-            [normal(3, 4), last],
-            known_shapes="rank",
+            "CumulativeLogsumexp", "unknown_rank", empty, [normal(3, 4), last], known_shapes="rank"
         ),
-        Case(
-            "Cumprod",
-            "empty",
-            _cumulative("Cumprod", False, False),
-            [normal(0, 4), last],
-        ),
+        Case("Cumprod", "empty", _cumulative("Cumprod", False, False), [normal(0, 4), last]),
         Case(
             "Cumprod",
             "unknown_rank",
@@ -264,8 +239,4 @@ def _cumulative_cases() -> list[Case]:
     ]
 
 
-CASES = [
-    *_norms_and_products(),
-    *_sparse_matmul(),
-    *_cumulative_cases(),
-]
+CASES = [*_norms_and_products(), *_sparse_matmul(), *_cumulative_cases()]

@@ -36,9 +36,7 @@ def _sorted_cases(op: str) -> list[Case]:
             known_shapes=True,
         ),
         Case(op, "unknown_rank", build, [distinct(6, 2, 2), IDS], known_shapes="rank"),
-        Case(
-            op, "missing_segment", build, [distinct(6, 2), GAP], second_order="numeric"
-        ),
+        Case(op, "missing_segment", build, [distinct(6, 2), GAP], second_order="numeric"),
         Case(
             op,
             "bfloat16",
@@ -48,12 +46,7 @@ def _sorted_cases(op: str) -> list[Case]:
         ),
         Case(op, "empty", build, [distinct(0, 2), IDS[:0]]),
         Case(
-            op,
-            "numeric",
-            build,
-            [distinct(6, 2), IDS],
-            reference="numeric",
-            second_order="numeric",
+            op, "numeric", build, [distinct(6, 2), IDS], reference="numeric", second_order="numeric"
         ),
     ]
 
@@ -124,20 +117,8 @@ CASES = [
         [normal(2, 3), ID_MATRIX],
         known_shapes="rank",
     ),
-    Case(
-        UNSORTED,
-        "one_zero",
-        _unsorted,
-        [_zeros(1, 2, 3), UNSORTED_IDS],
-        second_order="numeric",
-    ),
-    Case(
-        UNSORTED,
-        "two_zeros",
-        _unsorted,
-        [_zeros(0, 2, 4), UNSORTED_IDS],
-        second_order=None,
-    ),
+    Case(UNSORTED, "one_zero", _unsorted, [_zeros(1, 2, 3), UNSORTED_IDS], second_order="numeric"),
+    Case(UNSORTED, "two_zeros", _unsorted, [_zeros(0, 2, 4), UNSORTED_IDS], second_order=None),
     Case(
         UNSORTED,
         "complex",

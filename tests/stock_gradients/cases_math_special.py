@@ -37,14 +37,7 @@ def _unary_cases(op: str, x: np.ndarray) -> list[Case]:
         ),
         Case(op, "matrix_unknown_rank", build, [matrix], known_shapes="rank"),
         Case(op, "empty", build, [x[:0]]),
-        Case(
-            op,
-            "numeric",
-            build,
-            [matrix[:, 2:]],
-            reference="numeric",
-            second_order="numeric",
-        ),
+        Case(op, "numeric", build, [matrix[:, 2:]], reference="numeric", second_order="numeric"),
     ]
 
 
@@ -109,18 +102,10 @@ def _float(*values: np.ndarray) -> list[np.ndarray]:
 
 GAMMA = [
     Case("Polygamma", "double", _polygamma, [ORDERS, ROW]),
-    Case(
-        "Polygamma",
-        "float_known_shape",
-        _polygamma,
-        _float(ORDERS, ROW),
-        known_shapes=True,
-    ),
+    Case("Polygamma", "float_known_shape", _polygamma, _float(ORDERS, ROW), known_shapes=True),
     Case("Polygamma", "x_broadcast", _polygamma, [ORDERS, COLUMN]),
     Case("Polygamma", "n_broadcast", _polygamma, [np.array(1.0), ROW]),
-    Case(
-        "Polygamma", "unknown_rank", _polygamma, [ORDERS, COLUMN], known_shapes="rank"
-    ),
+    Case("Polygamma", "unknown_rank", _polygamma, [ORDERS, COLUMN], known_shapes="rank"),
     Case("Polygamma", "empty", _polygamma, [ORDERS[:0], ROW[:0]]),
     # Python has no gradient by x.
     Case("Zeta", "by_q", _zeta, [ROW + 1.5, ROW], wrt=[1]),
@@ -132,11 +117,7 @@ GAMMA = [
             ("large", [np.array([40.0, 3.0, 60.0]), np.array([2.0, 1e3, 50.0])], {}),
             ("q_broadcast", [COLUMN + 1.5, ROW], {}),
             ("scalar_q", [ROW + 1.5, np.array(0.8)], {}),
-            (
-                "scalar_x_unknown_rank",
-                [np.array(2.2), ROW],
-                {"known_shapes": "rank"},
-            ),
+            ("scalar_x_unknown_rank", [np.array(2.2), ROW], {"known_shapes": "rank"}),
             (
                 "float_known_shape",
                 _float(ROW + 1.5, ROW),

@@ -12,9 +12,7 @@ from random_values import complex_normal, distinct, normal
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 # Read when the first session begins, here and in the client's process.
-os.environ["TF_XLA_FLAGS"] = (
-    os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
-)
+os.environ["TF_XLA_FLAGS"] = os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
 
 OP = "XlaEinsum"
 
@@ -56,9 +54,7 @@ def _segments(reduction: str) -> list[Case]:
 
     def build(data: Any, ids: Any, count: int = 3) -> Any:
         with tf.device("/device:XLA_CPU:0"):
-            return getattr(tf.raw_ops, op)(
-                data=data, segment_ids=ids, num_segments=count
-            )
+            return getattr(tf.raw_ops, op)(data=data, segment_ids=ids, num_segments=count)
 
     def one(name: str, data: np.ndarray, ids: np.ndarray, **more: Any) -> Case:
         return Case(
@@ -104,17 +100,9 @@ CASES = [
         OP,
         "complex",
         _product("ij,jk->ik", override=True),
-        [
-            complex_normal(2, 3, dtype=np.complex64),
-            complex_normal(3, 4, dtype=np.complex64),
-        ],
+        [complex_normal(2, 3, dtype=np.complex64), complex_normal(3, 4, dtype=np.complex64)],
     ),
-    Case(
-        OP,
-        "ellipsis",
-        _product("...ij,...jk->...ik"),
-        [_float(2, 2, 3), _float(2, 3, 4)],
-    ),
+    Case(OP, "ellipsis", _product("...ij,...jk->...ik"), [_float(2, 2, 3), _float(2, 3, 4)]),
     Case(
         OP,
         "broadcast",
@@ -122,12 +110,7 @@ CASES = [
         [_float(1, 2, 3), _float(2, 3, 4)],
         second_order=None,
     ),
-    Case(
-        OP,
-        "summed_label",
-        _product("ij,jk->k", override=True),
-        [_float(2, 3), _float(3, 4)],
-    ),
+    Case(OP, "summed_label", _product("ij,jk->k", override=True), [_float(2, 3), _float(3, 4)]),
     Case(
         OP,
         "ellipsis_behind",

@@ -14,16 +14,8 @@ raw = tf.raw_ops
 
 # The attributes of a convolution beside the shapes of image and filter.
 CONV_2D: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
-    "valid": (
-        {"strides": [1, 1, 1, 1], "padding": "VALID"},
-        (2, 5, 6, 3),
-        (3, 2, 3, 4),
-    ),
-    "same_strided": (
-        {"strides": [1, 2, 3, 1], "padding": "SAME"},
-        (2, 5, 7, 2),
-        (3, 3, 2, 3),
-    ),
+    "valid": ({"strides": [1, 1, 1, 1], "padding": "VALID"}, (2, 5, 6, 3), (3, 2, 3, 4)),
+    "same_strided": ({"strides": [1, 2, 3, 1], "padding": "SAME"}, (2, 5, 7, 2), (3, 3, 2, 3)),
     "dilated": (
         {"strides": [1, 1, 1, 1], "padding": "VALID", "dilations": [1, 2, 1, 1]},
         (1, 6, 5, 2),
@@ -40,11 +32,7 @@ CONV_2D: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
     ),
 }
 CONV_3D: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
-    "valid": (
-        {"strides": [1, 1, 1, 1, 1], "padding": "VALID"},
-        (2, 4, 5, 4, 2),
-        (2, 3, 2, 2, 3),
-    ),
+    "valid": ({"strides": [1, 1, 1, 1, 1], "padding": "VALID"}, (2, 4, 5, 4, 2), (2, 3, 2, 2, 3)),
     "same_strided": (
         {"strides": [1, 2, 1, 3, 1], "padding": "SAME"},
         (1, 4, 3, 5, 2),
@@ -58,16 +46,8 @@ CONV_3D: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
 }
 # Depthwise: the kernels want equal strides.
 DEPTHWISE: dict[str, tuple[dict[str, Any], tuple[int, ...], tuple[int, ...]]] = {
-    "valid": (
-        {"strides": [1, 1, 1, 1], "padding": "VALID"},
-        (2, 5, 6, 3),
-        (3, 2, 3, 2),
-    ),
-    "same_strided": (
-        {"strides": [1, 2, 2, 1], "padding": "SAME"},
-        (2, 5, 7, 2),
-        (3, 3, 2, 1),
-    ),
+    "valid": ({"strides": [1, 1, 1, 1], "padding": "VALID"}, (2, 5, 6, 3), (3, 2, 3, 2)),
+    "same_strided": ({"strides": [1, 2, 2, 1], "padding": "SAME"}, (2, 5, 7, 2), (3, 3, 2, 1)),
     "explicit": (
         {
             "strides": [1, 2, 2, 1],
@@ -138,22 +118,15 @@ def _forward(kind: str, dtype: Any) -> list[Case]:
     return cases
 
 
-def _backprop_input(
-    op: str, kind: str, dtype: Any, sizes: Any = np.int32
-) -> list[Case]:
+def _backprop_input(op: str, kind: str, dtype: Any, sizes: Any = np.int32) -> list[Case]:
     forward, table = KINDS[kind]
     cases = []
     for name, (attributes, image, kernel) in table.items():
         output = _output(forward, attributes, image, kernel)
 
-        def build(
-            f: Any, dy: Any, attributes: Any = attributes, image: Any = image
-        ) -> Any:
+        def build(f: Any, dy: Any, attributes: Any = attributes, image: Any = image) -> Any:
             return getattr(raw, op)(
-                input_sizes=np.array(image, sizes),
-                filter=f,
-                out_backprop=dy,
-                **attributes,
+                input_sizes=np.array(image, sizes), filter=f, out_backprop=dy, **attributes
             )
 
         suffix = "" if sizes == np.int32 else "_int64_sizes"
@@ -176,12 +149,8 @@ def _backprop_filter(op: str, kind: str, dtype: Any) -> list[Case]:
             continue  # no kernel for the CPU
         output = _output(forward, attributes, image, kernel)
 
-        def build(
-            x: Any, dy: Any, attributes: Any = attributes, kernel: Any = kernel
-        ) -> Any:
-            return getattr(raw, op)(
-                input=x, filter_sizes=kernel, out_backprop=dy, **attributes
-            )
+        def build(x: Any, dy: Any, attributes: Any = attributes, kernel: Any = kernel) -> Any:
+            return getattr(raw, op)(input=x, filter_sizes=kernel, out_backprop=dy, **attributes)
 
         cases.append(
             Case(
@@ -195,9 +164,7 @@ def _backprop_filter(op: str, kind: str, dtype: Any) -> list[Case]:
     return cases
 
 
-def _bias_grad(
-    name: str, *shape: int, layout: str = "NHWC", dtype: Any = np.float64
-) -> Case:
+def _bias_grad(name: str, *shape: int, layout: str = "NHWC", dtype: Any = np.float64) -> Case:
     return Case(
         "BiasAddGrad",
         name,
@@ -224,18 +191,10 @@ CASES = [
     *_backprop_input("Conv3DBackpropInputV2", "Conv3D", np.float32, np.int64),
     *_backprop_filter("Conv3DBackpropFilterV2", "Conv3D", np.float64),
     *_backprop_filter("Conv3DBackpropFilterV2", "Conv3D", np.float32),
-    *_backprop_input(
-        "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNative", np.float64
-    ),
-    *_backprop_input(
-        "DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNative", np.float32
-    ),
-    *_backprop_filter(
-        "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNative", np.float64
-    ),
-    *_backprop_filter(
-        "DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNative", np.float32
-    ),
+    *_backprop_input("DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNative", np.float64),
+    *_backprop_input("DepthwiseConv2dNativeBackpropInput", "DepthwiseConv2dNative", np.float32),
+    *_backprop_filter("DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNative", np.float64),
+    *_backprop_filter("DepthwiseConv2dNativeBackpropFilter", "DepthwiseConv2dNative", np.float32),
     *_of_nothing("Conv3D"),
     *_of_nothing("DepthwiseConv2dNative"),
     _bias_grad("images", 2, 3, 4, 5),

@@ -22,9 +22,7 @@ NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 SINGLE: dict[str, Any] = {"step": 0.5, "tolerance": 1e-3}
 
 
-def _conv(
-    name: str, image: Any, kernel: Any, dtype: Any = np.float64, **how: Any
-) -> Case:
+def _conv(name: str, image: Any, kernel: Any, dtype: Any = np.float64, **how: Any) -> Case:
     known_shapes = how.pop("known_shapes", False)
     single = {} if dtype == np.float64 else SINGLE
     if dtype == np.float16:
@@ -95,9 +93,7 @@ def _channels_first(name: str, image: Any, kernel: Any, **how: Any) -> Case:
         graph = tf.compat.v1.get_default_graph()
         override = graph.gradient_override_map({"Conv": "ConvOfChannelsLast"})
         with override, outputs_are_fed("Conv"):
-            return raw.Conv(
-                input=x, filter=f, data_format="CHANNELS_FIRST", name="fed", **how
-            )
+            return raw.Conv(input=x, filter=f, data_format="CHANNELS_FIRST", name="fed", **how)
 
     return Case(
         "Conv",
@@ -111,9 +107,7 @@ def _channels_first(name: str, image: Any, kernel: Any, **how: Any) -> Case:
 
 CHANNELS_FIRST = [
     _channels_first("images", (2, 3, 5, 4), (3, 2, 3, 2), **VALID),
-    _channels_first(
-        "strided", (2, 3, 5, 4), (3, 2, 3, 2), strides=[1, 1, 2, 1], padding="SAME"
-    ),
+    _channels_first("strided", (2, 3, 5, 4), (3, 2, 3, 2), strides=[1, 1, 2, 1], padding="SAME"),
     _channels_first("volumes", (1, 2, 4, 3, 4), (2, 3, 2, 2, 3), **VALID_3D),
 ]
 
@@ -163,9 +157,7 @@ def _of_tensors(op: str, name: str, dtype: Any, **more: Any) -> Case:
     def build(x: Any, f: Any, dy: Any) -> Any:
         graph = tf.compat.v1.get_default_graph()
         with graph.gradient_override_map(override), outputs_are_fed(op):
-            return getattr(raw, op)(
-                input=x, filter=f, out_backprop=dy, name="fed", **how
-            )
+            return getattr(raw, op)(input=x, filter=f, out_backprop=dy, name="fed", **how)
 
     shapes = (image, kernel, _output(raw.Conv2D, how, image, kernel))
     result = image if op == "Conv2DBackpropInputV2" else kernel
@@ -199,9 +191,7 @@ def _fused(name: str, dtype: Any = np.float64, size: Any = None, **how: Any) -> 
     def build(x: Any, f: Any) -> Any:
         if size is None:
             return raw.FusedPadConv2D(input=x, paddings=PADDINGS, filter=f, **how)
-        return raw.FusedResizeAndPadConv2D(
-            input=x, size=size, paddings=PADDINGS, filter=f, **how
-        )
+        return raw.FusedResizeAndPadConv2D(input=x, size=size, paddings=PADDINGS, filter=f, **how)
 
     return Case(
         "FusedPadConv2D" if size is None else "FusedResizeAndPadConv2D",

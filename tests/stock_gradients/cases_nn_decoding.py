@@ -20,11 +20,7 @@ def decode(inputs: Any, lengths: Any, **how: Any) -> Any:
 def decoded(name: str, *shape: int, dtype: Any = np.float64, **more: Any) -> Case:
     lengths = np.array([shape[0], 0, 2, 1][: shape[1]], np.int32)
     return numeric(
-        "CTCGreedyDecoder",
-        name,
-        decode,
-        [distinct(*shape, dtype=dtype), lengths],
-        **more,
+        "CTCGreedyDecoder", name, decode, [distinct(*shape, dtype=dtype), lengths], **more
     )
 
 

@@ -30,9 +30,7 @@ def _dequantize(
 
     def build(low: Any, high: Any) -> Any:
         stored = tf.bitcast(tf.constant(values.astype(integers)), quantized)
-        return raw.Dequantize(
-            input=stored, min_range=low, max_range=high, dtype=dtype, **how
-        )
+        return raw.Dequantize(input=stored, min_range=low, max_range=high, dtype=dtype, **how)
 
     return Case(
         "Dequantize",
@@ -49,9 +47,7 @@ def _dequantize(
     )
 
 
-def _uniform(
-    name: str, scales: Any, zeros: Any, integers: Any = np.int8, **more: Any
-) -> Case:
+def _uniform(name: str, scales: Any, zeros: Any, integers: Any = np.int8, **more: Any) -> Case:
     quantized = tf.dtypes.as_dtype(f"q{np.dtype(integers).name}")
     limits = np.iinfo(integers)
     values = STEPS - STEPS.min() if np.dtype(integers).kind == "u" else STEPS
@@ -103,13 +99,7 @@ CASES = [
     _dequantize("short", -1.5, 2.0, np.int16, more={"known_shapes": True}),
     _dequantize("unsigned_short", -1.5, 2.0, np.uint16),
     _dequantize("long", -1.5, 2.0, np.int32),
-    _dequantize(
-        "bfloat16",
-        -1.5,
-        2.0,
-        dtype=tf.bfloat16,
-        more={"step": 0.5, "tolerance": 5e-2},
-    ),
+    _dequantize("bfloat16", -1.5, 2.0, dtype=tf.bfloat16, more={"step": 0.5, "tolerance": 5e-2}),
     _dequantize("columns", *COLUMNS, axis=1),
     _dequantize("rows", [-1.5, -2], [2.0, 1.0], np.uint8, axis=0),
     _dequantize("scaled_by_high", -1.5, 2.0, **SCALED),

@@ -13,17 +13,9 @@ raw = tf.raw_ops
 
 WINDOWS: dict[str, dict[str, Any]] = {
     "valid": {"strides": [1, 1, 1, 1], "rates": [1, 1, 1, 1], "padding": "VALID"},
-    "same_strided": {
-        "strides": [1, 2, 1, 1],
-        "rates": [1, 1, 1, 1],
-        "padding": "SAME",
-    },
+    "same_strided": {"strides": [1, 2, 1, 1], "rates": [1, 1, 1, 1], "padding": "SAME"},
     "dilated": {"strides": [1, 1, 2, 1], "rates": [1, 2, 1, 1], "padding": "VALID"},
-    "same_dilated": {
-        "strides": [1, 1, 2, 1],
-        "rates": [1, 2, 3, 1],
-        "padding": "SAME",
-    },
+    "same_dilated": {"strides": [1, 1, 2, 1], "rates": [1, 2, 3, 1], "padding": "SAME"},
 }
 
 

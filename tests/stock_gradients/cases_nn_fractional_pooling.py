@@ -18,9 +18,7 @@ COLUMNS = np.array([0, 1, 3, 6])
 NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 
 
-def _case(
-    op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any
-) -> Case:
+def _case(op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any) -> Case:
     return Case(op, name, build, inputs, **{**NUMERIC, **more})
 
 

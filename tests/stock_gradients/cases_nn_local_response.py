@@ -15,9 +15,7 @@ def _gradient(name: str, *shape: int, **attributes: float) -> Case:
     """Its kernels have single precision."""
 
     def build(dy: Any, x: Any, y: Any) -> Any:
-        return tf.raw_ops.LRNGrad(
-            input_grads=dy, input_image=x, output_image=y, **attributes
-        )
+        return tf.raw_ops.LRNGrad(input_grads=dy, input_image=x, output_image=y, **attributes)
 
     return Case(
         OP,

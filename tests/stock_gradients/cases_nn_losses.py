@@ -22,9 +22,7 @@ def _sparse_softmax(
     """`outputs`: the loss, and its gradient, which the op computes beside it."""
 
     def build(logits: Any, labels: Any) -> Any:
-        results = raw.SparseSoftmaxCrossEntropyWithLogits(
-            features=logits, labels=labels
-        )
+        results = raw.SparseSoftmaxCrossEntropyWithLogits(features=logits, labels=labels)
         return [results[i] for i in outputs]
 
     return Case(
@@ -69,9 +67,7 @@ def _ctc(
     )
 
 
-def _ctc_v2(
-    name: str, batch: int = 2, error: str | None = None, **attributes: Any
-) -> Case:
+def _ctc_v2(name: str, batch: int = 2, error: str | None = None, **attributes: Any) -> Case:
     """There is no kernel for the CPU: its outputs are fed."""
     indices = np.array([[i, 0] for i in range(batch)], np.int64).reshape(batch, 2)
 
@@ -107,15 +103,11 @@ CASES = [
     _sparse_softmax("known_shapes", known_shapes=True),
     _sparse_softmax("its_gradient", outputs=(1,)),
     _sparse_softmax("both", outputs=(0, 1)),
-    _sparse_softmax(
-        "both_numeric", outputs=(0, 1), reference="numeric", second_order="numeric"
-    ),
+    _sparse_softmax("both_numeric", outputs=(0, 1), reference="numeric", second_order="numeric"),
     Case(
         "SparseSoftmaxCrossEntropyWithLogits",
         "by_tf_nn",
-        lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=[[1, 2], [0, 0]], logits=x
-        ),
+        lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[[1, 2], [0, 0]], logits=x),
         [normal(2, 2, 3)],
     ),
     _ctc("float"),

@@ -29,10 +29,7 @@ SHAPES = {
 }
 STATES = ("i", "cs", "f", "o", "ci", "co", "h")
 # What the gradients' ops take beside; in any range, since they are polynomials.
-GRAD_SHAPES = {
-    **SHAPES,
-    **dict.fromkeys((*STATES, "cs_grad", "h_grad"), (STEPS, *STATE)),
-}
+GRAD_SHAPES = {**SHAPES, **dict.fromkeys((*STATES, "cs_grad", "h_grad"), (STEPS, *STATE))}
 # Without peepholes their weights have no gradient.
 PLAIN = ("x", "cs_prev", "h_prev", "w", "b")
 

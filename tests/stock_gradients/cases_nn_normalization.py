@@ -109,9 +109,7 @@ def _fused_grad(
     return Case(op, name, build, [dy, x, scale, mean, variance], **more)
 
 
-def _fused_grad_numeric(
-    op: str, name: str, outputs: tuple[int, ...], layout: str = "NHWC"
-) -> Case:
+def _fused_grad_numeric(op: str, name: str, outputs: tuple[int, ...], layout: str = "NHWC") -> Case:
     """As above in training, with the statistics of x as x varies."""
     version = op.removeprefix("FusedBatchNormGrad")
     attributes = {"data_format": layout, "is_training": True, "epsilon": 0.1}
@@ -121,12 +119,8 @@ def _fused_grad_numeric(
         forward = getattr(raw, f"FusedBatchNorm{version}")(
             x=x, scale=scale, offset=scale, mean=empty, variance=empty, **attributes
         )
-        reserved = {
-            f"reserve_space_{i + 1}": value for i, value in enumerate(forward[3:])
-        }
-        results = getattr(raw, op)(
-            y_backprop=dy, x=x, scale=scale, **reserved, **attributes
-        )
+        reserved = {f"reserve_space_{i + 1}": value for i, value in enumerate(forward[3:])}
+        results = getattr(raw, op)(y_backprop=dy, x=x, scale=scale, **reserved, **attributes)
         return [results[i] for i in outputs]
 
     shape = LAYOUTS[layout]
@@ -218,9 +212,7 @@ CASES = [
     _fused("FusedBatchNormV2", "channels_first", layout="NCHW"),
     _fused("FusedBatchNormV2", "channels_first_frozen", layout="NCHW", training=False),
     _fused("FusedBatchNormV2", "half", dtype=np.float16),
-    _fused(
-        "FusedBatchNormV2", "bfloat16_frozen", training=False, dtype=ml_dtypes.bfloat16
-    ),
+    _fused("FusedBatchNormV2", "bfloat16_frozen", training=False, dtype=ml_dtypes.bfloat16),
     *(
         case
         for op in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
@@ -239,18 +231,14 @@ CASES = [
     _fused_grad("FusedBatchNormGradV2", "half", dtype=np.float16),
     _fused_grad("FusedBatchNormGradV3", "half", dtype=np.float16),
     _fused_grad("FusedBatchNormGradV3", "volumes", layout="NDHWC"),
-    _fused_grad(
-        "FusedBatchNormGradV3", "volumes_frozen", layout="NDHWC", training=False
-    ),
+    _fused_grad("FusedBatchNormGradV3", "volumes_frozen", layout="NDHWC", training=False),
     _fused_grad("FusedBatchNormGradV3", "volumes_channels_first", layout="NCDHW"),
     # Python cannot differentiate these twice.
     _global("scaled", True, second_order=None),
     _global("unscaled", False, second_order=None),
     _global("scaled_known_shapes", True, second_order=None, known_shapes=True),
     _global("scaled_numeric", True, second_order="numeric", step=1e-2, tolerance=2e-3),
-    _global(
-        "unscaled_numeric", False, second_order="numeric", step=1e-2, tolerance=2e-3
-    ),
+    _global("unscaled_numeric", False, second_order="numeric", step=1e-2, tolerance=2e-3),
     _global_grad("scaled", True),
     _global_grad("unscaled", False),
     _global_grad("known_shapes", True, known_shapes=True),

@@ -17,29 +17,13 @@ raw = tf.raw_ops
 # Windows of different kinds: overlapping, with gaps, padded, uneven.
 WINDOWS_2D: dict[str, dict[str, Any]] = {
     "valid": {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"},
-    "same_overlapping": {
-        "ksize": [1, 3, 3, 1],
-        "strides": [1, 2, 2, 1],
-        "padding": "SAME",
-    },
+    "same_overlapping": {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
     "uneven": {"ksize": [1, 2, 3, 1], "strides": [1, 3, 1, 1], "padding": "VALID"},
 }
 WINDOWS_3D: dict[str, dict[str, Any]] = {
-    "valid": {
-        "ksize": [1, 2, 2, 2, 1],
-        "strides": [1, 2, 2, 2, 1],
-        "padding": "VALID",
-    },
-    "same_overlapping": {
-        "ksize": [1, 2, 3, 2, 1],
-        "strides": [1, 1, 2, 2, 1],
-        "padding": "SAME",
-    },
-    "uneven": {
-        "ksize": [1, 1, 2, 3, 1],
-        "strides": [1, 2, 1, 2, 1],
-        "padding": "VALID",
-    },
+    "valid": {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 2, 2, 1], "padding": "VALID"},
+    "same_overlapping": {"ksize": [1, 2, 3, 2, 1], "strides": [1, 1, 2, 2, 1], "padding": "SAME"},
+    "uneven": {"ksize": [1, 1, 2, 3, 1], "strides": [1, 2, 1, 2, 1], "padding": "VALID"},
 }
 IMAGES = (2, 5, 6, 3)
 VOLUMES = (2, 4, 5, 4, 2)
@@ -65,9 +49,7 @@ def _avg_pool_grad(op: str) -> list[Case]:
 
             dy = normal(*_evaluate(pool, x).shape, dtype=dtype, seed=1)
 
-            def build(
-                dy: Any, shape: Any = shape, op: Any = op, window: Any = window
-            ) -> Any:
+            def build(dy: Any, shape: Any = shape, op: Any = op, window: Any = window) -> Any:
                 return getattr(raw, op)(orig_input_shape=shape, grad=dy, **window)
 
             cases.append(Case(op, f"{name}_{np.dtype(dtype).name}", build, [dy]))
@@ -129,9 +111,7 @@ def _max_pool_grad_v2(op: str) -> list[Case]:
         y = _evaluate(_max_pool(False, window), x)
         d = normal(*(x if twice else y).shape, seed=1)
 
-        def build(
-            x: Any, y: Any, d: Any, ksize: Any, strides: Any, window: Any = window
-        ) -> Any:
+        def build(x: Any, y: Any, d: Any, ksize: Any, strides: Any, window: Any = window) -> Any:
             return getattr(raw, op)(
                 orig_input=x,
                 orig_output=y,
@@ -141,24 +121,11 @@ def _max_pool_grad_v2(op: str) -> list[Case]:
                 padding=window["padding"],
             )
 
-        inputs = [
-            x,
-            y,
-            d,
-            *(np.array(window[a], np.int32) for a in ("ksize", "strides")),
-        ]
+        inputs = [x, y, d, *(np.array(window[a], np.int32) for a in ("ksize", "strides"))]
         # Python has no gradient of MaxPoolGradGradV2, so none of second order.
         reference = "numeric" if twice else "python"
         cases.append(
-            Case(
-                op,
-                name,
-                build,
-                inputs,
-                wrt=[2],
-                reference=reference,
-                second_order="numeric",
-            )
+            Case(op, name, build, inputs, wrt=[2], reference=reference, second_order="numeric")
         )
         cases.append(
             Case(
@@ -206,9 +173,7 @@ def _argmax_cases() -> list[Case]:
         for batch in (False, True):
             build = _with_argmax(include_batch_in_index=batch, **window)
             suffix = "_batch_in_index" if batch else ""
-            cases.append(
-                Case(op, f"{name}{suffix}", build, [x], second_order="numeric")
-            )
+            cases.append(Case(op, f"{name}{suffix}", build, [x], second_order="numeric"))
     ties = np.floor(normal(*IMAGES, dtype=np.float32))
     cases.append(Case(op, "ties", build, [ties], second_order=None))
     # Python's gradient asks for a kernel that does not exist.
@@ -272,9 +237,7 @@ def _grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
         graph = tf.compat.v1.get_default_graph()
         override = graph.gradient_override_map({op: "ScatterToArgmax"})
         with override, outputs_are_fed(op):
-            return getattr(raw, op)(
-                input=x, grad=grad, argmax=argmax, name="fed", **attributes
-            )
+            return getattr(raw, op)(input=x, grad=grad, argmax=argmax, name="fed", **attributes)
 
     fed = {"fed:0": grad.ravel()[argmax]}
     return Case(op, name, build, [x, grad], also_fed=fed, **more)

@@ -49,17 +49,13 @@ def _vars(
     return Case(
         "FakeQuantWithMinMaxVars",
         name,
-        lambda x, low, high: raw.FakeQuantWithMinMaxVars(
-            inputs=x, min=low, max=high, **attributes
-        ),
+        lambda x, low, high: raw.FakeQuantWithMinMaxVars(inputs=x, min=low, max=high, **attributes),
         [x, np.array(low, np.float32), np.array(high, np.float32)],
         **more,
     )
 
 
-def _per_channel(
-    name: str, x: np.ndarray, more: dict[str, Any] = ONCE, **attributes: Any
-) -> Case:
+def _per_channel(name: str, x: np.ndarray, more: dict[str, Any] = ONCE, **attributes: Any) -> Case:
     channels = x.shape[-1]
     return Case(
         "FakeQuantWithMinMaxVarsPerChannel",
@@ -83,10 +79,7 @@ def _of_gradient(op: str, *bounds: np.ndarray, **attributes: Any) -> Callable[..
 
 
 def _v2(
-    name: str,
-    dtype: Any = np.float64,
-    bounds: tuple[Any, Any] = (-6.0, 6.0),
-    **attributes: Any,
+    name: str, dtype: Any = np.float64, bounds: tuple[Any, Any] = (-6.0, 6.0), **attributes: Any
 ) -> Case:
     return Case(
         "QuantizeAndDequantizeV2",
@@ -99,19 +92,14 @@ def _v2(
 
 
 def _v4_grad(
-    name: str,
-    dtype: Any = np.float64,
-    bounds: tuple[Any, Any] = (-1.0, 1.0),
-    **attributes: Any,
+    name: str, dtype: Any = np.float64, bounds: tuple[Any, Any] = (-1.0, 1.0), **attributes: Any
 ) -> Case:
     """Python fails here (TypeError): central differences instead.
 
     By the upstream gradient: by the values the derivative is zero.
     """
     dtype = np.dtype(dtype)
-    more: dict[str, Any] = (
-        {} if dtype == np.float64 else {"step": 1e-2, "tolerance": 2e-3}
-    )
+    more: dict[str, Any] = {} if dtype == np.float64 else {"step": 1e-2, "tolerance": 2e-3}
     return Case(
         "QuantizeAndDequantizeV4Grad",
         name,
@@ -145,9 +133,7 @@ CASES = [
     _vars("twice_positive_range", 0.5, 2.0, APART, TWICE),
     _per_channel("vector", normal(3) * 2),
     _per_channel("matrix", normal(4, 3) * 2),
-    _per_channel(
-        "images_narrow", normal(2, 3, 2, 4) * 2, num_bits=5, narrow_range=True
-    ),
+    _per_channel("images_narrow", normal(2, 3, 2, 4) * 2, num_bits=5, narrow_range=True),
     _per_channel("twice", APART.reshape(5, 2), TWICE),
     *(
         Case(
@@ -186,10 +172,7 @@ CASES = [
         "of_v4",
         lambda x, dy: tf.gradients(
             raw.QuantizeAndDequantizeV4(
-                input=x,
-                input_min=np.float64(-1.5),
-                input_max=np.float64(1.5),
-                range_given=True,
+                input=x, input_min=np.float64(-1.5), input_max=np.float64(1.5), range_given=True
             ),
             x,
             dy,

@@ -64,9 +64,7 @@ def clipped() -> Case:
         with graph.gradient_override_map({"LSTMBlockCell": "LSTMBlockCellAsLayer"}):
             return of_kernel.build(*tensors)
 
-    return dataclasses.replace(
-        of_kernel, build=build, reference="python", second_order=None
-    )
+    return dataclasses.replace(of_kernel, build=build, reference="python", second_order=None)
 
 
 def cell(

@@ -35,11 +35,7 @@ def _top_k(name: str, x: np.ndarray, k: int, **attributes: Any) -> Case:
     indices = np.argsort(-x, axis=-1, kind="stable")[..., :k]
     values = np.take_along_axis(x, indices, -1)
     return Case(
-        "TopK",
-        name,
-        build,
-        [x],
-        also_fed={"top:0": values, "top:1": indices.astype(np.int32)},
+        "TopK", name, build, [x], also_fed={"top:0": values, "top:1": indices.astype(np.int32)}
     )
 
 
@@ -58,11 +54,7 @@ def _top_k_v2(
 
 def _nth(name: str, x: np.ndarray, n: int, reverse: bool = False, **more: Any) -> Case:
     return Case(
-        "NthElement",
-        name,
-        lambda x: raw.NthElement(input=x, n=n, reverse=reverse),
-        [x],
-        **more,
+        "NthElement", name, lambda x: raw.NthElement(input=x, n=n, reverse=reverse), [x], **more
     )
 
 
@@ -80,9 +72,7 @@ def _isotonic(name: str, x: np.ndarray, **more: Any) -> Case:
 TIES = np.array([[1.0, 2.0, 2.0, 0.0, 2.0], [3.0, 3.0, 3.0, 3.0, 3.0]])
 
 
-def _approximate(
-    name: str, x: np.ndarray, k: int, axis: int = -1, is_max_k: bool = True
-) -> Case:
+def _approximate(name: str, x: np.ndarray, k: int, axis: int = -1, is_max_k: bool = True) -> Case:
     """TensorFlow has CPU kernels for the largest along the last axis: others are fed.
 
     Its own gradient wants static shapes.
@@ -98,17 +88,9 @@ def _approximate(
 
     indices = np.argsort(-x if is_max_k else x, axis=axis, kind="stable")
     indices = np.take(indices, np.arange(k), axis)
-    fed = {
-        "top:0": np.take_along_axis(x, indices, axis),
-        "top:1": indices.astype(np.int32),
-    }
+    fed = {"top:0": np.take_along_axis(x, indices, axis), "top:1": indices.astype(np.int32)}
     return Case(
-        "ApproxTopK",
-        name,
-        build,
-        [x],
-        known_shapes=True,
-        also_fed={} if has_kernel else fed,
+        "ApproxTopK", name, build, [x], known_shapes=True, also_fed={} if has_kernel else fed
     )
 
 
@@ -186,11 +168,7 @@ CASES = [
         second_order="numeric",
     ),
     _isotonic(
-        "empty",
-        normal(0, 4),
-        known_shapes=False,
-        reference="numeric",
-        second_order="numeric",
+        "empty", normal(0, 4), known_shapes=False, reference="numeric", second_order="numeric"
     ),
     _isotonic("half", distinct(2, 5, dtype=np.float16)),
     _order_statistic("matrix", single(3, 5), 2),

@@ -43,12 +43,7 @@ FILL = [
         "RaggedFillEmptyRows",
         "float",
         fill,
-        [
-            np.array([0, 2]),
-            normal(2, dtype=np.float32),
-            np.array(3),
-            normal(dtype=np.float32),
-        ],
+        [np.array([0, 2]), normal(2, dtype=np.float32), np.array(3), normal(dtype=np.float32)],
     ),
 ]
 
@@ -77,9 +72,7 @@ GATHER = [
     gather_case("matrix_of_indices", normal(5), [[0, 2], [2, 1]], SPLITS),
     gather_case("inner_axis", normal(5, 2), [0, 2], SPLITS.astype(np.int32)),
     gather_case("complex", complex_normal(5), [2, 0, 2], SPLITS),
-    gather_case(
-        "float", normal(5, dtype=np.float32), [2, 2], SPLITS, second_order=None
-    ),
+    gather_case("float", normal(5, dtype=np.float32), [2, 2], SPLITS, second_order=None),
     gather_case("only_empty_rows", normal(5), [1, 1], SPLITS),
 ]
 
@@ -130,12 +123,8 @@ ROWIDS = [np.array(3), np.array([0, 0, 0, 2, 2])]
 FREE = np.array([-1, -1])
 TO_TENSOR = [
     to_tensor_case("rows", [FREE, normal(5), normal(), SPLITS]),
-    to_tensor_case(
-        "row_ids", [FREE, normal(5), normal(), *ROWIDS], "FIRST_DIM_SIZE VALUE_ROWIDS"
-    ),
-    to_tensor_case(
-        "unknown_rank", [FREE, normal(5), normal(), SPLITS], known_shapes="rank"
-    ),
+    to_tensor_case("row_ids", [FREE, normal(5), normal(), *ROWIDS], "FIRST_DIM_SIZE VALUE_ROWIDS"),
+    to_tensor_case("unknown_rank", [FREE, normal(5), normal(), SPLITS], known_shapes="rank"),
     to_tensor_case("cropped", [np.array([2, 2]), normal(5), normal(), SPLITS]),
     to_tensor_case("padded", [np.array([4, 6]), normal(5), normal(), SPLITS]),
     to_tensor_case(
@@ -144,12 +133,9 @@ TO_TENSOR = [
         "ROW_SPLITS ROW_SPLITS",
     ),
     to_tensor_case(
-        "default_with_inner_axes",
-        [np.array([-1, -1, 3, 2]), normal(5, 3, 2), normal(3, 2), SPLITS],
+        "default_with_inner_axes", [np.array([-1, -1, 3, 2]), normal(5, 3, 2), normal(3, 2), SPLITS]
     ),
-    to_tensor_case(
-        "default_broadcast", [np.array([-1, 4, 2]), normal(5, 2), normal(), SPLITS]
-    ),
+    to_tensor_case("default_broadcast", [np.array([-1, 4, 2]), normal(5, 2), normal(), SPLITS]),
     # Python sums over the last axes here, not over those of size 1.
     to_tensor_case(
         "default_broadcast_inside",
@@ -158,10 +144,7 @@ TO_TENSOR = [
         second_order="numeric",
     ),
     to_tensor_case("complex", [FREE, complex_normal(5), complex_normal(), SPLITS]),
-    to_tensor_case(
-        "float",
-        [FREE, normal(5, dtype=np.float32), normal(dtype=np.float32), SPLITS],
-    ),
+    to_tensor_case("float", [FREE, normal(5, dtype=np.float32), normal(dtype=np.float32), SPLITS]),
     to_tensor_case("empty", [np.array([2, 2]), normal(0), normal(), SPLITS * 0]),
 ]
 

@@ -20,8 +20,7 @@ def _slope(alpha: Any, sample: Any) -> Any:
         def by(change_alpha: Any, change_sample: Any) -> Any:
             high, low = (
                 raw.RandomGammaGrad(
-                    alpha=alpha + sign * change_alpha,
-                    sample=sample + sign * change_sample,
+                    alpha=alpha + sign * change_alpha, sample=sample + sign * change_sample
                 )
                 for sign in (1, -1)
             )
@@ -29,10 +28,7 @@ def _slope(alpha: Any, sample: Any) -> Any:
 
         zeros = tf.zeros_like(sample)
         by_alpha = tf.reduce_sum(
-            tf.reshape(
-                dy * by(1e-5 * alpha, zeros), tf.concat([[-1], tf.shape(alpha)], 0)
-            ),
-            0,
+            tf.reshape(dy * by(1e-5 * alpha, zeros), tf.concat([[-1], tf.shape(alpha)], 0)), 0
         )
         return by_alpha, dy * by(tf.zeros_like(alpha), 1e-5 * sample)
 
@@ -182,12 +178,7 @@ def _truncated(mean: Any, stddev: Any, minval: Any, maxval: Any) -> Any:
     overrides = {TRUNCATED: "QuantileOfTruncatedNormal"}
     with tf.compat.v1.get_default_graph().gradient_override_map(overrides):
         return raw.StatelessParameterizedTruncatedNormal(
-            shape=[5, 3],
-            seed=[3, 4],
-            means=mean,
-            stddevs=stddev,
-            minvals=minval,
-            maxvals=maxval,
+            shape=[5, 3], seed=[3, 4], means=mean, stddevs=stddev, minvals=minval, maxvals=maxval
         )
 
 
@@ -235,11 +226,7 @@ NORMAL = [
         [MEAN, SCALARS[1], MINVAL[None], MAXVAL + np.zeros((5, 1))],
     ),
     Case(
-        TRUNCATED,
-        "unknown_rank",
-        _truncated,
-        [MEAN, STDDEV, MINVAL, MAXVAL],
-        known_shapes="rank",
+        TRUNCATED, "unknown_rank", _truncated, [MEAN, STDDEV, MINVAL, MAXVAL], known_shapes="rank"
     ),
     Case(
         TRUNCATED,
@@ -277,12 +264,7 @@ def _with_state() -> Iterator[Case]:
         ("mixed", [3, 2, 2], [MEAN, SCALARS[1], MINVAL, SCALARS[3] + 3], {}),
         ("one_of_each", [3], PARAMETERS, {"known_shapes": "rank"}),
         ("vectors_of_one", [2, 3], [p[:1] for p in PARAMETERS], {}),
-        (
-            "float",
-            [3, 4],
-            [p.astype(np.float32) for p in PARAMETERS],
-            {"second_order": None},
-        ),
+        ("float", [3, 4], [p.astype(np.float32) for p in PARAMETERS], {"second_order": None}),
     ):
         leading = [-1] + [1] * (len(shape) - 1)
         low, high = (parameters[i].reshape(leading) for i in (2, 3))

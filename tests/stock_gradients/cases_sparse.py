@@ -69,12 +69,7 @@ SPARSE_ADD = [
         [A, complex_normal(5), B, complex_normal(5, seed=1), SHAPE],
     ),
     numeric("SparseAdd", "empty", sparse_add(), [NONE, normal(0), B, normal(5), SHAPE]),
-    numeric(
-        "SparseAdd",
-        "cube",
-        sparse_add(),
-        [CUBE[:3], normal(3), CUBE, normal(5), CUBE_SHAPE],
-    ),
+    numeric("SparseAdd", "cube", sparse_add(), [CUBE[:3], normal(3), CUBE, normal(5), CUBE_SHAPE]),
     first(
         "SparseAdd",
         "float",
@@ -104,13 +99,7 @@ def extremum_cases(op: str) -> list[Case]:
     a, b = distinct(10)[:5], distinct(10)[5:]
     return [
         numeric(op, "matrix", build, [A, a, B, b, SHAPE], reference="numeric"),
-        numeric(
-            op,
-            "cube",
-            build,
-            [CUBE, a, CUBE[1:4], b[:3], CUBE_SHAPE],
-            reference="numeric",
-        ),
+        numeric(op, "cube", build, [CUBE, a, CUBE[1:4], b[:3], CUBE_SHAPE], reference="numeric"),
         numeric(op, "ties", with_itself, [A, a, SHAPE], reference="numeric"),
         numeric(op, "empty", build, [A, a, NONE, b[:0], SHAPE], reference="numeric"),
         first(
@@ -130,9 +119,7 @@ def extremum_cases(op: str) -> list[Case]:
 
 def cwise_cases(op: str) -> list[Case]:
     def build(indices: Any, x: Any, shape: Any, y: Any) -> Any:
-        return getattr(raw, op)(
-            sp_indices=indices, sp_values=x, sp_shape=shape, dense=y
-        )
+        return getattr(raw, op)(sp_indices=indices, sp_values=x, sp_shape=shape, dense=y)
 
     def case(name: str, inputs: Sequence[Any], **more: Any) -> Case:
         return numeric(op, name, build, inputs, **{**reference, **more})
@@ -166,19 +153,11 @@ def dense_add(name: str, inputs: Sequence[Any], **more: Any) -> Case:
 
 DENSE_ADD = [
     dense_add("matrix", [A, normal(5), SHAPE, normal(3, 4)]),
-    dense_add(
-        "int32", [A.astype(np.int32), normal(5), SHAPE.astype(np.int32), normal(3, 4)]
-    ),
+    dense_add("int32", [A.astype(np.int32), normal(5), SHAPE.astype(np.int32), normal(3, 4)]),
     dense_add("repeated", [A[[0, 0, 1, 2, 2]], normal(5), SHAPE, normal(3, 4)]),
     dense_add("complex", [A, complex_normal(5), SHAPE, complex_normal(3, 4)]),
     dense_add(
-        "float",
-        [
-            CUBE,
-            normal(5, dtype=np.float32),
-            CUBE_SHAPE,
-            normal(2, 3, 2, dtype=np.float32),
-        ],
+        "float", [CUBE, normal(5, dtype=np.float32), CUBE_SHAPE, normal(2, 3, 2, dtype=np.float32)]
     ),
     dense_add("empty", [NONE, normal(0), SHAPE, normal(3, 4)]),
 ]
@@ -208,9 +187,7 @@ def matmul_cases() -> list[Case]:
             build = matmul(adjoint_a, adjoint_b)
             shape = (3 if adjoint_a else 4, 2)
             b_shape = shape[::-1] if adjoint_b else shape
-            name = (
-                f"{'adjoint' if adjoint_a else 'a'}_{'adjoint' if adjoint_b else 'b'}"
-            )
+            name = f"{'adjoint' if adjoint_a else 'a'}_{'adjoint' if adjoint_b else 'b'}"
             cases += [
                 Case(
                     op,
@@ -218,9 +195,7 @@ def matmul_cases() -> list[Case]:
                     build,
                     [A, complex_normal(5), SHAPE, complex_normal(*b_shape)],
                 ),
-                Case(
-                    op, f"double_{name}", build, [A, normal(5), SHAPE, normal(*b_shape)]
-                ),
+                Case(op, f"double_{name}", build, [A, normal(5), SHAPE, normal(*b_shape)]),
             ]
     build = matmul(False, False)
     repeated = A[[0, 0, 1, 2, 2]].astype(np.int32)
@@ -261,13 +236,9 @@ TO_DENSE = [
     dense("matrix", [A, SHAPE, normal(5), normal()]),
     dense("complex", [A, SHAPE, complex_normal(5), complex_normal()]),
     dense("float", [A, SHAPE, normal(5, dtype=np.float32), normal(dtype=np.float32)]),
-    dense(
-        "unordered", [A[[2, 0, 1, 4, 3]], SHAPE, normal(5), normal()], validate=False
-    ),
+    dense("unordered", [A[[2, 0, 1, 4, 3]], SHAPE, normal(5), normal()], validate=False),
     dense("scalar_value", [A, SHAPE, normal(), normal()], **by_differences),
-    dense(
-        "vector_indices", [VECTOR, np.array([6]), normal(3), normal()], **by_differences
-    ),
+    dense("vector_indices", [VECTOR, np.array([6]), normal(3), normal()], **by_differences),
     dense(
         "scalar_index",
         [np.array(2, np.int32), np.array([4], np.int32), normal(), normal()],

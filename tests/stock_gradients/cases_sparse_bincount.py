@@ -85,13 +85,7 @@ def kinds(op: str, arguments: Arguments) -> list[Case]:
             if op == "Bincount"
             else [
                 case(op, "int64", wide(arguments)),
-                case(
-                    op,
-                    "binary",
-                    arguments,
-                    how={"binary_output": True},
-                    no_gradient=True,
-                ),
+                case(op, "binary", arguments, how={"binary_output": True}, no_gradient=True),
             ]
         ),
     ]

@@ -20,9 +20,7 @@ def to_matrix(indices: Any, values: Any, shape: Any) -> Any:
     if indices.shape[1] is None:
         indices = tf.ensure_shape(indices, [None, 2])
         shape = tf.ensure_shape(shape, [2])
-    return raw.SparseTensorToCSRSparseMatrix(
-        indices=indices, values=values, dense_shape=shape
-    )
+    return raw.SparseTensorToCSRSparseMatrix(indices=indices, values=values, dense_shape=shape)
 
 
 def to_dense(matrix: Any, dtype: tf.DType) -> Any:
@@ -66,9 +64,7 @@ def conversions(op: str, build: Any, *, from_dense: bool = False) -> list[Case]:
         case("complex", A, complex_normal(5), SHAPE, **known),
         case("empty", NONE, normal(0), SHAPE, **known),
         case("unknown_shapes", A, normal(5), SHAPE),
-        case(
-            "float", A, normal(5, dtype=np.float32), SHAPE, **known, second_order=None
-        ),
+        case("float", A, normal(5, dtype=np.float32), SHAPE, **known, second_order=None),
     ]
 
 
@@ -111,9 +107,7 @@ COMPONENTS = [
 def transpose(conjugate: bool) -> Any:
     def build(indices: Any, values: Any, shape: Any) -> Any:
         turned = raw.SparseMatrixTranspose(
-            input=to_matrix(indices, values, shape),
-            conjugate=conjugate,
-            type=values.dtype,
+            input=to_matrix(indices, values, shape), conjugate=conjugate, type=values.dtype
         )
         return to_values(turned, values.dtype) ** 2
 
@@ -129,9 +123,7 @@ TRANSPOSES = [
     transposed("batch", [CUBE, normal(5), CUBE_SHAPE], False, known_shapes=True),
     transposed("complex", [A, complex_normal(5), SHAPE], False),
     transposed("conjugate", [A, complex_normal(5), SHAPE], True),
-    transposed(
-        "float", [A, normal(5, dtype=np.float32), SHAPE], True, second_order=None
-    ),
+    transposed("float", [A, normal(5, dtype=np.float32), SHAPE], True, second_order=None),
 ]
 
 # ---- Products
@@ -143,8 +135,7 @@ def operation(a: str, b: str) -> dict[str, bool]:
     """The attributes for these two of OPS."""
     chosen = {f"{a}_a", f"{b}_b"}
     return {
-        name: name in chosen
-        for name in ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
+        name: name in chosen for name in ("transpose_a", "transpose_b", "adjoint_a", "adjoint_b")
     }
 
 
@@ -154,9 +145,7 @@ def name_of(*parts: str) -> str:
 
 def dense_product(**attributes: bool) -> Any:
     def build(indices: Any, values: Any, shape: Any, b: Any) -> Any:
-        return raw.SparseMatrixMatMul(
-            a=to_matrix(indices, values, shape), b=b, **attributes
-        )
+        return raw.SparseMatrixMatMul(a=to_matrix(indices, values, shape), b=b, **attributes)
 
     return build
 
@@ -183,16 +172,10 @@ def dense_cases() -> list[Case]:
     return [
         *cases,
         # Python wants to know the shapes of both factors.
-        numeric(
-            op, "unknown_shapes", build, [*real, normal(4, 3)], reference="numeric"
-        ),
+        numeric(op, "unknown_shapes", build, [*real, normal(4, 3)], reference="numeric"),
         numeric(op, "turned", turned, [*real, normal(2, 3)], known_shapes=True),
         numeric(
-            op,
-            "batch",
-            build,
-            [CUBE, normal(5), CUBE_SHAPE, normal(2, 2, 3)],
-            known_shapes=True,
+            op, "batch", build, [CUBE, normal(5), CUBE_SHAPE, normal(2, 2, 3)], known_shapes=True
         ),
         numeric(
             op,
@@ -208,20 +191,12 @@ def dense_cases() -> list[Case]:
             [A, normal(5, dtype=np.float32), SHAPE, normal(4, 2, dtype=np.float32)],
             known_shapes=True,
         ),
-        numeric(
-            op,
-            "empty",
-            build,
-            [NONE, normal(0), SHAPE, normal(4, 2)],
-            reference="numeric",
-        ),
+        numeric(op, "empty", build, [NONE, normal(0), SHAPE, normal(4, 2)], reference="numeric"),
     ]
 
 
 def sparse_product(**attributes: bool) -> Any:
-    def build(
-        a_indices: Any, a: Any, a_shape: Any, b_indices: Any, b: Any, b_shape: Any
-    ) -> Any:
+    def build(a_indices: Any, a: Any, a_shape: Any, b_indices: Any, b: Any, b_shape: Any) -> Any:
         product = raw.SparseMatrixSparseMatMul(
             a=to_matrix(a_indices, a, a_shape),
             b=to_matrix(b_indices, b, b_shape),

@@ -20,21 +20,14 @@ raw = tf.raw_ops
 # conjugates of complex ones, and wants one pattern to hold the other.
 
 
-def add(
-    a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any, alpha: Any, beta: Any
-) -> Any:
+def add(a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any, alpha: Any, beta: Any) -> Any:
     total = raw.SparseMatrixAdd(
-        a=to_matrix(a_indices, a, shape),
-        b=to_matrix(b_indices, b, shape),
-        alpha=alpha,
-        beta=beta,
+        a=to_matrix(a_indices, a, shape), b=to_matrix(b_indices, b, shape), alpha=alpha, beta=beta
     )
     return to_values(total, a.dtype)
 
 
-def add_case(
-    name: str, a_indices: Any, b_indices: Any, shape: Any, kind: Any, **more: Any
-) -> Case:
+def add_case(name: str, a_indices: Any, b_indices: Any, shape: Any, kind: Any, **more: Any) -> Case:
     factors = kind(seed=2), kind(seed=3)
     a, b = kind(len(a_indices)), kind(len(b_indices), seed=1)
     inputs = [a_indices, a, b_indices, b, shape, *factors]
@@ -50,13 +43,9 @@ ADD = [
     add_case("matrix", A, B, SHAPE, normal, **_differences),
     add_case("as_python", A, A, SHAPE, normal, wrt=[1, 3], known_shapes=True),
     add_case("complex", A, B, SHAPE, complex_normal, **_differences),
-    add_case(
-        "batch", CUBE, CUBE[1:3], CUBE_SHAPE, normal, known_shapes=True, **_differences
-    ),
+    add_case("batch", CUBE, CUBE[1:3], CUBE_SHAPE, normal, known_shapes=True, **_differences),
     add_case("empty", NONE, B, SHAPE, normal, **_differences),
-    add_case(
-        "float", A, A, SHAPE, single, wrt=[1, 3], known_shapes=True, second_order=None
-    ),
+    add_case("float", A, A, SHAPE, single, wrt=[1, 3], known_shapes=True, second_order=None),
 ]
 
 # ---- SparseMatrixMul. Python has no gradient. By one operand at a time: the sum
@@ -85,9 +74,7 @@ _float: dict[str, Any] = {"second_order": None, "step": 1e-2, "tolerance": 1e-3}
 MULTIPLY = [
     *multiply_cases("scalar", [A, normal(5), SHAPE, normal()]),
     *multiply_cases("complex", [A, complex_normal(5), SHAPE, complex_normal()]),
-    *multiply_cases(
-        "batch", [CUBE, normal(5), CUBE_SHAPE, normal(2, 1, 1)], known_shapes=True
-    ),
+    *multiply_cases("batch", [CUBE, normal(5), CUBE_SHAPE, normal(2, 1, 1)], known_shapes=True),
     *multiply_cases("float", [A, single(5), SHAPE, single()], **_float),
 ]
 
@@ -102,11 +89,7 @@ def softmax(indices: Any, a: Any, shape: Any) -> Any:
 SOFTMAX = [
     numeric("SparseMatrixSoftmax", "matrix", softmax, [A, normal(5), SHAPE]),
     numeric(
-        "SparseMatrixSoftmax",
-        "batch",
-        softmax,
-        [CUBE, normal(5), CUBE_SHAPE],
-        known_shapes=True,
+        "SparseMatrixSoftmax", "batch", softmax, [CUBE, normal(5), CUBE_SHAPE], known_shapes=True
     ),
     numeric("SparseMatrixSoftmax", "empty", softmax, [NONE, normal(0), SHAPE]),
     first("SparseMatrixSoftmax", "float", softmax, [A, single(5), SHAPE]),

@@ -139,11 +139,7 @@ CONCAT = [
 def split(parts: int) -> Any:
     def build(axis: Any, indices: Any, values: Any, shape: Any) -> Any:
         made = raw.SparseSplit(
-            split_dim=axis,
-            indices=indices,
-            values=tf.square(values),
-            shape=shape,
-            num_split=parts,
+            split_dim=axis, indices=indices, values=tf.square(values), shape=shape, num_split=parts
         )
         return made.output_values
 
@@ -156,13 +152,7 @@ def axis(number: int) -> np.ndarray:
 
 SPLIT = [
     numeric("SparseSplit", "columns", split(2), [axis(1), A, normal(5), SHAPE]),
-    numeric(
-        "SparseSplit",
-        "rows",
-        split(3),
-        [axis(0), A, normal(5), SHAPE],
-        known_shapes=True,
-    ),
+    numeric("SparseSplit", "rows", split(3), [axis(0), A, normal(5), SHAPE], known_shapes=True),
     numeric("SparseSplit", "one", split(1), [axis(0), A, normal(5), SHAPE]),
     numeric(
         "SparseSplit",
@@ -172,12 +162,7 @@ SPLIT = [
         known_shapes="rank",
     ),
     numeric("SparseSplit", "nothing", split(2), [axis(1), NONE, normal(0), SHAPE]),
-    numeric(
-        "SparseSplit",
-        "float",
-        split(4),
-        [axis(1), A, normal(5, dtype=np.float32), SHAPE],
-    ),
+    numeric("SparseSplit", "float", split(4), [axis(1), A, normal(5, dtype=np.float32), SHAPE]),
 ]
 
 # ---- SparseSegment*GradV2: rows 2 and 0 are taken twice, segment 1 is empty.

@@ -19,9 +19,7 @@ raw = tf.raw_ops
 
 
 def reorder(indices: Any, values: Any, shape: Any) -> Any:
-    return raw.SparseReorder(
-        input_indices=indices, input_values=values, input_shape=shape
-    )[1]
+    return raw.SparseReorder(input_indices=indices, input_values=values, input_shape=shape)[1]
 
 
 ORDER = [3, 0, 4, 1, 2]
@@ -41,9 +39,7 @@ REORDER = [
 
 
 def slice_(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
-    return raw.SparseSlice(
-        indices=indices, values=values, shape=shape, start=start, size=size
-    )[1]
+    return raw.SparseSlice(indices=indices, values=values, shape=shape, start=start, size=size)[1]
 
 
 def corner(*numbers: int) -> np.ndarray:
@@ -51,41 +47,19 @@ def corner(*numbers: int) -> np.ndarray:
 
 
 SLICE = [
+    numeric("SparseSlice", "matrix", slice_, [A, normal(5), SHAPE, corner(0, 1), corner(3, 2)]),
     numeric(
-        "SparseSlice",
-        "matrix",
-        slice_,
-        [A, normal(5), SHAPE, corner(0, 1), corner(3, 2)],
+        "SparseSlice", "past_the_end", slice_, [A, normal(5), SHAPE, corner(1, 0), corner(9, 9)]
     ),
+    numeric("SparseSlice", "nothing", slice_, [A, normal(5), SHAPE, corner(1, 0), corner(1, 2)]),
     numeric(
-        "SparseSlice",
-        "past_the_end",
-        slice_,
-        [A, normal(5), SHAPE, corner(1, 0), corner(9, 9)],
-    ),
-    numeric(
-        "SparseSlice",
-        "nothing",
-        slice_,
-        [A, normal(5), SHAPE, corner(1, 0), corner(1, 2)],
-    ),
-    numeric(
-        "SparseSlice",
-        "complex",
-        slice_,
-        [A, complex_normal(5), SHAPE, corner(0, 0), corner(3, 3)],
+        "SparseSlice", "complex", slice_, [A, complex_normal(5), SHAPE, corner(0, 0), corner(3, 3)]
     ),
     first(
         "SparseSlice",
         "cube_float",
         slice_,
-        [
-            CUBE,
-            normal(5, dtype=np.float32),
-            CUBE_SHAPE,
-            corner(0, 1, 0),
-            corner(2, 2, 2),
-        ],
+        [CUBE, normal(5, dtype=np.float32), CUBE_SHAPE, corner(0, 1, 0), corner(2, 2, 2)],
         known_shapes=True,
     ),
 ]
@@ -102,14 +76,9 @@ def fill(indices: Any, values: Any, shape: Any, default: Any) -> Any:
 FILL = [
     numeric("SparseFillEmptyRows", "one", fill, [A, normal(5), SHAPE, normal()]),
     numeric("SparseFillEmptyRows", "all", fill, [NONE, normal(0), SHAPE, normal()]),
+    numeric("SparseFillEmptyRows", "none", fill, [A[:2], normal(2), corner(1, 4), normal()]),
     numeric(
-        "SparseFillEmptyRows", "none", fill, [A[:2], normal(2), corner(1, 4), normal()]
-    ),
-    numeric(
-        "SparseFillEmptyRows",
-        "complex",
-        fill,
-        [A, complex_normal(5), SHAPE, complex_normal()],
+        "SparseFillEmptyRows", "complex", fill, [A, complex_normal(5), SHAPE, complex_normal()]
     ),
     numeric(
         "SparseFillEmptyRows",
@@ -143,22 +112,10 @@ def reduce_sum(*axes: int, keep_dims: bool = False) -> Any:
 
 REDUCE = [
     Case("SparseReduceSum", "rows", reduce_sum(1), [A, normal(5), SHAPE]),
-    Case(
-        "SparseReduceSum",
-        "columns_kept",
-        reduce_sum(0, keep_dims=True),
-        [A, normal(5), SHAPE],
-    ),
+    Case("SparseReduceSum", "columns_kept", reduce_sum(0, keep_dims=True), [A, normal(5), SHAPE]),
     Case("SparseReduceSum", "all", reduce_sum(0, 1), [A, normal(5), SHAPE]),
-    Case(
-        "SparseReduceSum", "negative", reduce_sum(-1, 0), [CUBE, normal(5), CUBE_SHAPE]
-    ),
-    Case(
-        "SparseReduceSum",
-        "middle_complex",
-        reduce_sum(1),
-        [CUBE, complex_normal(5), CUBE_SHAPE],
-    ),
+    Case("SparseReduceSum", "negative", reduce_sum(-1, 0), [CUBE, normal(5), CUBE_SHAPE]),
+    Case("SparseReduceSum", "middle_complex", reduce_sum(1), [CUBE, complex_normal(5), CUBE_SHAPE]),
     Case("SparseReduceSum", "no_axes", reduce_sum(), [A, normal(5), SHAPE]),
     Case(
         "SparseReduceSum",
@@ -204,20 +161,13 @@ IDS = np.array([0, 0, 0, 2, 3, 3], np.int32)
 
 def segment_cases(reduction: str) -> list[Case]:
     op = f"SparseSegment{reduction}"
-    return [
-        *_segment_cases(op),
-        *_segment_cases(f"{op}WithNumSegments", num_segments=6),
-    ]
+    return [*_segment_cases(op), *_segment_cases(f"{op}WithNumSegments", num_segments=6)]
 
 
 def _segment_cases(op: str, **more_inputs: int) -> list[Case]:
     def build(data: Any, indices: Any, ids: Any, sparse: bool = False) -> Any:
         return getattr(raw, op)(
-            data=data,
-            indices=indices,
-            segment_ids=ids,
-            sparse_gradient=sparse,
-            **more_inputs,
+            data=data, indices=indices, segment_ids=ids, sparse_gradient=sparse, **more_inputs
         )
 
     def sparse(data: Any, indices: Any, ids: Any) -> Any:
@@ -230,9 +180,7 @@ def _segment_cases(op: str, **more_inputs: int) -> list[Case]:
         numeric(op, "matrix", build, [normal(5, 2), ROWS, IDS]),
         numeric(op, "vector_int64", build, [normal(5), *wide]),
         numeric(op, "cube", build, [normal(5, 2, 2), ROWS, IDS]),
-        numeric(
-            op, "unknown_rank", build, [normal(5, 2), ROWS, IDS], known_shapes="rank"
-        ),
+        numeric(op, "unknown_rank", build, [normal(5, 2), ROWS, IDS], known_shapes="rank"),
         numeric(op, "sparse_gradient", sparse, [normal(5, 2), ROWS, IDS]),
         first(op, "float", build, [single, ROWS, IDS], known_shapes=True),
         first(op, "half", build, [single.astype(np.float16), ROWS, IDS]),

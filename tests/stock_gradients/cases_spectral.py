@@ -23,17 +23,9 @@ def _complex_cases() -> list[Case]:
 
             cases += [
                 Case(op, "complex128", build, [complex_normal(*core)]),
-                Case(
-                    op, "complex64", build, [complex_normal(*core, dtype=np.complex64)]
-                ),
+                Case(op, "complex64", build, [complex_normal(*core, dtype=np.complex64)]),
                 Case(op, "batch", build, [complex_normal(2, 3, *core)]),
-                Case(
-                    op,
-                    "known_shapes",
-                    build,
-                    [complex_normal(2, *core)],
-                    known_shapes=True,
-                ),
+                Case(op, "known_shapes", build, [complex_normal(2, *core)], known_shapes=True),
                 Case(op, "one_frequency", build, [complex_normal(2, *([1] * rank))]),
                 Case(op, "empty_batch", build, [complex_normal(0, *core)]),
                 Case(
@@ -111,12 +103,7 @@ def _real_cases() -> list[Case]:
             ]
         if rank < 3:
             cases += [
-                Case(
-                    rfft,
-                    "float",
-                    forward,
-                    [normal(*lead, 6, dtype=np.float32), lengths(6)],
-                ),
+                Case(rfft, "float", forward, [normal(*lead, 6, dtype=np.float32), lengths(6)]),
                 Case(
                     irfft,
                     "float",

@@ -38,9 +38,7 @@ def _build(op: str, axes: list[int]) -> Callable[..., Any]:
             "RFFTND": {"Tcomplex": tf.complex64 if is_single else tf.complex128},
             "IRFFTND": {"Treal": tf.float32 if is_single else tf.float64},
         }
-        return getattr(raw, op)(
-            input=x, fft_length=lengths, axes=axes, **types.get(op, {})
-        )
+        return getattr(raw, op)(input=x, fft_length=lengths, axes=axes, **types.get(op, {}))
 
     return build
 
@@ -85,13 +83,7 @@ def _for_batches() -> Iterator[Case]:
             ):
                 x = complex_normal(*shape, dtype=np.complex64)
                 yield Case(
-                    op,
-                    name,
-                    old_op(op),
-                    [x],
-                    step=1.0,
-                    tolerance=1e-4,
-                    **{**NUMERIC, **more},
+                    op, name, old_op(op), [x], step=1.0, tolerance=1e-4, **{**NUMERIC, **more}
                 )
 
 

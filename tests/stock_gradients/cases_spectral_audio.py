@@ -12,9 +12,7 @@ from random_values import normal
 raw = tf.raw_ops
 
 
-def spectrogram(
-    name: str, *shape: int, size: int = 5, step: int = 2, **more: Any
-) -> Case:
+def spectrogram(name: str, *shape: int, size: int = 5, step: int = 2, **more: Any) -> Case:
     squared = more.pop("squared", False)
 
     def build(x: Any) -> Any:
@@ -41,14 +39,10 @@ def coefficients(name: str, *shape: int, rate: int = 16000, **more: Any) -> Case
     known_shapes = more.pop("known_shapes", False)
 
     def build(x: Any) -> Any:
-        return raw.Mfcc(
-            spectrogram=x, sample_rate=rate, dct_coefficient_count=4, **more
-        )
+        return raw.Mfcc(spectrogram=x, sample_rate=rate, dct_coefficient_count=4, **more)
 
     x = 4 + normal(*shape, dtype=np.float32)
-    return numeric(
-        "Mfcc", name, build, [x], step=0.05, tolerance=2e-3, known_shapes=known_shapes
-    )
+    return numeric("Mfcc", name, build, [x], step=0.05, tolerance=2e-3, known_shapes=known_shapes)
 
 
 COEFFICIENTS = [
@@ -66,9 +60,7 @@ COEFFICIENTS = [
         upper_frequency_limit=3000.0,
         known_shapes=True,
     ),
-    coefficients(
-        "unknown_rank", 1, 2, 9, filterbank_channel_count=4, known_shapes="rank"
-    ),
+    coefficients("unknown_rank", 1, 2, 9, filterbank_channel_count=4, known_shapes="rank"),
     coefficients("no_times", 1, 0, 9, filterbank_channel_count=4),
 ]
 

@@ -36,9 +36,7 @@ def case(op: str, name: str, *inputs: Any, **attributes: Any) -> Case:
 
 def numeric(case: Case, **more: Any) -> Case:
     """The same against differences, of what Python has no or a wrong gradient."""
-    return dataclasses.replace(
-        case, **{"reference": "numeric", "second_order": "numeric", **more}
-    )
+    return dataclasses.replace(case, **{"reference": "numeric", "second_order": "numeric", **more})
 
 
 def numeric_second(case: Case) -> Case:
@@ -159,10 +157,7 @@ def binary() -> list[Case]:
         ]
         if op in arithmetic.split():
             z = complex_normal(3), complex_normal(3, seed=1)
-            pair = [
-                case(op, "complex", *z),
-                case(op, "complex_broadcast", z[0], z[1][:, None]),
-            ]
+            pair = [case(op, "complex", *z), case(op, "complex_broadcast", z[0], z[1][:, None])]
             # Python's takes all of a complex upstream gradient of |x - y|^2.
             is_real = op == "SquaredDifference"
             cases += [numeric(one) for one in pair] if is_real else pair
@@ -196,13 +191,7 @@ def products() -> list[Case]:
             flags = {"transpose_a": a, "transpose_b": b}
             cases += [
                 case("MatMul", name, normal(*x), normal(*y), **flags),
-                case(
-                    "MatMul",
-                    f"{name}_complex",
-                    complex_normal(*x),
-                    complex_normal(*y),
-                    **flags,
-                ),
+                case("MatMul", f"{name}_complex", complex_normal(*x), complex_normal(*y), **flags),
             ]
             for op in ("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"):
                 adjoints = {"adj_x": a, "adj_y": b}
@@ -295,11 +284,5 @@ def unsorted_segments() -> list[Case]:
 
 
 CASES = with_static_shapes(
-    [
-        *elementwise(),
-        *binary(),
-        *products(),
-        *reductions(),
-        *unsorted_segments(),
-    ]
+    [*elementwise(), *binary(), *products(), *reductions(), *unsorted_segments()]
 )

@@ -20,13 +20,7 @@ CASES = [
     Case("PartitionedCall", "If", calls.call_with_branches, [X, Y]),
     Case("PartitionedCall", "Elu", calls.attention, [normal(3, 4), normal(4, 4)]),
     Case("PartitionedCall", "call", calls.call_in_call, [X, Y]),
-    Case(
-        "StatefulPartitionedCall",
-        "variable",
-        calls.call_reads_variable,
-        [X, Y],
-        variables=[1],
-    ),
+    Case("StatefulPartitionedCall", "variable", calls.call_reads_variable, [X, Y], variables=[1]),
     Case("StatefulPartitionedCall", "random", calls.also_draws, [X]),
     Case(
         "StatefulPartitionedCall",

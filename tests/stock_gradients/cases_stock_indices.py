@@ -64,14 +64,8 @@ def moves() -> list[Case]:
         *ranks_unknown(slices[:1]),
         *shapes_known(slices[:1]),
         # Python fails.
-        numeric(
-            case(
-                "StridedSlice", "int16", X, *(ints(*v, kind=np.int16) for v in strided)
-            )
-        ),
-        *ranks_unknown(
-            [case("StridedSlice", "int64", X, *(longs(*v) for v in strided))]
-        ),
+        numeric(case("StridedSlice", "int16", X, *(ints(*v, kind=np.int16) for v in strided))),
+        *ranks_unknown([case("StridedSlice", "int64", X, *(longs(*v) for v in strided))]),
         case("Pad", "empty", X[:0], ints(*pads)),
         case("Pad", "of_scalar", normal(), np.zeros([0, 2], np.int32)),
         *ranks_unknown([case("Pad", "int64", X, longs(*pads))]),
@@ -81,9 +75,7 @@ def moves() -> list[Case]:
         case("BroadcastTo", "to_empty", normal(3, 1), longs(0, 3, 2)),
         *ranks_unknown([case("BroadcastTo", "int64", normal(3, 1), longs(2, 3, 4))]),
         listed("ConcatV2", "empty_value", X, X[:, :0], last=ints(-2)[0]),
-        *ranks_unknown(
-            [numeric(listed("ConcatV2", "int64", X, X[:1], last=np.int64(-3)))]
-        ),
+        *ranks_unknown([numeric(listed("ConcatV2", "int64", X, X[:1], last=np.int64(-3)))]),
         # TensorFlow's own, which take any type.
         case("Cumsum", "int64", X, longs(-2)[0]),
         case("ExpandDims", "int64", X, longs(-2)[0]),
@@ -122,9 +114,7 @@ def gathers() -> list[Case]:
         *shapes_known(general[:3]),
         # Python fails where it does not know the shape.
         *(
-            numeric(
-                case("GatherV2", f"batch_dims_{dims}", X, matrix, axis, batch_dims=dims)
-            )
+            numeric(case("GatherV2", f"batch_dims_{dims}", X, matrix, axis, batch_dims=dims))
             for dims, axis in ((-1, ints(2)[0]), (-2, ints(1)[0]))
         ),
         numeric(case("GatherV2", "int16", X, ints(1, 1, kind=np.int16), longs(0)[0])),
@@ -142,12 +132,8 @@ def scatters() -> list[Case]:
     policy = {"bad_indices_policy": "IGNORE"}
     add = "ScatterNdNonAliasingAdd"
     return [
-        numeric(
-            case("ScatterNd", "bad_ignored", indices, updates, ints(4, 2), **policy)
-        ),
-        *ranks_unknown(
-            [case("ScatterNd", "int64", longs([1]), updates[:1], longs(4, 2))]
-        ),
+        numeric(case("ScatterNd", "bad_ignored", indices, updates, ints(4, 2), **policy)),
+        *ranks_unknown([case("ScatterNd", "int64", longs([1]), updates[:1], longs(4, 2))]),
         numeric(case(add, "bad_ignored", normal(4, 2), indices, updates, **policy)),
         case(add, "int64", normal(4, 2), longs([1], [3], [1]), updates),
     ]
@@ -164,13 +150,8 @@ def complex_parts() -> list[Case]:
                 case("Complex", "scalar", normal(3), normal(), Tout=tf.complex128),
             ]
         ),
-        *(
-            numeric(case(op, "numeric", z, Tout=tf.float64))
-            for op in ("Real", "Imag", "Angle")
-        ),
-        numeric(
-            case("Complex", "numeric", normal(2), normal(3, 1), Tout=tf.complex128)
-        ),
+        *(numeric(case(op, "numeric", z, Tout=tf.float64)) for op in ("Real", "Imag", "Angle")),
+        numeric(case("Complex", "numeric", normal(2), normal(3, 1), Tout=tf.complex128)),
     ]
 
 
@@ -195,13 +176,8 @@ def elementwise() -> list[Case]:
         *ranks_unknown([case("LogSoftmax", "double", normal(2, 2, 3))]),
         case("LogSoftmax", "vector", normal(4)),
         case("LogSoftmax", "float", X32),
-        numeric(
-            case("Pow", "negative", np.array([-1.5, -2.0]), np.array([2.0, 3.0])),
-            wrt=[0],
-        ),
+        numeric(case("Pow", "negative", np.array([-1.5, -2.0]), np.array([2.0, 3.0])), wrt=[0]),
     ]
 
 
-CASES = with_static_shapes(
-    [*reductions(), *moves(), *gathers(), *complex_parts(), *elementwise()]
-)
+CASES = with_static_shapes([*reductions(), *moves(), *gathers(), *complex_parts(), *elementwise()])

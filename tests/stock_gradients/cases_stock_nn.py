@@ -38,12 +38,7 @@ def pooling() -> list[Case]:
             case("MaxPool3D", padding, distinct(*VOLUME, dtype=np.float32), **deep),
         ]
     pads = [0, 0, 1, 0, 0, 2, 0, 0]
-    ratio = {
-        "pooling_ratio": [1.0, 1.5, 1.3, 1.0],
-        "deterministic": True,
-        "seed": 3,
-        "seed2": 4,
-    }
+    ratio = {"pooling_ratio": [1.0, 1.5, 1.3, 1.0], "deterministic": True, "seed": 3, "seed2": 4}
     return [
         *cases,
         # Python's second order knows no explicit padding.
@@ -62,9 +57,7 @@ def pooling() -> list[Case]:
             Case(
                 op,
                 name,
-                lambda x, op=op, o=o: getattr(tf.raw_ops, op)(
-                    value=x, overlapping=o, **ratio
-                )[0],
+                lambda x, op=op, o=o: getattr(tf.raw_ops, op)(value=x, overlapping=o, **ratio)[0],
                 [distinct(1, 7, 6, 2)],
                 known_shapes=True,
                 second_order="numeric",
@@ -86,11 +79,7 @@ def convolution() -> list[Case]:
             "padding": "EXPLICIT",
             "explicit_paddings": [0, 0, 1, 2, 0, 1, 0, 0],
         },
-        "dilations": {
-            "strides": [1, 1, 1, 1],
-            "padding": "VALID",
-            "dilations": [1, 2, 2, 1],
-        },
+        "dilations": {"strides": [1, 1, 1, 1], "padding": "VALID", "dilations": [1, 2, 2, 1]},
     }
     for name, more in options.items():
         if name == "dilations":  # the CPU has kernels of single precision
@@ -161,9 +150,7 @@ def responses() -> list[Case]:
     ]
     return [
         *(dataclasses.replace(one, **rough) for one in cases),
-        dataclasses.replace(
-            cases[1], name="unknown_rank", known_shapes="rank", **rough
-        ),
+        dataclasses.replace(cases[1], name="unknown_rank", known_shapes="rank", **rough),
     ]
 
 
@@ -199,9 +186,7 @@ def quantization() -> list[Case]:
         # Python's second order fails.
         numeric_second(case(op, "double", x, low, high, **limits)),
         numeric_second(case(op, "matrix", normal(3, 2), low, high, **limits)),
-        numeric_second(
-            case(op, "unsigned", x, low, high, signed_input=False, **limits)
-        ),
+        numeric_second(case(op, "unsigned", x, low, high, signed_input=False, **limits)),
     ]
 
 
@@ -228,9 +213,7 @@ def images() -> list[Case]:
     boxes = np.array([[0.1, 0.2, 0.8, 0.9], [0.0, 0.0, 1.0, 1.0]], np.float32)
     index, crop = np.zeros(2, np.int32), np.array([3, 2], np.int32)
     for method in ("bilinear", "nearest"):
-        cases.append(
-            linear("CropAndResize", method, small, boxes, index, crop, method=method)
-        )
+        cases.append(linear("CropAndResize", method, small, boxes, index, crop, method=method))
     # By the boxes, too, whose samples lie between pixels.
     boxes = np.array([[0.1, 0.2, 0.83, 0.92], [0.05, 0.03, 0.97, 0.93]], np.float32)
     of_boxes = linear("CropAndResize", "boxes", small, boxes, index, crop)
@@ -244,11 +227,5 @@ def images() -> list[Case]:
 
 
 CASES = with_static_shapes(
-    [
-        *pooling(),
-        *convolution(),
-        *normalization(),
-        *quantization(),
-        *images(),
-    ]
+    [*pooling(), *convolution(), *normalization(), *quantization(), *images()]
 )

@@ -5,13 +5,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_stock import (
-    call,
-    case,
-    listed,
-    numeric,
-    with_static_shapes,
-)
+from cases_stock import call, case, listed, numeric, with_static_shapes
 from parity import Case
 from random_values import complex_normal, normal
 
@@ -57,11 +51,7 @@ def space_to_batch() -> list[Case]:
 def strided_slice(name: str, kind: Any, **masks: int) -> Case:
     begin, end, strides = ([0, 2, 1], [2, 0, 4], [1, -1, 2])
     return case(
-        "StridedSlice",
-        name,
-        X,
-        *(np.array(v, kind) for v in (begin, end, strides)),
-        **masks,
+        "StridedSlice", name, X, *(np.array(v, kind) for v in (begin, end, strides)), **masks
     )
 
 
@@ -102,16 +92,8 @@ MOVES = [
     case("Split", "axis", ints(1)[0], normal(2, 4), num_split=2),
     case("SplitV", "axis", normal(2, 4), ints(3, 1), ints(1)[0], num_split=2),
     case("SplitV", "negative_axis", normal(4, 2), ints(3, 1), ints(-2)[0], num_split=2),
-    case(
-        "DynamicPartition", "vector", normal(4, 2), ints(1, 0, 1, 1), num_partitions=3
-    ),
-    case(
-        "DynamicPartition",
-        "matrix",
-        normal(2, 2),
-        ints([1, 0], [0, 1]),
-        num_partitions=2,
-    ),
+    case("DynamicPartition", "vector", normal(4, 2), ints(1, 0, 1, 1), num_partitions=3),
+    case("DynamicPartition", "matrix", normal(2, 2), ints([1, 0], [0, 1]), num_partitions=2),
     *stitch("DynamicStitch"),
     *stitch("ParallelDynamicStitch"),
     *space_to_batch(),
@@ -119,27 +101,13 @@ MOVES = [
     case("Pad", "int64", X, np.array([[1, 0], [0, 2], [0, 0]])),
     # Python has none by the value that pads.
     numeric(case("PadV2", "double", X, ints([1, 0], [0, 2], [0, 0]), normal())),
-    numeric(
-        case(
-            "PadV2",
-            "complex",
-            complex_normal(2, 3),
-            ints([1, 0], [0, 2]),
-            complex_normal(),
-        )
-    ),
+    numeric(case("PadV2", "complex", complex_normal(2, 3), ints([1, 0], [0, 2]), complex_normal())),
     *(
         case("MirrorPad", mode, X, ints([1, 0], [0, 2], [1, 1]), mode=mode)
         for mode in ("REFLECT", "SYMMETRIC")
     ),
     *(
-        case(
-            "MirrorPadGrad",
-            mode,
-            normal(3, 5, 6),
-            ints([1, 0], [0, 2], [1, 1]),
-            mode=mode,
-        )
+        case("MirrorPadGrad", mode, normal(3, 5, 6), ints([1, 0], [0, 2], [1, 1]), mode=mode)
         for mode in ("REFLECT", "SYMMETRIC")
     ),
     case("Diag", "matrix", normal(2, 3)),
@@ -159,36 +127,19 @@ GATHERS = [
     case("GatherV2", "int64", X, np.array([1, 1]), np.array(1)),
     case("GatherV2", "scalar", X, ints(1)[0], ints(1)[0]),
     case("GatherV2", "batch_dims", X, ints([2, 0], [2, 2]), ints(1)[0], batch_dims=1),
-    case(
-        "GatherV2",
-        "batch_dims_axis",
-        X,
-        ints([2, 0], [2, 2]),
-        ints(2)[0],
-        batch_dims=1,
-    ),
+    case("GatherV2", "batch_dims_axis", X, ints([2, 0], [2, 2]), ints(2)[0], batch_dims=1),
     case("GatherNd", "elements", X[0], INDICES),
     case("GatherNd", "rows", X, ints([1, 2], [0, 0], [1, 2])),
     case("GatherNd", "int64", X, np.array([[1, 2], [1, 2]])),
     # Python's gradient of ScatterNd drops the policy; that of GatherNd in 2.18.
     numeric(
         case(
-            "GatherNd",
-            "bad_indices_ignored",
-            X,
-            ints([1, 2], [7, 0]),
-            bad_indices_policy="IGNORE",
+            "GatherNd", "bad_indices_ignored", X, ints([1, 2], [7, 0]), bad_indices_policy="IGNORE"
         )
     ),
     case("ScatterNd", "int32", ints([1], [3], [1]), normal(3, 2), ints(4, 2)),
     case("ScatterNd", "int64", np.array([[1], [3]]), normal(2, 2), np.array([4, 2])),
-    case(
-        "ScatterNdNonAliasingAdd",
-        "double",
-        normal(4, 2),
-        ints([1], [3], [1]),
-        normal(3, 2),
-    ),
+    case("ScatterNdNonAliasingAdd", "double", normal(4, 2), ints([1], [3], [1]), normal(3, 2)),
 ]
 
 

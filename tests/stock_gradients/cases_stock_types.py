@@ -38,14 +38,9 @@ def elementwise() -> list[Case]:
     x, low, high = normal(2, 3), np.array(-0.5), np.array(0.6)
     scalar = np.array(True)
     return [
-        *(
-            case(op, "half", half(5))
-            for op in ("Elu", "Erf", "LeakyRelu", "Selu", "Softplus")
-        ),
+        *(case(op, "half", half(5)) for op in ("Elu", "Erf", "LeakyRelu", "Selu", "Softplus")),
         # Python's second order fails.
-        dataclasses.replace(
-            case("Lgamma", "half", np.abs(half(3)) + 1), second_order=None
-        ),
+        dataclasses.replace(case("Lgamma", "half", np.abs(half(3)) + 1), second_order=None),
         case("LeakyReluGrad", "alpha", normal(4), normal(4, seed=1), alpha=0.7),
         case("LeakyReluGrad", "float", single(4), single(4, seed=1)),
         *every_shape(case("ClipByValue", "matrix", x, low, high)),
@@ -75,15 +70,11 @@ def sums() -> list[Case]:
         case("Cumsum", "half", half(2, 3), ints(-1)[0], exclusive=True),
         *every_shape(case("SegmentSum", "cube", normal(4, 2, 3), ints(0, 0, 1, 3))),
         case("SegmentSum", "empty", normal(0, 2), ints()),
-        *every_shape(
-            case("UnsortedSegmentSum", "complex", complex_normal(4, 2), ids, ints(2)[0])
-        ),
+        *every_shape(case("UnsortedSegmentSum", "complex", complex_normal(4, 2), ids, ints(2)[0])),
         case("UnsortedSegmentSum", "int16", normal(4), ids.astype(np.int16), 2),
         *(
             dataclasses.replace(
-                numeric_second(
-                    case(op, "float", distinct(4, 3, dtype=np.float32), ids, 2)
-                ),
+                numeric_second(case(op, "float", distinct(4, 3, dtype=np.float32), ids, 2)),
                 step=1e-2,
             )
             for op in ("UnsortedSegmentMax", "UnsortedSegmentMin")
@@ -116,9 +107,7 @@ def moves() -> list[Case]:
         case("Tile", "empty", normal(0, 3), ints(2, 2)),
         case("Tile", "of_scalar", normal(), np.zeros(0, np.int32)),
         case("MirrorPad", "complex", Z, pads, mode="REFLECT"),
-        case(
-            "MirrorPadGrad", "complex", Z, ints([0, 0], [1, 0], [0, 1]), mode="REFLECT"
-        ),
+        case("MirrorPadGrad", "complex", Z, ints([0, 0], [1, 0], [0, 1]), mode="REFLECT"),
         case("SpaceToBatch", "int64", image, crops, block_size=2),
         case("BatchToSpace", "int64", batches, crops, block_size=2),
         case("SpaceToBatchND", "int64", image, block_shape=block, paddings=crops),
@@ -150,24 +139,11 @@ def windows() -> list[Case]:
     depthwise = single(2, 2, 2, 2)
     ratio = {"pooling_ratio": [1.0, 1.4, 1.3, 1.0], "deterministic": True, "seed": 5}
     return [
-        case(
-            "MaxPoolV2",
-            "float",
-            distinct(1, 4, 4, 2, dtype=np.float32),
-            *window,
-            padding="SAME",
-        ),
+        case("MaxPoolV2", "float", distinct(1, 4, 4, 2, dtype=np.float32), *window, padding="SAME"),
         case("AvgPool3D", "strides", single(1, 2, 4, 3, 2), **volume),
+        case("MaxPool3D", "strides", distinct(1, 2, 4, 3, 2, dtype=np.float32), **volume),
         case(
-            "MaxPool3D", "strides", distinct(1, 2, 4, 3, 2, dtype=np.float32), **volume
-        ),
-        case(
-            "DepthwiseConv2dNative",
-            "strides",
-            x,
-            depthwise,
-            strides=[1, 2, 2, 1],
-            padding="SAME",
+            "DepthwiseConv2dNative", "strides", x, depthwise, strides=[1, 2, 2, 1], padding="SAME"
         ),
         *(
             Case(
@@ -196,9 +172,7 @@ def images() -> list[Case]:
         name = "_".join([np.dtype(kind).name, *attributes])
         made = numeric_second(case(op, name, image.astype(kind), *more, **attributes))
         tolerance = 2e-2 if kind == np.float16 else 1e-4
-        return dataclasses.replace(
-            made, wrt=[0], step=1.0, tolerance=tolerance, known_shapes=True
-        )
+        return dataclasses.replace(made, wrt=[0], step=1.0, tolerance=tolerance, known_shapes=True)
 
     of_bytes = (10 * np.abs(image)).astype(np.uint8)
     return [

@@ -23,9 +23,7 @@ class Array:
         self.handle, self.flow, self.dtype = handle, flow, dtype
 
     @classmethod
-    def new(
-        cls, size: int, like: Any, dynamic: bool = False, shape: Any = None
-    ) -> "Array":
+    def new(cls, size: int, like: Any, dynamic: bool = False, shape: Any = None) -> "Array":
         settings: dict[str, Any] = {
             "size": size,
             "dtype": like.dtype,
@@ -47,9 +45,7 @@ class Array:
 
     def write(self, index: Any, value: Any) -> "Array":
         return self._after(
-            self._op("Write")(
-                handle=self.handle, index=index, value=value, flow_in=self.flow
-            )
+            self._op("Write")(handle=self.handle, index=index, value=value, flow_in=self.flow)
         )
 
     def read(self, index: Any) -> Any:
@@ -59,9 +55,7 @@ class Array:
 
     def scatter(self, indices: Any, value: Any) -> "Array":
         return self._after(
-            self._op("Scatter")(
-                handle=self.handle, indices=indices, value=value, flow_in=self.flow
-            )
+            self._op("Scatter")(handle=self.handle, indices=indices, value=value, flow_in=self.flow)
         )
 
     def gather(self, indices: Any) -> Any:
@@ -80,9 +74,7 @@ class Array:
         )
 
     def concat(self) -> Any:
-        return self._op("Concat")(
-            handle=self.handle, flow_in=self.flow, dtype=self.dtype
-        ).value
+        return self._op("Concat")(handle=self.handle, flow_in=self.flow, dtype=self.dtype).value
 
 
 def written_and_read(x: Any, y: Any) -> Any:
@@ -196,26 +188,14 @@ def case(op: str, name: str, build: Any, *inputs: Any, **settings: Any) -> Case:
     Python's gradient works where control flow of version 2 is off only.
     """
     return Case(
-        op,
-        name,
-        build,
-        inputs,
-        **{"reference": "numeric", "second_order": "numeric", **settings},
+        op, name, build, inputs, **{"reference": "numeric", "second_order": "numeric", **settings}
     )
 
 
-def old(
-    access: str, name: str, build: Any, *inputs: Any, **settings: Any
-) -> list[Case]:
+def old(access: str, name: str, build: Any, *inputs: Any, **settings: Any) -> list[Case]:
     """A case of both earlier versions."""
     return [
-        case(
-            f"TensorArray{access}{version}",
-            name,
-            of_version(version, build),
-            *inputs,
-            **settings,
-        )
+        case(f"TensorArray{access}{version}", name, of_version(version, build), *inputs, **settings)
         for version in ("", "V2")
     ]
 
@@ -257,13 +237,7 @@ CASES = [
     case("TensorArrayGatherV3", "written", gathered_writes, X, Y),
     case("TensorArrayGatherV3", "two_arrays", two_arrays, Y, X, second_order=None),
     case("TensorArrayScatterV3", "gathered", gathered, normal(3, 4)),
-    case(
-        "TensorArrayScatterV3",
-        "concat",
-        scattered_concat,
-        normal(2, 3),
-        second_order=None,
-    ),
+    case("TensorArrayScatterV3", "concat", scattered_concat, normal(2, 3), second_order=None),
     case("TensorArrayScatterV3", "read", fed_index, normal(3), ONE),
     case("TensorArrayConcatV3", "split", split_and_concat, normal(3, 2)),
     case(
@@ -273,14 +247,7 @@ CASES = [
         normal(2, 3, 2),
         error="only if TensorArraySplit wrote it",
     ),
-    case(
-        "TensorArrayConcatV3",
-        "other_lengths",
-        of_other_lengths,
-        X,
-        normal(2),
-        second_order=None,
-    ),
+    case("TensorArrayConcatV3", "other_lengths", of_other_lengths, X, normal(2), second_order=None),
     case("TensorArrayConcatV3", "other_lengths_split", split_and_concat, normal(3)),
     case("TensorArraySplitV3", "concat", split_and_concat, normal(3)),
     case("TensorArraySplitV3", "read", split_and_read, normal(3, 2)),

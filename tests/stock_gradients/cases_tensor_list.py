@@ -67,18 +67,14 @@ STACK = [
     Case(
         "TensorListFromTensor",
         "two_ways",
-        lambda x: (lambda a: [stack(a, x), get(a, 1, x), get(a, 1, x)])(
-            from_tensor(x * x)
-        ),
+        lambda x: (lambda a: [stack(a, x), get(a, 1, x), get(a, 1, x)])(from_tensor(x * x)),
         [normal(3, 2)],
     ),
     # The element that was taken off has another shape than those stacked.
     numeric(
         "TensorListStack",
         "rest_of_other_shapes",
-        lambda x, y: (lambda a, b: [stack(a, x), b * b])(
-            *pop(push(from_tensor(x * x), y), y)
-        ),
+        lambda x, y: (lambda a, b: [stack(a, x), b * b])(*pop(push(from_tensor(x * x), y), y)),
         [normal(3, 2), normal(4)],
     ),
 ]
@@ -88,9 +84,7 @@ STACK = [
 
 def shape_of_rows(x: Any) -> Any:
     """The element shape of another list."""
-    return raw.TensorListElementShape(
-        input_handle=from_tensor(x, inner(x)), shape_type=tf.int32
-    )
+    return raw.TensorListElementShape(input_handle=from_tensor(x, inner(x)), shape_type=tf.int32)
 
 
 def one_of(x: Any) -> Any:
@@ -128,9 +122,7 @@ ITEMS = [
         lambda x: get(put(reserve(x, 3, [2]), 0, x * x), 1, x, [2]),
         [normal(2)],
     ),
-    numeric(
-        "TensorListGetItem", "other_shapes", of_other_shapes, [normal(2), normal(3)]
-    ),
+    numeric("TensorListGetItem", "other_shapes", of_other_shapes, [normal(2), normal(3)]),
     numeric("TensorListSetItem", "lengthens", lengthened, [normal(3, 2), normal(2)]),
     Case(
         "TensorListSetItem",
@@ -141,17 +133,13 @@ ITEMS = [
     Case(
         "TensorListSetItem",
         "takes_from_itself",
-        lambda x: (lambda a: stack(put(a, 1, get(a, 0, x) * get(a, 2, x)), x))(
-            from_tensor(x)
-        ),
+        lambda x: (lambda a: stack(put(a, 1, get(a, 0, x) * get(a, 2, x)), x))(from_tensor(x)),
         [normal(3, 2)],
     ),
     Case(
         "TensorListReserve",
         "shape_of_another_list",
-        lambda x: stack(
-            put(reserve(x, 3, shape_of_rows(x)), 0, x[1] * x[0]), x, inner(x)
-        ),
+        lambda x: stack(put(reserve(x, 3, shape_of_rows(x)), 0, x[1] * x[0]), x, inner(x)),
         [normal(3, 2)],
     ),
 ]
@@ -202,12 +190,7 @@ ENDS = [
         [normal(2)],
     ),
     *(
-        numeric(
-            op,
-            "list_of_lists",
-            lambda x, take=take: stack(take(lists(x)), x),
-            [normal(3, 2)],
-        )
+        numeric(op, "list_of_lists", lambda x, take=take: stack(take(lists(x)), x), [normal(3, 2)])
         for op, take in {
             "TensorListPushBack": lambda a: pop(a, VARIANT)[1],
             "TensorListGetItem": lambda a: get(a, 0, VARIANT),
@@ -259,12 +242,7 @@ def integers(x: Any, i: Any) -> Any:
 
 CHAINS = [
     *(
-        Case(
-            "TensorListPushBack",
-            name,
-            chain,
-            [normal(3, 2, dtype=dtype), normal(2, dtype=dtype)],
-        )
+        Case("TensorListPushBack", name, chain, [normal(3, 2, dtype=dtype), normal(2, dtype=dtype)])
         for name, dtype in {"chain": np.float64, "chain_float": np.float32}.items()
     ),
     Case("TensorListGather", "integers", integers, [normal(3), ints(0, 2)]),
@@ -272,8 +250,7 @@ CHAINS = [
         "TensorListGather",
         "integers_of_numbers",
         lambda x: tf.cast(
-            gather(from_tensor(tf.cast(x * 3, tf.int32)), [1, 1], tf.constant(0)),
-            tf.float64,
+            gather(from_tensor(tf.cast(x * 3, tf.int32)), [1, 1], tf.constant(0)), tf.float64
         ),
         [normal(3)],
         no_gradient=True,

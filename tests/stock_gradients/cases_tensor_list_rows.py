@@ -53,21 +53,11 @@ def gathered_of_shapes(x: Any, y: Any) -> Any:
 GATHER = [
     *kinds("TensorListGather", gathered(2, 0), [(3, 2)]),
     numeric("TensorListGather", "repeated", gathered(2, 0, 2, 2), [normal(3, 2)]),
-    numeric(
-        "TensorListGather",
-        "repeated_complex",
-        gathered(1, 1, 0),
-        [complex_normal(3, 2)],
-    ),
+    numeric("TensorListGather", "repeated_complex", gathered(1, 1, 0), [complex_normal(3, 2)]),
     numeric("TensorListGather", "repeated_scalars", gathered(1, 3, 1), [normal(4)]),
     Case("TensorListGather", "fed", gathered_fed, [normal(3, 2), ints(1, 2)]),
     Case("TensorListGather", "nothing", gathered_fed, [normal(3, 2), ints()]),
-    numeric(
-        "TensorListGather",
-        "other_shapes",
-        gathered_of_shapes,
-        [normal(3, 2), normal(4)],
-    ),
+    numeric("TensorListGather", "other_shapes", gathered_of_shapes, [normal(3, 2), normal(4)]),
 ]
 
 # ---- Scatter
@@ -81,10 +71,7 @@ def scattered(x: Any, indices: Any) -> Any:
 def scattered_v2(count: int) -> Callable[..., Any]:
     def build(x: Any, indices: Any) -> Any:
         a = raw.TensorListScatterV2(
-            tensor=x * x,
-            indices=indices,
-            element_shape=inner(x),
-            num_elements=count,
+            tensor=x * x, indices=indices, element_shape=inner(x), num_elements=count
         )
         return stack(a, x, inner(x))
 
@@ -133,15 +120,8 @@ SCATTER = [
     *scatter_cases("TensorListScatterIntoExistingList", scattered_into, (4, 2)),
     Case("TensorListScatter", "nothing", scattered, [normal(0, 2), ints()]),
     Case("TensorListScatter", "scalars", scattered, [normal(2), ints(1, 0)]),
-    numeric(
-        "TensorListScatter", "repeated_scalars", scattered, [normal(3), ints(1, 0, 1)]
-    ),
-    Case(
-        "TensorListScatterV2",
-        "no_number",
-        scattered_v2(-1),
-        [normal(2, 2), ints(3, 1)],
-    ),
+    numeric("TensorListScatter", "repeated_scalars", scattered, [normal(3), ints(1, 0, 1)]),
+    Case("TensorListScatterV2", "no_number", scattered_v2(-1), [normal(2, 2), ints(3, 1)]),
     Case(
         "TensorListScatterIntoExistingList",
         "nothing",
@@ -204,9 +184,9 @@ def joined(x: Any) -> Any:
 
 
 def joined_v1(x: Any) -> Any:
-    return raw.TensorListConcat(
-        input_handle=split(x * x, np.array([1, 2])), element_dtype=x.dtype
-    )[0]
+    return raw.TensorListConcat(input_handle=split(x * x, np.array([1, 2])), element_dtype=x.dtype)[
+        0
+    ]
 
 
 def some_of_split(x: Any) -> Any:
@@ -245,25 +225,16 @@ JOIN = [
     Case(
         "TensorListSplit",
         "popped",
-        lambda x: (lambda a, b: [concat(a, x), b * b])(
-            *pop(split(x * x, np.array([1, 1, 1])), x)
-        ),
+        lambda x: (lambda a, b: [concat(a, x), b * b])(*pop(split(x * x, np.array([1, 1, 1])), x)),
         [normal(3, 2)],
     ),
-    Case(
-        "TensorListConcatV2",
-        "pushed",
-        joined_pushed,
-        [normal(2, 2), normal(3, 2)],
-    ),
+    Case("TensorListConcatV2", "pushed", joined_pushed, [normal(2, 2), normal(3, 2)]),
     Case("TensorListConcatV2", "leading_dims", joined_unset, [normal(3, 2)]),
     Case(
         "TensorListConcat",
         "element_shape",
         lambda x: raw.TensorListConcat(
-            input_handle=from_tensor(x * x, [-1, 2]),
-            element_dtype=x.dtype,
-            element_shape=[None, 2],
+            input_handle=from_tensor(x * x, [-1, 2]), element_dtype=x.dtype, element_shape=[None, 2]
         )[0],
         [normal(2, 3, 2)],
     ),

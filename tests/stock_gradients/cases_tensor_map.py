@@ -101,9 +101,7 @@ def kinds(op: str, name: str, build: Callable[..., Any], count: int) -> list[Cas
     return [
         numeric(op, name, build, inputs(np.float64)),
         numeric(op, f"{name}_float", build, inputs(np.float32), **COARSE),
-        numeric(
-            op, f"{name}_known_shapes", build, inputs(np.float64), known_shapes=True
-        ),
+        numeric(op, f"{name}_known_shapes", build, inputs(np.float64), known_shapes=True),
     ]
 
 
@@ -117,22 +115,11 @@ CASES = [
     *kinds("TensorMapErase", "erased", erased, 2),
     *kinds("TensorMapErase", "inserted_again", inserted_again, 2),
     *kinds("TensorMapErase", "erased_and_added", erased_and_added, 2),
-    numeric(
-        "TensorMapLookup",
-        "complex",
-        twice,
-        [complex_normal(2)],
-    ),
+    numeric("TensorMapLookup", "complex", twice, [complex_normal(2)]),
     numeric("TensorMapInsert", "other_shapes", other_types, [normal(2), normal(3, 1)]),
     numeric("TensorMapInsert", "number_replaced", number_replaced, [normal(2)]),
     numeric("TensorMapInsert", "text_keys", text_keys, [normal(2), normal(2, seed=1)]),
     # By the value alone: another key is another place.
-    numeric(
-        "TensorMapInsert",
-        "fractional_keys",
-        fractional_keys,
-        [normal(2), normal()],
-        wrt=[0],
-    ),
+    numeric("TensorMapInsert", "fractional_keys", fractional_keys, [normal(2), normal()], wrt=[0]),
     numeric("TensorMapLookup", "empty", both, [normal(0), normal(0)]),
 ]

@@ -37,9 +37,7 @@ def _compiled(case: Case) -> Case:
     def build(*inputs: Any) -> Any:
         return tf.function(case.build, jit_compile=True)(*inputs)
 
-    return dataclasses.replace(
-        case, name=f"{case.name}_compiled", build=build, known_shapes=True
-    )
+    return dataclasses.replace(case, name=f"{case.name}_compiled", build=build, known_shapes=True)
 
 
 CASES = [

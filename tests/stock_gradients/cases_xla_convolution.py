@@ -108,14 +108,9 @@ def _all() -> Iterator[Case]:
         yield _case("XlaConvV2", name, shapes, {**how, **second})
     second["batch_group_count"] = 2
     strided = {"strides": (2,), "padding": ((1, 0),), "index": tf.int64}
+    yield _case("XlaConvV2", "batch_groups", ((4, 5, 2), (3, 2, 4)), {**strided, **second})
     yield _case(
-        "XlaConvV2", "batch_groups", ((4, 5, 2), (3, 2, 4)), {**strided, **second}
-    )
-    yield _case(
-        "XlaConvV2",
-        "plane_in_batch_groups",
-        ((5, 4, 2, 4), (4, 2, 2, 2)),
-        {**PLANE, **second},
+        "XlaConvV2", "plane_in_batch_groups", ((5, 4, 2, 4), (4, 2, 2, 2)), {**PLANE, **second}
     )
     yield Case(
         "XlaConvV2",

@@ -14,9 +14,7 @@ from tensorflow.compiler.xla import xla_data_pb2
 
 # XlaConcatND and XlaSplitND have kernels for XLA's own devices only. Read when the
 # first session begins, here and in the client's process.
-os.environ["TF_XLA_FLAGS"] = (
-    os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
-)
+os.environ["TF_XLA_FLAGS"] = os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
 
 
 def _case(op: str, name: str, build: Any, *inputs: np.ndarray, **more: Any) -> Case:
@@ -36,32 +34,18 @@ def _dots() -> Iterator[Case]:
             lhs_contracting_dimensions=contracting[0],
             rhs_contracting_dimensions=contracting[1],
         )
-        how = {
-            "dimension_numbers": numbers.SerializeToString(),
-            "precision_config": "",
-        }
+        how = {"dimension_numbers": numbers.SerializeToString(), "precision_config": ""}
 
         def build(lhs: Any, rhs: Any) -> Any:
             if result is None:
                 return xla.xla_dot(lhs=lhs, rhs=rhs, **how)
-            return xla.xla_dot_v2(
-                lhs=lhs, rhs=rhs, preferred_element_type=result, **how
-            )
+            return xla.xla_dot_v2(lhs=lhs, rhs=rhs, preferred_element_type=result, **how)
 
         return build
 
     none: tuple[Sequence[int], Sequence[int]] = ([], [])
-    for op, double, complex128 in (
-        ("XlaDot", None, None),
-        ("XlaDotV2", tf.float64, tf.complex128),
-    ):
-        yield _case(
-            op,
-            "matrices",
-            product(none, ([1], [0]), double),
-            normal(2, 3),
-            normal(3, 4),
-        )
+    for op, double, complex128 in (("XlaDot", None, None), ("XlaDotV2", tf.float64, tf.complex128)):
+        yield _case(op, "matrices", product(none, ([1], [0]), double), normal(2, 3), normal(3, 4))
         yield _case(
             op,
             "batch",
@@ -93,9 +77,7 @@ def _dots() -> Iterator[Case]:
             complex_normal(2, 3),
             complex_normal(3, 2),
         )
-        yield _case(
-            op, "empty", product(none, ([1], [0]), double), normal(0, 3), normal(3, 2)
-        )
+        yield _case(op, "empty", product(none, ([1], [0]), double), normal(0, 3), normal(3, 2))
     yield _case(
         op,
         "of_halves_in_float",
@@ -120,9 +102,7 @@ def _paddings() -> Iterator[Case]:
 
     def padded(low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Any:
         def build(x: Any, value: Any, index: Any = tf.int32) -> Any:
-            return xla.xla_pad(
-                x, value, *(tf.constant(v, index) for v in (low, high, interior))
-            )
+            return xla.xla_pad(x, value, *(tf.constant(v, index) for v in (low, high, interior)))
 
         return build
 
@@ -130,14 +110,7 @@ def _paddings() -> Iterator[Case]:
     matrix = normal(3, 2)
     yield _case(op, "edges", padded([1, 0], [2, 3], [0, 0]), matrix, value)
     yield _case(op, "interior", padded([0, 1], [0, 0], [2, 1]), matrix, value)
-    yield _case(
-        op,
-        "cropped",
-        padded([-1, 1], [1, -2], [1, 3]),
-        matrix,
-        value,
-        known_shapes=True,
-    )
+    yield _case(op, "cropped", padded([-1, 1], [1, -2], [1, 3]), matrix, value, known_shapes=True)
     yield _case(
         op,
         "complex",
@@ -179,9 +152,7 @@ def _slices() -> Iterator[Case]:
             indices = np.array(start, dtype)
             yield _case("XlaDynamicSlice", full, taken, x, indices, **more)
             update = x[1:, :2] ** 2
-            yield _case(
-                "XlaDynamicUpdateSlice", full, updated, x, update, indices, **more
-            )
+            yield _case("XlaDynamicUpdateSlice", full, updated, x, update, indices, **more)
 
 
 def _grids() -> Iterator[Case]:
@@ -198,10 +169,7 @@ def _grids() -> Iterator[Case]:
         def build(x: Any) -> Any:
             with tf.device("/device:XLA_CPU:0"):
                 return tf.raw_ops.XlaSplitND(
-                    input=x,
-                    N=int(np.prod(counts)),
-                    num_splits=counts,
-                    paddings=paddings,
+                    input=x, N=int(np.prod(counts)), num_splits=counts, paddings=paddings
                 )
 
         return build
@@ -243,19 +211,13 @@ def _gathers() -> Iterator[Case]:
         return build
 
     rows = gathered(
-        [1, 3],
-        offset_dims=[1],
-        collapsed_slice_dims=[0],
-        start_index_map=[0],
-        index_vector_dim=1,
+        [1, 3], offset_dims=[1], collapsed_slice_dims=[0], start_index_map=[0], index_vector_dim=1
     )
     twice = np.array([[2], [0], [2], [7]], np.int32)  # 7 is moved to the last row
     yield _case(op, "rows", rows, normal(4, 3), twice)
     yield _case(op, "known_shapes", rows, normal(4, 3), twice, known_shapes=True)
     yield _case(op, "complex", rows, complex_normal(4, 3), twice.astype(np.int64))
-    windows = gathered(
-        [2, 2], offset_dims=[0, 1], start_index_map=[1, 0], index_vector_dim=0
-    )
+    windows = gathered([2, 2], offset_dims=[0, 1], start_index_map=[1, 0], index_vector_dim=0)
     places = np.array([[0, 1, 1], [1, 0, 1]], np.int32)
     yield _case(op, "windows", windows, normal(3, 3), places, known_shapes="rank")
     yield _case(op, "float", windows, normal(3, 3, dtype=np.float32), places, step=1.0)
@@ -271,16 +233,9 @@ def _broadcasts() -> Iterator[Case]:
 
     yield _case(op, "vector", helped([1]), normal(2, 3), normal(3))
     yield _case(op, "lhs", helped([0, 2]), normal(2, 4), normal(2, 3, 4))
+    yield _case(op, "same_rank", helped([]), normal(2, 3), normal(2, 3), known_shapes=True)
     yield _case(
-        op, "same_rank", helped([]), normal(2, 3), normal(2, 3), known_shapes=True
-    )
-    yield _case(
-        op,
-        "complex",
-        helped([0]),
-        complex_normal(3, 2),
-        complex_normal(3),
-        known_shapes="rank",
+        op, "complex", helped([0]), complex_normal(3, 2), complex_normal(3), known_shapes="rank"
     )
 
 
@@ -336,12 +291,7 @@ def _same_values() -> Iterator[Case]:
         known_shapes=True,
     )
     yield _case(
-        op,
-        "some",
-        lambda x, y: barrier(x, y)[1],
-        normal(2),
-        normal(3),
-        known_shapes="rank",
+        op, "some", lambda x, y: barrier(x, y)[1], normal(2), normal(3), known_shapes="rank"
     )
 
 

@@ -170,9 +170,7 @@ WITHOUT_CASES = {
     "SparseSegmentSqrtNGrad": "SparseSegmentSqrtN",
     "SparseSegmentSumGrad": "SparseSegmentSum",
     "SparseSliceGrad": "SparseSlice",
-    **dict.fromkeys(
-        ("DebugGradientRefIdentity", "RefMerge", "RefSwitch"), _BY_STRUCTURE
-    ),
+    **dict.fromkeys(("DebugGradientRefIdentity", "RefMerge", "RefSwitch"), _BY_STRUCTURE),
     **dict.fromkeys(("EmptyTensorList", "TensorListReserve"), _NO_VALUES),
     **dict.fromkeys(("TensorListElementShape", "TensorListLength"), _NO_VALUES),
     **dict.fromkeys(("TensorMapHasKey", "TensorMapSize"), _NO_VALUES),
@@ -218,8 +216,7 @@ ONLY_IN_CLIENTS = {
     **dict.fromkeys(("For", "StatelessWhile", "While", "XlaWhile"), _PASSES),
     "SymbolicGradient": "its gradient is a function that only clients make",
     "XlaSpmdFullToShardShape": (
-        "its gradient has the full shape as an attribute, which a definition does not "
-        "know"
+        "its gradient has the full shape as an attribute, which a definition does not know"
     ),
 }
 # Cases of the other ops that the function runtime cannot differentiate, and why.

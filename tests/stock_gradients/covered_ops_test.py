@@ -31,8 +31,7 @@ from tensorflow_ext import _library, _wrappers
 
 MODULES = sorted(path.stem for path in HERE.glob("cases_*.py"))
 CASES = {
-    family: load_cases([m for m in MODULES if m.startswith(f"cases_{family}")])
-    for family in OPS
+    family: load_cases([m for m in MODULES if m.startswith(f"cases_{family}")]) for family in OPS
 }
 
 
@@ -74,9 +73,7 @@ def test_every_op_with_a_gradient_of_this_library_has_a_row() -> None:
     )
 
 
-def _stand_ins(
-    bit: _library.Registries = _library.Registries.CLIENT_STANDS_IN,
-) -> list[str]:
+def _stand_ins(bit: _library.Registries = _library.Registries.CLIENT_STANDS_IN) -> list[str]:
     return [op for op in _registered_ops() if bit in _library.registries(op)]
 
 
@@ -88,9 +85,7 @@ def _all_stand_ins() -> list[str]:
 def test_which_gradients_stand_in_for_tensorflows() -> None:
     assert sorted(_stand_ins()) == sorted(STAND_INS)
     assert [
-        op
-        for op in STAND_INS
-        if _library.Registries.CLIENT_BRIDGED not in _library.registries(op)
+        op for op in STAND_INS if _library.Registries.CLIENT_BRIDGED not in _library.registries(op)
     ] == []
 
 
@@ -172,9 +167,7 @@ def test_reasons_are_those_of_ops_without_gradient() -> None:
 
 
 def test_every_op_without_gradient_has_a_reason() -> None:
-    either = (
-        _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
-    )
+    either = _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
     missing = [
         op.name
         for op in _wrappers.op_defs()

@@ -57,11 +57,7 @@ def cube(x: Any) -> Any:
     """An If with the same function for both branches."""
     function = third_power.get_concrete_function()
     return tf.raw_ops.StatelessIf(
-        cond=x[0] > 0,
-        input=[x],
-        Tout=[tf.float64],
-        then_branch=function,
-        else_branch=function,
+        cond=x[0] > 0, input=[x], Tout=[tf.float64], then_branch=function, else_branch=function
     )[0]
 
 
@@ -99,9 +95,7 @@ def test_side_effects_do_not_happen_twice(client: Client) -> None:
         tf.print("once", x)
         return x * x
 
-    graph = imported(
-        client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: prints(x), lambda: x))
-    )
+    graph = imported(client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: prints(x), lambda: x)))
     before = functions(graph)
     np.testing.assert_allclose(derivative(graph), 2 * X)
     added = [f for name, f in functions(graph).items() if name not in before]
@@ -124,9 +118,7 @@ def test_a_gradient_that_the_library_names_is_called(
     spec = tf.TensorSpec([None], tf.float64)
     gradient = tenfold.get_concrete_function(spec, spec).function_def
     graph_def.library.function.append(gradient)
-    graph_def.library.gradient.add(
-        function_name=name, gradient_func=gradient.signature.name
-    )
+    graph_def.library.gradient.add(function_name=name, gradient_func=gradient.signature.name)
     graph = imported(client, graph_def)
     np.testing.assert_allclose(derivative(graph), 10 * X)
 
@@ -143,9 +135,7 @@ def test_calls_are_inlined(client: Client) -> None:
 def test_a_function_that_calls_itself_is_refused(client: Client) -> None:
     graph_def = graph_of(call_in_branch)
     branches = {
-        node.attr["then_branch"].func.name
-        for node in graph_def.node
-        if node.op == "StatelessIf"
+        node.attr["then_branch"].func.name for node in graph_def.node if node.op == "StatelessIf"
     }
     for function in graph_def.library.function:
         for node in function.node_def:
@@ -164,12 +154,8 @@ def test_an_error_names_the_way_to_the_op(client: Client) -> None:
         )
         return tf.cast(quantized.output_max, tf.float64)
 
-    graph = imported(
-        client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: inner(x), lambda: x))
-    )
-    with pytest.raises(
-        ClientError, match=r"'cond'.*StatelessIf.*function '.*QuantizeV2"
-    ):
+    graph = imported(client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: inner(x), lambda: x)))
+    with pytest.raises(ClientError, match=r"'cond'.*StatelessIf.*function '.*QuantizeV2"):
         derivative(graph)
 
 
@@ -188,9 +174,7 @@ def draws_in_loop(x: Any) -> Any:
 def test_a_draw_is_refused_with_the_mend(
     client: Client, build: Callable[[Any], Any], where: str
 ) -> None:
-    graph = imported(
-        client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: build(x), lambda: x))
-    )
+    graph = imported(client, graph_of(lambda x: tf.cond(x[0] > 0, lambda: build(x), lambda: x)))
     message = f"'cond' of op If.*{where}.*RandomStandardNormal.*stateless.*argument"
     with pytest.raises(ClientError, match=message):
         derivative(graph)
@@ -207,11 +191,7 @@ def with_version_1(build: Callable[[Any], Any]) -> Callable[[Any], Any]:
         finally:
             tf.compat.v1.enable_control_flow_v2()
         return tf.raw_ops.StatelessIf(
-            cond=True,
-            input=[x],
-            Tout=[tf.float64],
-            then_branch=function,
-            else_branch=function,
+            cond=True, input=[x], Tout=[tf.float64], then_branch=function, else_branch=function
         )[0]
 
     return built
@@ -235,15 +215,11 @@ def test_a_loop_of_version_1_in_a_function_is_refused(client: Client) -> None:
         derivative(graph)
 
 
-def test_a_loop_of_TF_NewWhile_has_gradients_of_this_library_in_it(
-    client: Client,
-) -> None:
+def test_a_loop_of_TF_NewWhile_has_gradients_of_this_library_in_it(client: Client) -> None:
     def part(build: Callable[..., Any]) -> bytes:
         with tf.Graph().as_default() as graph:
             placeholder = tf.compat.v1.placeholder
-            results = build(
-                placeholder(tf.float64, [], "x0"), placeholder(tf.float64, [3], "x1")
-            )
+            results = build(placeholder(tf.float64, [], "x0"), placeholder(tf.float64, [3], "x1"))
             for k, result in enumerate(results):
                 tf.identity(result, name=f"y{k}")
             return graph.as_graph_def().SerializeToString()
@@ -251,12 +227,7 @@ def test_a_loop_of_TF_NewWhile_has_gradients_of_this_library_in_it(
     one = np.array(1.0)
     add = tf.raw_ops.AddN
     cond = part(lambda i, _: [i < 3.0])
-    body = part(
-        lambda i, y: [
-            add(inputs=[i, one]),
-            tf.raw_ops.IdentityN(input=[-y])[0],
-        ]
-    )
+    body = part(lambda i, y: [add(inputs=[i, one]), tf.raw_ops.IdentityN(input=[-y])[0]])
     with tf.Graph().as_default() as start:
         tf.compat.v1.placeholder(tf.float64, [], "i")
         tf.compat.v1.placeholder(tf.float64, [3], "x")
@@ -272,9 +243,7 @@ def any_number_of_times(x: Any) -> Any:
 
 
 def up_to_a_variable(x: Any) -> Any:
-    return tf.while_loop(
-        lambda y: tf.norm(y) < 99.0, lambda y: y * x, [x], maximum_iterations=3
-    )[0]
+    return tf.while_loop(lambda y: tf.norm(y) < 99.0, lambda y: y * x, [x], maximum_iterations=3)[0]
 
 
 @pytest.mark.parametrize("build", [loop, up_to_a_variable])

@@ -16,15 +16,7 @@ from typing import Any
 import known_differences_text as text
 import numpy as np
 from covered_ops import NOT_IN_PYTHON, ONLY_IN_PYTHON, STAND_INS
-from known_differences_rows import (
-    Difference,
-    Gradients,
-    cell,
-    table,
-    tolerance,
-    verdict,
-    worst,
-)
+from known_differences_rows import Difference, Gradients, cell, table, tolerance, verdict, worst
 from parity import HERE, Case, Outcome, load_cases, run_cases, run_client
 
 # The ops that TensorFlow has a function gradient of and no client gradient.
@@ -39,9 +31,7 @@ OVERRIDDEN = {"StatelessParameterizedTruncatedNormal", "TopK", "XlaEinsum"}
 # ---- Python
 
 
-def python_differences(
-    cases: Iterable[Case], library: str, kernels: str
-) -> list[Difference]:
+def python_differences(cases: Iterable[Case], library: str, kernels: str) -> list[Difference]:
     """Python's gradients and the library's against central differences."""
     import parity_python
     import tensorflow as tf
@@ -72,9 +62,7 @@ def python_differences(
     return found
 
 
-def overridden_differences(
-    cases: Sequence[Case], library: str, kernels: str
-) -> list[Difference]:
+def overridden_differences(cases: Sequence[Case], library: str, kernels: str) -> list[Difference]:
     """The same where a case brings a reference of its own, in place of Python's."""
     import parity_python
     import tensorflow as tf
@@ -144,16 +132,13 @@ def client_outcomes(
     with_ours = [Outcome(case, parity_python.prepare(case)) for case in cases]
     run_client(with_ours, library, kernels)
     without = [
-        Outcome(outcome.case, {**outcome.task, "numeric": (False, False)})
-        for outcome in with_ours
+        Outcome(outcome.case, {**outcome.task, "numeric": (False, False)}) for outcome in with_ours
     ]
     run_client(without, None, kernels)
     return list(zip(without, with_ours, strict=True))
 
 
-def client_differences(
-    outcomes: Iterable[tuple[Outcome, Outcome]],
-) -> list[Difference]:
+def client_differences(outcomes: Iterable[tuple[Outcome, Outcome]]) -> list[Difference]:
     """TensorFlow's client gradients.
 
     The reference is Python, or differences where the case asks for them.
@@ -311,9 +296,7 @@ def document(library: str, kernels: str) -> str:
         "PYTHON_NONE": names(none - NOT_IN_PYTHON.keys()),
         "NOT_IN_PYTHON": names(none & NOT_IN_PYTHON.keys()),
         "PYTHON_FAILS": table(of(python, True), reasons, ours=True),
-        "ONLY_IN_PYTHON": [
-            f"| {op} | {why} |" for op, why in sorted(ONLY_IN_PYTHON.items())
-        ],
+        "ONLY_IN_PYTHON": [f"| {op} | {why} |" for op, why in sorted(ONLY_IN_PYTHON.items())],
         "CLIENT_WRONG": table(of(client, False), text.CLIENT_REASONS, ours=True),
         "CLIENT_FAILS": table(of(client, True), text.CLIENT_REASONS, ours=True),
         "FUNCTION_WRONG": table(of(functions, False), function_reasons, ours=False),

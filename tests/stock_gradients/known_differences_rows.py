@@ -45,9 +45,7 @@ def cell(message: str) -> str:
     if missing:
         return f"no gradient of {missing[1] or missing[2]}"
     # Behind the traceback, the node; behind that, the message of a kernel.
-    kernels = re.search(
-        r"\nNode: .*\n(?:.*root error.*\n)?(?:\s*\(\d\).*?: )?(.+)", message
-    )
+    kernels = re.search(r"\nNode: .*\n(?:.*root error.*\n)?(?:\s*\(\d\).*?: )?(.+)", message)
     empty = ("", "Graph execution error:")
     lines = [
         line
@@ -77,9 +75,7 @@ def tolerance(case: Case, expected: Gradients) -> float:
     return max(TOLERANCES[e.dtype.name] for e in expected if e is not None)
 
 
-def table(
-    differences: Iterable[Difference], reasons: Mapping[str, str], ours: bool
-) -> list[str]:
+def table(differences: Iterable[Difference], reasons: Mapping[str, str], ours: bool) -> list[str]:
     """A row an op, with its worst case, first order before second."""
     by_op: dict[str, list[Difference]] = {}
     for difference in differences:

@@ -68,9 +68,7 @@ REASONS = {
     "IsotonicRegression": _UNKNOWN_SHAPES,
     "LogMatrixDeterminant": "leaves out the sign of complex matrices",
     "MatrixDeterminant": "complex: not conjugated; singular: inverts the matrix",
-    **dict.fromkeys(
-        ("MatrixDiagPartV2", "MatrixDiagPartV3"), f"{_UNKNOWN_SIZE}; {_NO_PADDING}"
-    ),
+    **dict.fromkeys(("MatrixDiagPartV2", "MatrixDiagPartV3"), f"{_UNKNOWN_SIZE}; {_NO_PADDING}"),
     "MatrixDiagV2": f"{_ALIGNMENT}; {_NO_PADDING}",
     "MatrixDiagV3": _NO_PADDING,
     "MatrixSetDiagV2": _ALIGNMENT,
@@ -201,9 +199,7 @@ FUNCTION_REASONS = {
         ),
         _NOT_CONJUGATED,
     ),
-    **dict.fromkeys(
-        ("Acosh", "Asinh"), "multiplies where it must divide; not conjugated"
-    ),
+    **dict.fromkeys(("Acosh", "Asinh"), "multiplies where it must divide; not conjugated"),
     **dict.fromkeys(("BatchMatMul", "BatchMatMulV2", "MatMul"), _NOT_COMPLEX),
     **dict.fromkeys(("Angle", "Complex", "Imag", "Real"), _HALF),
     **dict.fromkeys(

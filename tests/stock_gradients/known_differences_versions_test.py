@@ -34,8 +34,7 @@ def test_the_page_is_read() -> None:
 
 def test_the_same_in_other_words() -> None:
     same = _old(
-        ("| 1.1e-01 |", "| 1.2e-01 |"),
-        ("`Input is not invertible.`", "`The input is singular.`"),
+        ("| 1.1e-01 |", "| 1.2e-01 |"), ("`Input is not invertible.`", "`The input is singular.`")
     )
     assert _rows(document([_NEW, same])) == []
 

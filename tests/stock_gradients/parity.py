@@ -141,9 +141,7 @@ def judge(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]
     if case.error is not None:
         message = result.get("error", result.get("second_error", ""))
         if case.error not in message:
-            problems.append(
-                f"expected an error with {case.error!r}, got {message or 'none'!r}"
-            )
+            problems.append(f"expected an error with {case.error!r}, got {message or 'none'!r}")
         return problems
     if "error" in result:
         return [f"the client fails: {result['error']}"]
@@ -162,9 +160,7 @@ def judge(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]
     return problems
 
 
-def judge_function_runtime(
-    case: Case, task: dict[str, Any], result: dict[str, Any]
-) -> list[str]:
+def judge_function_runtime(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]:
     """What is wrong with the function runtime's gradients; empty when nothing is."""
     if "function_error" in result:
         return [f"the function runtime fails: {result['function_error']}"]
@@ -198,9 +194,7 @@ def _reference(
     return result.get(f"{order}_numeric", task[order]), by
 
 
-def _compare(
-    case: Case, what: str, found: Any, expected: Any, names: Sequence[str]
-) -> list[str]:
+def _compare(case: Case, what: str, found: Any, expected: Any, names: Sequence[str]) -> list[str]:
     if isinstance(expected, str):
         return [f"{what}: no reference, Python says {expected}"]
     problems = []
@@ -262,8 +256,7 @@ def run_program(
     The central differences that the C client has taken go on being the reference.
     """
     copies = [
-        Outcome(outcome.case, {**outcome.task, "numeric": (False, False)})
-        for outcome in outcomes
+        Outcome(outcome.case, {**outcome.task, "numeric": (False, False)}) for outcome in outcomes
     ]
     run_client(copies, library, kernels, program)
     for copy, outcome in zip(copies, outcomes, strict=True):
@@ -302,9 +295,7 @@ def _run_client(
 ) -> tuple[list[dict[str, Any]], str]:
     """The results of these tasks up to one that ends the process, and its end."""
     with tempfile.TemporaryDirectory() as folder:
-        tasks_file, results_file = (
-            os.path.join(folder, name) for name in ("tasks", "results")
-        )
+        tasks_file, results_file = (os.path.join(folder, name) for name in ("tasks", "results"))
         settings = {
             "tasks": tasks_file,
             "results": results_file,

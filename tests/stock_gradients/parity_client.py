@@ -90,9 +90,7 @@ def function_runtime_results(client: Client, task: dict[str, Any]) -> dict[str, 
         return {"function_error": str(error)}
 
 
-def inlined_results(
-    client: Client, api: GraphApi, task: dict[str, Any]
-) -> dict[str, Any]:
+def inlined_results(client: Client, api: GraphApi, task: dict[str, Any]) -> dict[str, Any]:
     """The same of a SavedModel whose calls are inlined: "inlined", the gradients of
     first order, or else "inlined_error".
     """
@@ -164,10 +162,7 @@ def _differences(
 
     def losses(name: str, value: np.ndarray) -> list[float]:
         values = iter(evaluation.at(name, value))
-        return [
-            sum(float(np.vdot(w, next(values)).real) for w in of_one)
-            for of_one in weights
-        ]
+        return [sum(float(np.vdot(w, next(values)).real) for w in of_one) for of_one in weights]
 
     results: dict[str, list[np.ndarray]] = {name: [] for name in sums}
     for handle_or_x in by:

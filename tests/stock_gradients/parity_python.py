@@ -57,9 +57,7 @@ def prepare(case: "Case") -> dict[str, Any]:
         tensors = list(built) if isinstance(built, list | tuple) else [built]
         ys = [
             tf.identity(y, name=f"y{k}")
-            for k, y in enumerate(
-                y for y in tensors if y.dtype.is_floating or y.dtype.is_complex
-            )
+            for k, y in enumerate(y for y in tensors if y.dtype.is_floating or y.dtype.is_complex)
         ]
         if case.op not in {operation.type for operation in _operations(graph)}:
             raise ValueError(f"{case.id}: the graph holds no {case.op}")
@@ -85,14 +83,7 @@ def prepare(case: "Case") -> dict[str, Any]:
         graph_def = graph.as_graph_def()
         function_runtime = _with_symbolic_gradient(graph, placeholders, ys, upstream)
         first, second = _python_gradients(
-            case,
-            session,
-            graph,
-            ys,
-            [placeholders[i] for i in wrt],
-            upstream,
-            weights,
-            feeds,
+            case, session, graph, ys, [placeholders[i] for i in wrt], upstream, weights, feeds
         )
     task = {
         "id": case.id,
@@ -148,8 +139,7 @@ def _with_symbolic_gradient(
     node.attr["Tin"].list.type.extend(t.dtype.as_datatype_enum for t in arguments)
     # The function runtime takes the gradients of variables for floats.
     node.attr["Tout"].list.type.extend(
-        (tf.float32 if t.dtype == tf.resource else t.dtype).as_datatype_enum
-        for t in inputs
+        (tf.float32 if t.dtype == tf.resource else t.dtype).as_datatype_enum for t in inputs
     )
     return graph_def
 

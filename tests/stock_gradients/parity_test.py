@@ -20,13 +20,7 @@ import parity_python
 import pytest
 import tensorflow as tf
 import turns
-from covered_ops import (
-    NO_SECOND_ORDER,
-    NOT_IN_FUNCTIONS,
-    NOT_IN_PYTHON,
-    ONLY_IN_CLIENTS,
-    OPS,
-)
+from covered_ops import NO_SECOND_ORDER, NOT_IN_FUNCTIONS, NOT_IN_PYTHON, ONLY_IN_CLIENTS, OPS
 from parity import (
     HERE,
     Case,

@@ -25,9 +25,7 @@ class _Program(Program):
 class Client:
     """As c_client.Client, by the program `path`."""
 
-    def __init__(
-        self, path: str | pathlib.Path, library: str | pathlib.Path | None
-    ) -> None:
+    def __init__(self, path: str | pathlib.Path, library: str | pathlib.Path | None) -> None:
         self._program = _Program(path, library)
 
     def load(self, library: str | pathlib.Path) -> None:
@@ -56,7 +54,5 @@ class Graph:
     ) -> list[str | None]:
         return self._program.add_gradients(ys, xs, grad_ys)
 
-    def run(
-        self, fetches: Sequence[str], feeds: Mapping[str, np.ndarray]
-    ) -> list[np.ndarray]:
+    def run(self, fetches: Sequence[str], feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         return self._program.run(feeds, fetches)

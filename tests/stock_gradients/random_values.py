@@ -14,9 +14,7 @@ def normal(*shape: int, dtype: Any = np.float64, seed: int = 0) -> np.ndarray:
     return np.asarray(np.random.default_rng(key).normal(size=shape)).astype(dtype)
 
 
-def complex_normal(
-    *shape: int, dtype: Any = np.complex128, seed: int = 0
-) -> np.ndarray:
+def complex_normal(*shape: int, dtype: Any = np.complex128, seed: int = 0) -> np.ndarray:
     """Complex numbers with standard normal parts."""
     values = normal(*shape, seed=2 * seed) + 1j * normal(*shape, seed=2 * seed + 1)
     return values.astype(dtype)

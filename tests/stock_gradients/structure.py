@@ -24,9 +24,7 @@ def call(op: str, *inputs: Any, **attributes: Any) -> list[Any]:
         if attr.type != "type" and attr.HasField("default_value")
     }
     made = op_def_library.apply_op(
-        op,
-        **dict(zip(arguments, inputs, strict=True)),
-        **{**defaults, **attributes},
+        op, **dict(zip(arguments, inputs, strict=True)), **{**defaults, **attributes}
     )
     return tf.nest.flatten(made)
 
@@ -102,17 +100,12 @@ class Problem:
             return xs[-1]
 
         inputs = [
-            [placeholder(*one) for one in spec]
-            if isinstance(spec, list)
-            else placeholder(*spec)
+            [placeholder(*one) for one in spec] if isinstance(spec, list) else placeholder(*spec)
             for spec in case.inputs
         ]
         with tf.device("/cpu:0"):  # Python's gradients of NCCL ops ask for one
             outputs = call(case.op, *inputs, **case.attributes)[: case.outputs]
-            us = [
-                v1.placeholder(y.dtype, y.shape, name=f"u{k}")
-                for k, y in enumerate(outputs)
-            ]
+            us = [v1.placeholder(y.dtype, y.shape, name=f"u{k}") for k, y in enumerate(outputs)]
         ws = [
             v1.placeholder(x.dtype, x.shape, name=f"w{i}")
             for i, x in enumerate(xs)
@@ -143,9 +136,7 @@ def expression(graph: bytes, tensor: Name | None) -> Any:
         inputs = [made(i) for i in node.input if i[0] != "^"]
         if node.op == "Identity":
             return inputs[0]
-        attributes = {
-            key: attribute(value) for key, value in node.attr.items() if key[0] != "_"
-        }
+        attributes = {key: attribute(value) for key, value in node.attr.items() if key[0] != "_"}
         return node.op, output or "0", attributes, inputs
 
     return tensor and made(tensor)

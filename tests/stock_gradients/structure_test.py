@@ -32,9 +32,7 @@ TYPES = [tf.float32, tf.bfloat16, tf.float64]
 
 def of_types(op: str, *more: Any, types: Sequence[Any] = TYPES, **settings: Any) -> Any:
     """Cases of an op whose first input is a matrix of these types."""
-    return [
-        Case(op, dtype.name, [(dtype, [4, 6]), *more], **settings) for dtype in types
-    ]
+    return [Case(op, dtype.name, [(dtype, [4, 6]), *more], **settings) for dtype in types]
 
 
 # ---- Collectives
@@ -56,11 +54,7 @@ COLLECTIVES = [
             {"split_dimension": split, "concat_dimension": concat, "split_count": 2},
             twice=True,
         )
-        for split, concat, dtype in [
-            (0, 1, tf.float32),
-            (1, 0, tf.bfloat16),
-            (2, 2, tf.float32),
-        ]
+        for split, concat, dtype in [(0, 1, tf.float32), (1, 0, tf.bfloat16), (2, 2, tf.float32)]
     ),
     *of_types(
         "CollectivePermute",
@@ -78,11 +72,7 @@ COLLECTIVES = [
                 "XlaAllReduce", u, groups, **reduced
             ),
         )
-        for reduction, dtype in [
-            ("Add", tf.float32),
-            ("Mean", tf.bfloat16),
-            ("Add", tf.float16),
-        ]
+        for reduction, dtype in [("Add", tf.float32), ("Mean", tf.bfloat16), ("Add", tf.float16)]
         for reduced in [{"reduce_op": reduction, "mode": "CrossReplica"}]
     ),
     Case(
@@ -92,12 +82,7 @@ COLLECTIVES = [
         {"reduce_op": "Max", "mode": "CrossReplica"},
         error='reduce_op = "Max"; only',
     ),
-    *of_types(
-        "CrossReplicaSum",
-        GROUPS,
-        types=[tf.float32, tf.bfloat16, tf.float16],
-        twice=True,
-    ),
+    *of_types("CrossReplicaSum", GROUPS, types=[tf.float32, tf.bfloat16, tf.float16], twice=True),
 ]
 
 
@@ -112,16 +97,8 @@ NCCL = [
     ),
     Case("NcclAllReduce", "max", [(REAL, [2])], all_reduce("max"), error='= "max"; on'),
     # The runtime copies between devices, where Python asks NCCL to.
-    *of_types("NcclBroadcast", attributes={"shape": [4, 6]}, expected=lambda x, u: [u])[
-        ::2
-    ],
-    Case(
-        "NcclBroadcast",
-        "vector",
-        [(REAL, [2])],
-        {"shape": [2]},
-        expected=lambda x, u: [u],
-    ),
+    *of_types("NcclBroadcast", attributes={"shape": [4, 6]}, expected=lambda x, u: [u])[::2],
+    Case("NcclBroadcast", "vector", [(REAL, [2])], {"shape": [2]}, expected=lambda x, u: [u]),
     *(
         Case(
             "NcclReduce",
@@ -144,24 +121,14 @@ NCCL = [
 # ---- Sharding
 
 SHARDING: dict[str, Any] = {
-    "manual_sharding": xla_sharding.Sharding.tile(
-        np.array([[0], [1]])
-    ).proto.SerializeToString()
+    "manual_sharding": xla_sharding.Sharding.tile(np.array([[0], [1]])).proto.SerializeToString()
 }
 TO_FULL = {**SHARDING, "full_shape": [8, 6]}
 OTHER: dict[str, Any] = {"dim": 0, "unspecified_dims": [1]}
 UNSPECIFIED: dict[str, Any] = {"layout": "sharding_specs:unsharded, mesh:|x=1|"}
 SHARDINGS = [
-    *of_types(
-        "XlaSpmdFullToShardShape", attributes=SHARDING, types=TYPES[:2], twice=True
-    ),
-    Case(
-        "XlaSpmdFullToShardShape",
-        "axis",
-        [(REAL, [4, 6])],
-        {**SHARDING, **OTHER},
-        twice=True,
-    ),
+    *of_types("XlaSpmdFullToShardShape", attributes=SHARDING, types=TYPES[:2], twice=True),
+    Case("XlaSpmdFullToShardShape", "axis", [(REAL, [4, 6])], {**SHARDING, **OTHER}, twice=True),
     Case(
         "XlaSpmdFullToShardShape",
         "unknown_shape",
@@ -169,17 +136,12 @@ SHARDINGS = [
         SHARDING,
         error="the shape of the input is not static",
     ),
-    *of_types(
-        "XlaSpmdShardToFullShape", attributes=TO_FULL, types=TYPES[:2], twice=True
-    ),
+    *of_types("XlaSpmdShardToFullShape", attributes=TO_FULL, types=TYPES[:2], twice=True),
     Case("XlaSpmdShardToFullShape", "axis", [(REAL, [4, 6])], {**TO_FULL, **OTHER}),
     *of_types("Relayout", attributes=UNSPECIFIED),
     *of_types("RelayoutLike", (INT, [4, 6])),
     *of_types("CopyToMesh", attributes={"mesh": "|x=1|*"}),
-    *(
-        Case("CopyToMeshGrad", dtype.name, [(dtype, [4]), (dtype, [4])])
-        for dtype in TYPES
-    ),
+    *(Case("CopyToMeshGrad", dtype.name, [(dtype, [4]), (dtype, [4])]) for dtype in TYPES),
 ]
 
 # ---- Recurrent layers of cuDNN
@@ -205,11 +167,7 @@ def recurrents(op: str) -> list[Case]:
 
 
 RECURRENT = [
-    *(
-        case
-        for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3")
-        for case in recurrents(op)
-    ),
+    *(case for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3") for case in recurrents(op)),
     recurrent("CudnnRNNV3", "projection", num_proj=2, time_major=False),
 ]
 
@@ -220,11 +178,7 @@ def parameters(name: str, dtype: Any, **how: Any) -> list[Case]:
     whole, parts = (dtype, [99]), [(dtype, [4, 3]), (dtype, [4, 4])]
     biases = [(dtype, [4])] * 2
     version = "V2" if "num_proj" in how else ""
-    counts = (
-        {"num_params_weights": 2, "num_params_biases": 2}
-        if version
-        else {"num_params": 2}
-    )
+    counts = {"num_params_weights": 2, "num_params_biases": 2} if version else {"num_params": 2}
     put = f"CudnnRNNCanonicalToParams{version}"
     take = f"CudnnRNNParamsToCanonical{version}"
 
@@ -254,13 +208,7 @@ PARAMETERS = [
 CASES = [*COLLECTIVES, *NCCL, *SHARDINGS, *RECURRENT, *PARAMETERS]
 # Of ops with other cases in cases_stock*.py: a layout without kernels for the CPU.
 LAYOUTS = [
-    Case(
-        op,
-        "NCHW",
-        [(REAL, [1, 4, 6, 8])],
-        {"block_size": 2, "data_format": "NCHW"},
-        twice=True,
-    )
+    Case(op, "NCHW", [(REAL, [1, 4, 6, 8])], {"block_size": 2, "data_format": "NCHW"}, twice=True)
     for op in ("DepthToSpace", "SpaceToDepth")
 ]
 

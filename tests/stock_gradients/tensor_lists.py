@@ -30,23 +30,16 @@ def from_tensor(x: Any, shape: Any = UNKNOWN) -> Any:
 
 def stack(handle: Any, like: Any, shape: Any = UNKNOWN, count: int = -1) -> Any:
     return raw.TensorListStack(
-        input_handle=handle,
-        element_shape=shape,
-        element_dtype=like.dtype,
-        num_elements=count,
+        input_handle=handle, element_shape=shape, element_dtype=like.dtype, num_elements=count
     )
 
 
 def empty(like: Any, shape: Any = UNKNOWN) -> Any:
-    return raw.EmptyTensorList(
-        element_shape=shape, max_num_elements=-1, element_dtype=like.dtype
-    )
+    return raw.EmptyTensorList(element_shape=shape, max_num_elements=-1, element_dtype=like.dtype)
 
 
 def reserve(like: Any, count: int, shape: Any = UNKNOWN) -> Any:
-    return raw.TensorListReserve(
-        element_shape=shape, num_elements=count, element_dtype=like.dtype
-    )
+    return raw.TensorListReserve(element_shape=shape, num_elements=count, element_dtype=like.dtype)
 
 
 def push(handle: Any, x: Any) -> Any:
@@ -54,9 +47,7 @@ def push(handle: Any, x: Any) -> Any:
 
 
 def pop(handle: Any, like: Any, shape: Any = UNKNOWN) -> Any:
-    return raw.TensorListPopBack(
-        input_handle=handle, element_shape=shape, element_dtype=like.dtype
-    )
+    return raw.TensorListPopBack(input_handle=handle, element_shape=shape, element_dtype=like.dtype)
 
 
 def get(handle: Any, index: Any, like: Any, shape: Any = UNKNOWN) -> Any:
@@ -73,10 +64,7 @@ def put(handle: Any, index: Any, x: Any, resize: bool = False) -> Any:
 
 def gather(handle: Any, indices: Any, like: Any, shape: Any = UNKNOWN) -> Any:
     return raw.TensorListGather(
-        input_handle=handle,
-        indices=indices,
-        element_shape=shape,
-        element_dtype=like.dtype,
+        input_handle=handle, indices=indices, element_shape=shape, element_dtype=like.dtype
     )
 
 

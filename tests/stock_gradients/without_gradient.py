@@ -42,16 +42,12 @@ _REASONS = {
     ),
     # ---- The derivative takes what TensorFlow does not have.
     "no op takes apart a batch of lists": "TensorListPushBackBatch",
-    "its transpose is to gather from all devices, which XLA has no op for": (
-        "XlaReduceScatter"
-    ),
+    "its transpose is to gather from all devices, which XLA has no op for": ("XlaReduceScatter"),
     "its own kernel fails: it asks for an attribute that the op does not have": "XlaIf",
     "XLA does not say what stands behind a dynamic size": (
         "XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize"
     ),
-    "TensorFlow's ops can say its gradient for dense matrices only": (
-        "SparseMatrixSparseCholesky"
-    ),
+    "TensorFlow's ops can say its gradient for dense matrices only": ("SparseMatrixSparseCholesky"),
     "the derivative takes a kernel that cuDNN does not have": "CudnnRNNBackprop*",
     "its gradient would need an instance key of its own, which nothing gives": (
         "CollectiveAllToAll* CollectiveBcastSend* CollectiveGather* CollectiveReduce*"
@@ -88,15 +84,12 @@ _REASONS = {
         "Batch BatchFunction Unbatch UnbatchGrad"
     ),
     "a function in Python, or a program, that TensorFlow cannot look into": (
-        "MlirPassthroughOp PyFunc PyFuncStateless XlaCallModule XlaCustomCall* "
-        "XlaHostCompute"
+        "MlirPassthroughOp PyFunc PyFuncStateless XlaCallModule XlaCustomCall* XlaHostCompute"
     ),
     "combines numbers by any function, and returns nothing of what lies between": (
         "XlaReduce XlaReduceWindow XlaScatter XlaSelectAndScatter XlaVariadicReduce*"
     ),
-    "its comparison takes its operands alone: no places can be sorted along": (
-        "XlaVariadicSort"
-    ),
+    "its comparison takes its operands alone: no places can be sorted along": ("XlaVariadicSort"),
     # ---- No client has it in a graph that it differentiates.
     "TensorFlow's runtime or compiler adds it": (
         "_* CustomAggregator DTensorAll* DTensorReduceScatter XlaLaunch XlaLaunchV2"
@@ -123,9 +116,7 @@ _REASONS = {
 IN_SOME_VERSIONS = {"TfLiteSubgraphExecute"}
 
 # Patterns of names, as of files; the first one that fits an op has its reason.
-PATTERNS = {
-    pattern: reason for reason, names in _REASONS.items() for pattern in names.split()
-}
+PATTERNS = {pattern: reason for reason, names in _REASONS.items() for pattern in names.split()}
 
 
 def reason(op: str) -> str | None:

@@ -79,9 +79,7 @@ def test_the_table(report: testing.OpReport) -> None:
     row = next(row for row in rows if row.startswith("Planted>NoDocumentation "))
     assert row.split()[1] == "missing"
     assert f"{len(FAULTS) + 1} ops, {len(report.failures)} faults" == rows[-1]
-    with pytest.raises(
-        testing.OpCheckError, match="Planted>AbortsOnEmpty: empty tensors: "
-    ):
+    with pytest.raises(testing.OpCheckError, match="Planted>AbortsOnEmpty: empty tensors: "):
         report.raise_if_failed()
 
 

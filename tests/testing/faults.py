@@ -100,9 +100,7 @@ FAULTS = {
         "slopes differ",
     ),
     "missing term": Fault(
-        lambda x: with_gradient(lambda x: x * tf.sin(x), lambda x, dy: tf.sin(x) * dy)(
-            x["a"][0]
-        ),
+        lambda x: with_gradient(lambda x: x * tf.sin(x), lambda x, dy: tf.sin(x) * dy)(x["a"][0]),
         {"a": (X,)},
         1,
         "differences",
@@ -155,10 +153,7 @@ FAULTS = {
     ),
     "third order": Fault(
         with_gradient(
-            tf.sin,
-            lambda x, dy: (
-                with_gradient(tf.cos, lambda x, dz: -dz * _sin_half(x))(x) * dy
-            ),
+            tf.sin, lambda x, dy: with_gradient(tf.cos, lambda x, dz: -dz * _sin_half(x))(x) * dy
         ),
         X,
         3,
@@ -168,12 +163,7 @@ FAULTS = {
         {"order": 3, "modes": ["eager"], "batched": False, "forward": False},
     ),
     "bits": Fault(
-        with_gradient(tf.sin, _random_bits),
-        X,
-        1,
-        "same bits twice",
-        "inputs",
-        "two runs differ",
+        with_gradient(tf.sin, _random_bits), X, 1, "same bits twice", "inputs", "two runs differ"
     ),
     "shape": Fault(
         with_gradient(tf.sin, lambda x, dy: tf.reduce_sum(tf.cos(x) * dy)),
@@ -209,17 +199,10 @@ FAULTS = {
         {"require": ["inputs[1]"]},
     ),
     "zeros": Fault(
-        lambda x: x + tf.stop_gradient(tf.sin(x)),
-        X,
-        1,
-        "differences",
-        "inputs",
-        "slopes differ",
+        lambda x: x + tf.stop_gradient(tf.sin(x)), X, 1, "differences", "inputs", "slopes differ"
     ),
     "on a kink": Fault(
-        with_gradient(
-            tf.nn.relu, lambda x, dy: tf.where(x < 0, tf.zeros_like(x), 1.5 * dy)
-        ),
+        with_gradient(tf.nn.relu, lambda x, dy: tf.where(x < 0, tf.zeros_like(x), 1.5 * dy)),
         np.float64([-1, 0]),
         1,
         "differences",
@@ -235,9 +218,7 @@ FAULTS = {
         "1 of 1 slopes differ",
     ),
     "large inputs alone": Fault(
-        with_gradient(
-            lambda x: x * x, lambda x, dy: 2 * tf.where(abs(x) > 1e4, 1e4, x) * dy
-        ),
+        with_gradient(lambda x: x * x, lambda x, dy: 2 * tf.where(abs(x) > 1e4, 1e4, x) * dy),
         np.float64([1, 1e3, 2e4]),
         1,
         "differences",

@@ -32,9 +32,7 @@ def test_fault_is_found(name: str) -> None:
 
 def test_error_names_the_worst_element() -> None:
     fault = FAULTS["one element of many"]
-    with pytest.raises(
-        GradientError, match=r"order 1, differences.*\[31, 7\]"
-    ) as raised:
+    with pytest.raises(GradientError, match=r"order 1, differences.*\[31, 7\]") as raised:
         check_gradient(fault.function, fault.inputs, order=1, modes=["eager"])
     report = raised.value.report
     worst = report.failures[0].worst
@@ -61,9 +59,7 @@ def test_wrong_forward_mode_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     entry = {**ops.gradient_registry._registry["Spence"], "type": gradient}
     monkeypatch.setitem(ops.gradient_registry._registry, "Spence", entry)
-    report = check_gradient(
-        tf.math.special.spence, X, 1, batched=False, raise_error=False
-    )
+    report = check_gradient(tf.math.special.spence, X, 1, batched=False, raise_error=False)
     assert [f.check for f in report.failures] == ["forward mode"], report
     assert "forward and reverse mode differ" in str(report)
 
@@ -74,8 +70,7 @@ def test_wrong_vectorization_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(pfor._pfor_converter_registry, "Sinh", wrong)
     function = with_gradient(
-        tf.sin,
-        lambda x, dy: tf.cos(x) * dy + tf.sinh(dy) - (tf.exp(dy) - tf.exp(-dy)) / 2,
+        tf.sin, lambda x, dy: tf.cos(x) * dy + tf.sinh(dy) - (tf.exp(dy) - tf.exp(-dy)) / 2
     )
     report = check_gradient(function, X, 1, raise_error=False, forward=False)
     assert [f.check for f in report.failures] == ["batched gradient"], report

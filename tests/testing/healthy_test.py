@@ -61,10 +61,7 @@ _FUNCTIONS: dict[str, tuple[Callable, Any]] = {
     "segment_sum": (tf.math.segment_sum, [_real(4, 2), np.int32([0, 0, 2, 2])]),
     "concat": (lambda x, y: tf.concat([x, y], 0), [_real(2), _real(3)]),
     "split": (lambda x: tf.split(x, 2), _real(4)),
-    "dynamic_partition": (
-        lambda x: tf.dynamic_partition(x, [0, 1, 0], 2),
-        _real(3),
-    ),
+    "dynamic_partition": (lambda x: tf.dynamic_partition(x, [0, 1, 0], 2), _real(3)),
     "where": (lambda x, y: tf.where(x > 0, x, y), [_real(4), _real(4)]),
     "clip_by_value": (lambda x: tf.clip_by_value(x, -0.5, 0.5), _real(6)),
     "floor": (tf.floor, np.float64([0.5, 1])),
@@ -74,10 +71,7 @@ _FUNCTIONS: dict[str, tuple[Callable, Any]] = {
     "cholesky": (lambda x: tf.linalg.cholesky((x + tf.transpose(x)) / 2), _definite(2)),
     "solve": (tf.linalg.solve, [_definite(2), _real(2, 1)]),
     "det": (tf.linalg.det, _definite(3)),
-    "conv2d": (
-        lambda x, k: tf.nn.conv2d(x, k, 1, "SAME"),
-        [_real(1, 4, 4, 1), _real(2, 2, 1, 2)],
-    ),
+    "conv2d": (lambda x, k: tf.nn.conv2d(x, k, 1, "SAME"), [_real(1, 4, 4, 1), _real(2, 2, 1, 2)]),
     "max_pool2d": (lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), _real(1, 4, 4, 1)),
     "softmax": (tf.nn.softmax, _real(2, 4)),
     "softmax, half": (tf.nn.softmax, _real(2, 4).astype(np.float16)),
@@ -87,14 +81,9 @@ _FUNCTIONS: dict[str, tuple[Callable, Any]] = {
         lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits([1, 0], x),
         _real(2, 3),
     ),
-    "normalization": (
-        lambda x: (x - tf.reduce_mean(x)) / (0.1 + tf.math.reduce_std(x)),
-        _real(5),
-    ),
+    "normalization": (lambda x: (x - tf.reduce_mean(x)) / (0.1 + tf.math.reduce_std(x)), _real(5)),
     "while": (
-        lambda x: tf.while_loop(
-            lambda i, _: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), [0, x]
-        ),
+        lambda x: tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), [0, x]),
         _real(3),
     ),
     "complex, holomorphic": (lambda z: tf.exp(z) / (z + 3), _complex(2)),
@@ -108,10 +97,7 @@ _FUNCTIONS: dict[str, tuple[Callable, Any]] = {
         lambda x: {"y": [x["a"] * x["b"][0]], "z": (x["n"], tf.sin(x["a"]))},
         [{"a": _real(2), "b": (_real(2), None), "n": np.int64([3])}],
     ),
-    "sparse": (
-        lambda x, y: tf.sparse.sparse_dense_matmul(x, y),
-        [_SPARSE, _real(4, 2)],
-    ),
+    "sparse": (lambda x, y: tf.sparse.sparse_dense_matmul(x, y), [_SPARSE, _real(4, 2)]),
     "ragged": (lambda x: tf.sin(x) * x, _RAGGED),
     "not a function of one": (lambda x, y: tf.sin(x) + 0 * tf.floor(y), [_real(3)] * 2),
     "scalar": (lambda x: x**3, np.float64(0.7)),
@@ -176,12 +162,7 @@ def test_float_within_a_function_of_double() -> None:
 _WRONG: dict[str, tuple[Callable, Any, int, str]] = {
     "moments": (lambda x: tf.nn.moments(x, [0]), _real(4), 2, "differences"),
     "cumprod": (tf.math.cumprod, np.float64([2, 0, 3]), 1, "differences"),
-    "resize": (
-        lambda x: tf.image.resize(x, [3, 3]),
-        _real(1, 2, 2, 1),
-        1,
-        "forward mode",
-    ),
+    "resize": (lambda x: tf.image.resize(x, [3, 3]), _real(1, 2, 2, 1), 1, "forward mode"),
 }
 
 
@@ -189,6 +170,4 @@ _WRONG: dict[str, tuple[Callable, Any, int, str]] = {
 def test_fault_of_tensorflow_is_found(name: str) -> None:
     function, inputs, order, check = _WRONG[name]
     report = check_gradient(function, inputs, raise_error=False)
-    assert (report.failures[0].order, report.failures[0].check) == (order, check), (
-        report
-    )
+    assert (report.failures[0].order, report.failures[0].check) == (order, check), report

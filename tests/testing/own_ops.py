@@ -66,8 +66,7 @@ def _options(case: Case) -> dict[str, Any]:
             ]
         elif argument.type_attr:
             attrs[argument.type_attr] = [
-                tf.as_dtype(DTYPES[resolve_type(declared[0].dtype, dtype)])
-                for dtype in types
+                tf.as_dtype(DTYPES[resolve_type(declared[0].dtype, dtype)]) for dtype in types
             ]
     unique = {name: _unique(values) for name, values in attrs.items()}
     return {
@@ -96,8 +95,7 @@ def _inputs(
     def inputs(given: dict[str, Any]) -> dict[str, Any] | None:
         for k, dtype in enumerate(types):
             if all(
-                given[name] == values[min(k, len(values) - 1)]
-                for name, values in attrs.items()
+                given[name] == values[min(k, len(values) - 1)] for name, values in attrs.items()
             ):
                 return _by_argument(case, case.make_inputs(dtype))
         return None

@@ -42,8 +42,6 @@ def test_every_op_has_inputs() -> None:
 @pytest.mark.parametrize("share", range(SHARES))
 def test_ops(share: int) -> None:
     ops = sorted(OPTIONS)[share::SHARES]
-    report = testing.check_library(
-        _library.PATH, OPTIONS, ops=ops, samples=1, raise_error=False
-    )
+    report = testing.check_library(_library.PATH, OPTIONS, ops=ops, samples=1, raise_error=False)
     print(report)
     report.raise_if_failed()

@@ -153,10 +153,7 @@ def test_function_that_is_another_in_double() -> None:
 
 
 def test_graphs_are_refused() -> None:
-    with (
-        tf.Graph().as_default(),
-        pytest.raises(RuntimeError, match="check_gradient runs eagerly"),
-    ):
+    with tf.Graph().as_default(), pytest.raises(RuntimeError, match="check_gradient runs eagerly"):
         check_gradient(tf.sin, _X)
 
 

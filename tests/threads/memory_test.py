@@ -38,12 +38,8 @@ def _kilobytes(folder: pathlib.Path, rounds: int, graph: str) -> list[int]:
 _MANY = int(os.environ.get("MEMORY_ROUNDS", "0"))
 
 
-@pytest.mark.parametrize(
-    ("graph", "rounds"), [("ours", _MANY or 600), ("call", _MANY or 400)]
-)
-def test_graphs_that_stay_the_same(
-    tmp_path: pathlib.Path, graph: str, rounds: int
-) -> None:
+@pytest.mark.parametrize(("graph", "rounds"), [("ours", _MANY or 600), ("call", _MANY or 400)])
+def test_graphs_that_stay_the_same(tmp_path: pathlib.Path, graph: str, rounds: int) -> None:
     sizes = _kilobytes(tmp_path, rounds, graph)
     assert max(sizes[5:]) < max(sizes[:5]) + 300, sizes
 

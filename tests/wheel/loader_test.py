@@ -107,10 +107,7 @@ print(tf.add(1, 2).numpy())
     _add(folder, MINOR)
     paths = [str(other / LOADER), str(folder / LOADER)]
     done = subprocess.run(
-        [sys.executable, "-I", "-c", source, *paths],
-        check=True,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-I", "-c", source, *paths], check=True, capture_output=True, text=True
     )
     assert done.stdout.split() == ["True", "loaded", "3"]
 

@@ -49,17 +49,13 @@ def installed(
     prefix = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
     python = prefix / "bin" / "python"
-    packages = prefix / pathlib.Path(sysconfig.get_path("purelib")).relative_to(
-        sys.prefix
-    )
+    packages = prefix / pathlib.Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     # Of a folder that is named so, files .pth are not read: not that of the checkout.
     (packages / "tensorflow.pth").write_text(sysconfig.get_path("purelib"))
     before = acceptance.files_of(prefix)
     pip = [sys.executable, "-m", "pip", "--python", str(python)]
     pip.append("--disable-pip-version-check")
-    subprocess.run(
-        [*pip, "install", "--quiet", "--no-deps", "--no-index", wheel], check=True
-    )
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
     folder = tmp_path_factory.mktemp("folder")
     return acceptance.Installed(python, folder, pip, before)
 
@@ -81,11 +77,7 @@ def test_two_builds_give_the_same_bytes(
     [
         (None, "2.21", "is no wheel: [Errno 2] No such file"),
         (b"no zip", "2.21", "is no wheel: File is not a zip file; expected one that"),
-        (
-            {"tensorflow_ext/lib/loader.so": ""},
-            "2.21",
-            "is for no TensorFlow; expected",
-        ),
+        ({"tensorflow_ext/lib/loader.so": ""}, "2.21", "is for no TensorFlow; expected"),
         ({"tensorflow_ext/lib/2.20/a.so": ""}, "2.2x", "--minors 2.2x: expected what"),
     ],
 )

@@ -44,9 +44,7 @@ def _cxx_value(attribute: op_interface.Attribute, value: Any) -> str:
         element = cxx.TYPES[attribute.type]
         return f"std::vector<{element}>{text}" if attribute.is_list else text
     texts = [
-        f'Function("{x.name}")'
-        if attribute.type == "func"
-        else f"Scalar({x.float_val[0]})"
+        f'Function("{x.name}")' if attribute.type == "func" else f"Scalar({x.float_val[0]})"
         for x in (value if attribute.is_list else [value])
     ]
     return f"{{{', '.join(texts)}}}" if attribute.is_list else texts[0]
@@ -90,10 +88,7 @@ def main() -> int:
     name = arguments.name or command.library_name(arguments.library)
     files = language.render(
         dataclasses.replace(
-            chosen,
-            templates={end: template},
-            files=None,
-            filters={**chosen.filters, **filters},
+            chosen, templates={end: template}, files=None, filters={**chosen.filters, **filters}
         ),
         ops,
         name,

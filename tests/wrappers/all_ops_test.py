@@ -19,9 +19,7 @@ KINDS_PROGRAMS = dict(pair.split("=") for pair in os.environ["KINDS_PROGRAMS"].s
 WITHOUT_FUNCTIONS = {"Go"}
 
 
-def _graph(
-    program: str, folder: pathlib.Path, *further_libraries: str
-) -> graph_pb2.GraphDef:
+def _graph(program: str, folder: pathlib.Path, *further_libraries: str) -> graph_pb2.GraphDef:
     """What a program makes of the ops that it was written for."""
     out = folder / "graph"
     done = subprocess.run(
@@ -54,16 +52,10 @@ def kinds_calls() -> list[Call]:
 
 
 @pytest.mark.parametrize("language", KINDS_PROGRAMS)
-def test_ops_of_every_kind(
-    language: str, kinds_calls: list[Call], tmp_path: pathlib.Path
-) -> None:
+def test_ops_of_every_kind(language: str, kinds_calls: list[Call], tmp_path: pathlib.Path) -> None:
     graph = _graph(KINDS_PROGRAMS[language], tmp_path, os.environ["KINDS"])
     expected = kinds_calls
-    types = {
-        (a.type, a.is_list)
-        for call in expected
-        for a, _ in call.required + call.optional
-    }
+    types = {(a.type, a.is_list) for call in expected for a, _ in call.required + call.optional}
     assert len(types) == 2 * len(op_interface.FIELDS)
     if language in WITHOUT_FUNCTIONS:
         expected = [call for call in expected if has_no_function(call)]
@@ -72,10 +64,7 @@ def test_ops_of_every_kind(
 
 def test_without_the_library(tmp_path: pathlib.Path) -> None:
     done = subprocess.run(
-        [PROGRAMS["C++"], tmp_path / "graph"],
-        capture_output=True,
-        text=True,
-        check=False,
+        [PROGRAMS["C++"], tmp_path / "graph"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert "there is no op 'TfExt>" in done.stderr

@@ -5,21 +5,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tensorflow.core.framework import (
-    attr_value_pb2,
-    graph_pb2,
-    node_def_pb2,
-    tensor_pb2,
-    types_pb2,
-)
+from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, types_pb2
 
-from tensorflow_ext._typed_wrappers.op_interface import (
-    FIELDS,
-    Argument,
-    Arity,
-    Attribute,
-    Op,
-)
+from tensorflow_ext._typed_wrappers.op_interface import FIELDS, Argument, Arity, Attribute, Op
 
 # Where the OpDef admits any type; of the wrapper's two calls, one takes the first and
 # one the last.
@@ -161,9 +149,7 @@ def _tensors(prefix: str, argument: Argument, values: dict[str, Any]) -> list[Te
         types = value if argument.arity is Arity.LIST_OF_TYPES else (value,)
     if argument.arity is Arity.LIST_OF_ONE_TYPE:
         types *= values[argument.number_attr]
-    return [
-        Tensor(f"{prefix}.{argument.name}.{i}", dtype) for i, dtype in enumerate(types)
-    ]
+    return [Tensor(f"{prefix}.{argument.name}.{i}", dtype) for i, dtype in enumerate(types)]
 
 
 def _attr_value(attribute: Attribute, value: Any) -> attr_value_pb2.AttrValue:
@@ -250,13 +236,11 @@ def _attribute_faults(node: node_def_pb2.NodeDef, call: Call) -> Iterator[str]:
     own = {name for name in node.attr if not name.startswith("_")}
     if own != set(call.attributes):
         yield (
-            f"{call.name}: it has the attributes {sorted(own)}, expected "
-            f"{sorted(call.attributes)}"
+            f"{call.name}: it has the attributes {sorted(own)}, expected {sorted(call.attributes)}"
         )
     for name in own & set(call.attributes):
         if node.attr[name] != call.attributes[name]:
             found, wanted = (
-                " ".join(str(x).split())
-                for x in (node.attr[name], call.attributes[name])
+                " ".join(str(x).split()) for x in (node.attr[name], call.attributes[name])
             )
             yield f"{call.name}: {name} is {found}, expected {wanted}"

@@ -57,11 +57,7 @@ def test_writes(tmp_path: pathlib.Path) -> None:
     ],
 )
 def test_replaces_its_own_files_alone(
-    option: str,
-    file: str,
-    foreign: str,
-    tmp_path: pathlib.Path,
-    capsys: pytest.CaptureFixture[str],
+    option: str, file: str, foreign: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And writes none if there is another one among them."""
     arguments = [option, "--write", str(tmp_path / file)]
@@ -76,18 +72,12 @@ def test_replaces_its_own_files_alone(
         path.unlink()
     (tmp_path / foreign).write_text("by hand\n")
     refused = _refused(capsys, *arguments)
-    assert (
-        f"--write {tmp_path / foreign}: it was not written by this command" in refused
-    )
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [
-        tmp_path / foreign
-    ]
+    assert f"--write {tmp_path / foreign}: it was not written by this command" in refused
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / foreign]
     assert (tmp_path / foreign).read_text() == "by hand\n"
 
 
-def test_what_cannot_be_written(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     nowhere = tmp_path / "none" / "ops.h"
     refused = _refused(capsys, "--cxx", "--write", str(nowhere))
     assert f"{nowhere}: No such file or directory." in refused
@@ -123,9 +113,7 @@ def test_refuses(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> 
             main(["wrappers", *options])
 
 
-def test_without_jinja(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_jinja(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert "pip install jinja2" in _refused(capsys, "--cxx")
 

@@ -44,9 +44,7 @@ def _attributes(c: java.Class, call: Call) -> list[str]:
     given = [_value(x, values[x.of.name]) for x in c.required]
     given += [_value(x, values[x.of.name]) for x in c.chosen if x.of.name in values]
     options = [x for x in c.optional if x.of.name in values]
-    return given + [
-        f"{c.name}.{x.name}({_value(x, values[x.of.name])})" for x in options
-    ]
+    return given + [f"{c.name}.{x.name}({_value(x, values[x.of.name])})" for x in options]
 
 
 def _output(c: java.Class, argument: op_interface.Argument) -> str:

@@ -6,13 +6,7 @@ from collections.abc import Iterator
 
 from source_tree import Tree
 
-from completeness.cpp import (
-    BUDGETS,
-    KERNELS_ALONE,
-    OPS,
-    POINTWISE_LAUNCHERS,
-    CppFacts,
-)
+from completeness.cpp import BUDGETS, KERNELS_ALONE, OPS, POINTWISE_LAUNCHERS, CppFacts
 from completeness.python import FORMULAS, PYTHON, PythonFacts
 from completeness.reading import python_name
 
@@ -129,8 +123,7 @@ def _gpu_checks(cpp: CppFacts) -> Iterator[str]:
                 f"{KERNELS_ALONE}/{family}_launchers.cc"
             )
     families = {
-        name.removesuffix("_launchers.cc").removesuffix("_checks.py")
-        for name in cpp.checks_alone
+        name.removesuffix("_launchers.cc").removesuffix("_checks.py") for name in cpp.checks_alone
     }
     for family in sorted(families):
         for suffix in ("_checks.py", "_launchers.cc"):
@@ -209,10 +202,7 @@ def _rows_of_ops(cpp: CppFacts, python: PythonFacts) -> Iterator[str]:
             )
     for op in sorted(python.formulas - cpp.registered.keys()):
         yield f"FORMULAS in {FORMULAS} names {op}, which is no op"
-    names = {python_name(op) for op in cpp.registered} | {
-        "check_gradient_shape",
-        "no_gradient",
-    }
+    names = {python_name(op) for op in cpp.registered} | {"check_gradient_shape", "no_gradient"}
     for name in sorted(rules - names):
         yield f"_RULES of {RULES} names {name}, which is no op"
 
@@ -220,8 +210,7 @@ def _rows_of_ops(cpp: CppFacts, python: PythonFacts) -> Iterator[str]:
 def _benchmarks(python: PythonFacts) -> Iterator[str]:
     for name in python.functions_of_ops:
         measured = any(
-            re.search(rf"\b(?:tfe|raw_ops)\.{name}\b", text)
-            for text in python.benchmarks.values()
+            re.search(rf"\b(?:tfe|raw_ops)\.{name}\b", text) for text in python.benchmarks.values()
         )
         if not measured and not python.comparisons.get(name):
             yield (

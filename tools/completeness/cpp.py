@@ -82,8 +82,7 @@ class CppFacts(Reading):
         text = "\n".join(self._of_ops.values())
         builder = rf"Name\(\s*(?:{OP}|(\w+::k\w+))\)\s*\.Device\(DEVICE_{device}\)"
         found = {
-            op or self._constants.get(constant, "")
-            for op, constant in re.findall(builder, text)
+            op or self._constants.get(constant, "") for op, constant in re.findall(builder, text)
         }
         identities = re.findall(rf"REGISTER_IDENTITY\({OP}", text)
         return found | set(identities) | self._elementwise
@@ -94,9 +93,7 @@ class CppFacts(Reading):
         return {
             f"{structure}::{name}": op
             for text in self._of_ops.values()
-            for structure, body in re.findall(
-                r"^struct (\w+) \{(.*?)^\};", text, re.M | re.S
-            )
+            for structure, body in re.findall(r"^struct (\w+) \{(.*?)^\};", text, re.M | re.S)
             for name, op in re.findall(rf"(k\w+)(?:\[\])? = {OP}", body)
         }
 
@@ -125,9 +122,7 @@ class CppFacts(Reading):
                 name: long or short
                 for name, long, short in re.findall(_FUNCTION, text, re.M | re.S)
             }
-            registered = re.findall(
-                rf"^[A-Z_]*GRADIENT\(\s*{OP},\s*(\w+)\);", text, re.M
-            )
+            registered = re.findall(rf"^[A-Z_]*GRADIENT\(\s*{OP},\s*(\w+)\);", text, re.M)
             for op, function in registered:
                 found[op] = _ops_of(function, bodies, set())
         return found
@@ -144,9 +139,7 @@ class CppFacts(Reading):
             folder = path.rsplit("/", 1)[0]
             texts = [t for p, t in self._of_ops.items() if p.startswith(f"{folder}/")]
             defined = {
-                name
-                for t in texts
-                for name in re.findall(rf"{function}[^;{{}}]*\{{", t, re.M)
+                name for t in texts for name in re.findall(rf"{function}[^;{{}}]*\{{", t, re.M)
             }
             found += [(path, name) for name in declared if name not in defined]
         return found
@@ -281,9 +274,7 @@ class CppFacts(Reading):
             name: path
             for path, text in self.sources("tensorflow_ext", ".cu.cc", ".cuh")
             for name in re.findall(
-                r"^__global__ void[^(]*(?:\([^)]*\)\s*(?://.*\n)?)??\s+(\w+Kernel)\(",
-                text,
-                re.M,
+                r"^__global__ void[^(]*(?:\([^)]*\)\s*(?://.*\n)?)??\s+(\w+Kernel)\(", text, re.M
             )
         }
 

@@ -32,8 +32,7 @@ class PythonFacts(Reading):
             node.name: path
             for path in self.modules.values()
             for node in self.parse(path).body
-            if isinstance(node, ast.FunctionDef)
-            and "op" in map(ast.unparse, node.decorator_list)
+            if isinstance(node, ast.FunctionDef) and "op" in map(ast.unparse, node.decorator_list)
         }
 
     @functools.cached_property
@@ -51,11 +50,7 @@ class PythonFacts(Reading):
     @functools.cached_property
     def exported(self) -> set[str]:
         """What the modules of functions have in __all__."""
-        return {
-            name
-            for path in self.modules.values()
-            for name in self.names(path, "__all__")
-        }
+        return {name for path in self.modules.values() for name in self.names(path, "__all__")}
 
     @functools.cached_property
     def imported_modules(self) -> dict[str, int]:
@@ -141,9 +136,7 @@ class PythonFacts(Reading):
     def layer_classes(self) -> set[str]:
         """Those of them that are layers, and no schedules or the like."""
         return {
-            name
-            for name, path in self.layers.items()
-            if not path.rsplit("/", 1)[1].startswith("_")
+            name for name, path in self.layers.items() if not path.rsplit("/", 1)[1].startswith("_")
         }
 
     @functools.cached_property

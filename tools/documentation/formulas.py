@@ -11,10 +11,7 @@ _ZERO_OUT = (
 )
 
 FORMULAS: dict[str, tuple[str, ...]] = {
-    "Relu": (
-        r"y = \max(x, 0)",
-        r"dx = \begin{cases} dy & x > 0 \\ 0 & \text{else} \end{cases}",
-    ),
+    "Relu": (r"y = \max(x, 0)", r"dx = \begin{cases} dy & x > 0 \\ 0 & \text{else} \end{cases}"),
     "Gelu": (
         r"y = x \, \Phi(x)",
         r"\Phi(x) \approx \frac{1}{2} \left( 1 + \tanh\left( \sqrt{\frac{2}{\pi}} "

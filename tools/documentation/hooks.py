@@ -30,12 +30,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     docs = pathlib.Path(config.docs_dir)
     nav = {title: pages for section in config.nav for title, pages in section.items()}
     named = str(config.nav)
-    nav["Guides"] += [
-        path.name for path in sorted(docs.glob("*.md")) if path.name not in named
-    ]
-    nav["Ops"] += [
-        {op_pages.short_name(op): op_pages.page_name(op)} for op in op_pages.ops()
-    ]
+    nav["Guides"] += [path.name for path in sorted(docs.glob("*.md")) if path.name not in named]
+    nav["Ops"] += [{op_pages.short_name(op): op_pages.page_name(op)} for op in op_pages.ops()]
     return config
 
 
@@ -58,8 +54,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(
-    markdown: str, page: Page, config: MkDocsConfig, files: Files
-) -> str:
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Leads links to files of the repository to their pages."""
     return sources.rewrite(markdown, page.file.src_uri)

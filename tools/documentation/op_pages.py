@@ -165,9 +165,7 @@ class _Page:
 
     def _formula(self) -> str:
         lines = FORMULAS.get(short_name(self._op), ())
-        mathematics = (
-            latex2mathml.converter.convert(line, display="block") for line in lines
-        )
+        mathematics = (latex2mathml.converter.convert(line, display="block") for line in lines)
         shown = "\n".join(f'<div class="formula">{line}</div>' for line in mathematics)
         return f"## Formula\n\n{shown}" if lines else ""
 
@@ -250,9 +248,7 @@ class _Page:
             return f"## Gradient\n\n{_text(str(error), self._op)}"
         gradient, node = explanation.gradient, explanation.node
         source = _explain_draw.dot(node, gradient)
-        self._files[f"ops/drawings/{self._name}.svg"] = _explain_draw.render(
-            source, ".svg"
-        )
+        self._files[f"ops/drawings/{self._name}.svg"] = _explain_draw.render(source, ".svg")
         lines = "\n".join(gradient.text) or "No input has a gradient."
         attributes = ", ".join(
             f"{name} = {_explain_lines.attr_text(node.attr[name])}"
@@ -334,8 +330,7 @@ def _cases_of(op: str) -> tuple[pathlib.Path | None, list[Case]]:
 
 def _case_row(case: Case) -> str:
     inputs = ", ".join(
-        f"{one.argument} {list(one.shape)}".replace(" ", "&nbsp;")
-        for one in case.inputs
+        f"{one.argument} {list(one.shape)}".replace(" ", "&nbsp;") for one in case.inputs
     )
     attrs = ", ".join(f"{name} = {_attr(value)}" for name, value in case.attrs.items())
     error = f" (refused: {case.error})" if case.error else ""

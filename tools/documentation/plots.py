@@ -54,9 +54,7 @@ def curve(name: str, op_def: op_def_pb2.OpDef) -> Curve | None:
     # A gradient op: by what its forward op was given.
     along = names[1] if names[0] == "gradients" else names[0]
     needed = [
-        attr
-        for attr in op_def.attr
-        if attr.type != "type" and not attr.HasField("default_value")
+        attr for attr in op_def.attr if attr.type != "type" and not attr.HasField("default_value")
     ]
     if any(attr.type != "float" for attr in needed):
         return None

@@ -11,12 +11,7 @@ from tensorflow_ext import _library, _mending
 
 _BITS = _library.Registries
 # What _cells() says of a row.
-_COLUMNS = (
-    "Python",
-    "C and C++",
-    "function runtime",
-    "second order in C",
-)
+_COLUMNS = ("Python", "C and C++", "function runtime", "second order in C")
 
 
 def files() -> dict[str, str | bytes]:
@@ -52,13 +47,10 @@ def _page(rows: list[coverage.Row], own: int) -> str:
     lines = []
     for row in rows:
         cells = "".join(
-            f'<td data-kind="{_kind(cell)}">{html.escape(cell)}</td>'
-            for cell in _cells(row)
+            f'<td data-kind="{_kind(cell)}">{html.escape(cell)}</td>' for cell in _cells(row)
         )
         reasons = html.escape("; ".join(row.reasons))
-        lines.append(
-            f"<tr><td><code>{row.op}</code></td>{cells}<td>{reasons}</td></tr>"
-        )
+        lines.append(f"<tr><td><code>{row.op}</code></td>{cells}<td>{reasons}</td></tr>")
     headings = "".join(f"<th>{name}</th>" for name in (*_COLUMNS, "why not"))
     body = "\n".join(lines)
     return (

@@ -41,23 +41,13 @@ def parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument(
-        "name", help="the op's Python function: floor_mod is TfExt>FloorMod"
-    )
+    result.add_argument("name", help="the op's Python function: floor_mod is TfExt>FloorMod")
     kind = result.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--unary", action="store_true", help="y = f(x), element by element"
-    )
-    kind.add_argument(
-        "--binary", action="store_true", help="z = f(x, y), which broadcast"
-    )
-    kind.add_argument(
-        "--inputs", nargs="+", metavar="NAME:TYPE", help="any op: its inputs"
-    )
+    kind.add_argument("--unary", action="store_true", help="y = f(x), element by element")
+    kind.add_argument("--binary", action="store_true", help="z = f(x, y), which broadcast")
+    kind.add_argument("--inputs", nargs="+", metavar="NAME:TYPE", help="any op: its inputs")
     kind.add_argument("--remove", action="store_true", help="take the op out again")
-    result.add_argument(
-        "--outputs", nargs="+", metavar="NAME:TYPE", help="beside --inputs"
-    )
+    result.add_argument("--outputs", nargs="+", metavar="NAME:TYPE", help="beside --inputs")
     result.add_argument(
         "--attr",
         action="append",
@@ -67,9 +57,7 @@ def parser() -> argparse.ArgumentParser:
         "is allowed: 'mode:{up,down}=up', 'Tout:{float,double}', in quotes",
     )
     result.add_argument(
-        "--same-shape",
-        action="store_true",
-        help="beside --binary: x and y have one shape",
+        "--same-shape", action="store_true", help="beside --binary: x and y have one shape"
     )
     result.add_argument(
         "--family",
@@ -102,21 +90,12 @@ def op_of(options: argparse.Namespace) -> Op:
     if options.unary or options.binary:
         broadcasts = options.binary and not options.same_shape
         return pointwise(
-            options.name,
-            options.binary,
-            broadcasts,
-            options.family,
-            options.module,
-            attributes,
+            options.name, options.binary, broadcasts, options.family, options.module, attributes
         )
     if not options.inputs:
-        raise NewOpError(
-            "expected --unary, --binary, --inputs with --outputs, or --remove"
-        )
+        raise NewOpError("expected --unary, --binary, --inputs with --outputs, or --remove")
     if options.family:
-        raise NewOpError(
-            f"--family {options.family}: expected beside --unary, --binary"
-        )
+        raise NewOpError(f"--family {options.family}: expected beside --unary, --binary")
     parse = specification.parse_argument
     return general(
         options.name,

@@ -31,7 +31,8 @@ def formatted(path: str, text: str) -> str:
         style = "--style=Google"
         return _format("clang-format", style, "--assume-filename=a.cc", text=text)
     if path.endswith(".py"):
-        config = ["--config", "line-length = 88", "--isolated"]
+        style = ("line-length = 100", "format.skip-magic-trailing-comma = true")
+        config = [word for one in style for word in ("--config", one)] + ["--isolated"]
         return _format("ruff", "format", *config, "-", text=text)
     return text
 
@@ -58,10 +59,7 @@ def insert_sorted(path: str, text: str, anchor: str, row: str) -> str:
         end += 1
     at = begin
     # What comes in upper case first, as ruff sorts __all__.
-    while at < end and (row.lower() == row, row) > (
-        lines[at].lower() == lines[at],
-        lines[at],
-    ):
+    while at < end and (row.lower() == row, row) > (lines[at].lower() == lines[at], lines[at]):
         at += 1
     return "\n".join([*lines[:at], row, *lines[at:], ""])
 
@@ -152,9 +150,7 @@ def remove_key(path: str, text: str, key: str) -> str:
     raise NewOpError(f"{path} has no row {key!r}")
 
 
-def change_exports(
-    path: str, text: str, change: Callable[[list[str]], list[str]]
-) -> str:
+def change_exports(path: str, text: str, change: Callable[[list[str]], list[str]]) -> str:
     """Changes the names in __all__, which are on one line where there is room."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -212,9 +208,7 @@ def _macro(path: str, text: str, name: str) -> tuple[re.Match, list[str]]:
     return found, re.findall(r'OP\("[^"]+",\s*(?:\\\n\s*)?\w+\)', found[0])
 
 
-def change_macro(
-    path: str, text: str, name: str, change: Callable[[list[str]], list[str]]
-) -> str:
+def change_macro(path: str, text: str, name: str, change: Callable[[list[str]], list[str]]) -> str:
     """Changes the rows of the list of a family's ops, `OP("TfExt>X", X)`."""
     found, rows = _macro(path, text, name)
     changed = change(rows)

@@ -34,9 +34,7 @@ def _registered(tree: Tree) -> dict[str, str]:
 
 
 _APART = (f"{OPS}/", "tensorflow_ext/stock_gradients/")
-_COMMENT_OR_STRING = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|#include[^\n]*', re.DOTALL
-)
+_COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|#include[^\n]*', re.DOTALL)
 
 
 def _words_of_headers(tree: Tree) -> dict[str, str]:
@@ -103,8 +101,7 @@ def check_free(op: Op, tree: Tree) -> None:
     modules = {*functions.values(), op.module}
     if op.name in functions or op.name in modules | _names_of_python(op, tree):
         raise NewOpError(
-            f"tensorflow_ext has a function or a module '{op.name}': expected another "
-            "name"
+            f"tensorflow_ext has a function or a module '{op.name}': expected another name"
         )
     if op.family is None:
         taken = tree.files(f"{OPS}/{op.name}", "")
@@ -120,8 +117,7 @@ def check_free(op: Op, tree: Tree) -> None:
         )
     if op.module in functions:
         raise NewOpError(
-            f"--module {op.module}: a function has this name: expected another, such "
-            "as activations"
+            f"--module {op.module}: a function has this name: expected another, such as activations"
         )
     cases = f"tests/clients/cases/{op.name}.cases"
     if tree.exists(cases):

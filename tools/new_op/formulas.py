@@ -61,9 +61,7 @@ def of_pointwise(op: Op) -> dict[str, Any]:
             "formula": f"{text}x^2 y^2",
             "functor_value": f"{member}((x * x) * (y * y))",
             "functor_gradient": f"{{{first}, {last}}}",
-            "numpy_gradient": (
-                f"np.stack([{number}2 * x * y**2, {number}2 * x**2 * y])"
-            ),
+            "numpy_gradient": (f"np.stack([{number}2 * x * y**2, {number}2 * x**2 * y])"),
             "second_formula": f"{text}2 y^2, {text}4 x y and {text}2 x^2",
             "gradient_summary": f"{text}2 x y^2 dz and {text}2 x^2 y dz.",
             "latex": [
@@ -76,10 +74,7 @@ def of_pointwise(op: Op) -> dict[str, Any]:
 
 
 def of_general(op: Op) -> dict[str, Any]:
-    sums = [
-        [k for k, x in enumerate(op.inputs) if x.type == output.type]
-        for output in op.outputs
-    ]
+    sums = [[k for k, x in enumerate(op.inputs) if x.type == output.type] for output in op.outputs]
     groups: list[dict[str, Any]] = []
     returned = []
     lost = []
@@ -147,9 +142,7 @@ def _of_kernels(op: Op, sums: list[list[int]]) -> dict[str, Any]:
             for a in op.types
             if a not in op.attributes
         ],
-        "case_types": [
-            "T" if op.is_floating(x) else op.allowed(x)[0] for x in op.inputs
-        ],
+        "case_types": ["T" if op.is_floating(x) else op.allowed(x)[0] for x in op.inputs],
     }
 
 
@@ -159,14 +152,10 @@ def _of_comparison(op: Op, sums: list[list[int]]) -> dict[str, Any]:
     flowing = [k for k, summed in enumerate(sums) if op.is_floating(op.outputs[k])]
     flowing = [k for k in flowing if sums[k]]
     given = [
-        x.name
-        if op.is_floating(x)
-        else f"tf.zeros(tf.shape({floats[0]}), tf.{op.allowed(x)[0]})"
+        x.name if op.is_floating(x) else f"tf.zeros(tf.shape({floats[0]}), tf.{op.allowed(x)[0]})"
         for x in op.inputs
     ]
-    given += [
-        f"{a.name}={python_value(a, a.sample)}" for a in op.attributes if not a.is_list
-    ]
+    given += [f"{a.name}={python_value(a, a.sample)}" for a in op.attributes if not a.is_list]
     call = f"tfe.{op.name}({', '.join(given)})"
     if len(op.outputs) > 1:
         parts = [f"{call}[{k}]" for k in flowing]
@@ -180,7 +169,5 @@ def _of_comparison(op: Op, sums: list[list[int]]) -> dict[str, Any]:
         "compared_arrays": ["_X", *(f"_X * {k}" for k in range(2, len(floats) + 1))],
         "compared_call": call,
         "compared_value": " + ".join(terms) if len(terms) > 1 else f"1 * {terms[0]}",
-        "without_gradient": tuple(
-            k for k, name in enumerate(floats) if name not in used
-        ),
+        "without_gradient": tuple(k for k, name in enumerate(floats) if name not in used),
     }

@@ -76,13 +76,9 @@ def describe(a: Attribute) -> str:
 
 
 def wrap(text: str, indent: str = "", first: str = "") -> str:
-    width = 80 if not first else 88
+    width = 80 if not first else 100
     return "\n".join(
         textwrap.wrap(
-            text,
-            width,
-            initial_indent=first,
-            subsequent_indent=indent,
-            break_long_words=False,
+            text, width, initial_indent=first, subsequent_indent=indent, break_long_words=False
         )
     )

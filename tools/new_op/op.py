@@ -185,9 +185,7 @@ def general(
         name,
         "general",
         module=module or "arrays",
-        attributes=tuple(
-            a for a in attributes if a.name not in types or a.name in only_outputs
-        ),
+        attributes=tuple(a for a in attributes if a.name not in types or a.name in only_outputs),
         types=tuple(types.values()),
         inputs=tuple(inputs),
         outputs=tuple(outputs),

@@ -44,6 +44,4 @@ class Piece:
 
 
 def new_file(op: Op, path: str, template: str, what: str) -> Piece:
-    return Piece(
-        path, what, lambda path, _: edits.formatted(path, render(op, template))
-    )
+    return Piece(path, what, lambda path, _: edits.formatted(path, render(op, template)))

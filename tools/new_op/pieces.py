@@ -97,9 +97,7 @@ def _family(op: Op) -> Iterator[Piece]:
             return text
         return edits.remove_lines(path, text, include.__eq__)
 
-    registrations = at_end(
-        "pointwise/registrations.cc", "}  // namespace tensorflow_ext"
-    )
+    registrations = at_end("pointwise/registrations.cc", "}  // namespace tensorflow_ext")
     functors = at_end("pointwise/functors.h", "}  // namespace tensorflow_ext")
     yield Piece(
         f"{base}.h",
@@ -110,10 +108,7 @@ def _family(op: Op) -> Iterator[Piece]:
         lambda path, text: edits.change_macro(
             path,
             blocks(
-                text,
-                path,
-                (rf"struct {name} \{{", r"\};"),
-                (rf"struct {name}Grad \{{", r"\};"),
+                text, path, (rf"struct {name} \{{", r"\};"), (rf"struct {name}Grad \{{", r"\};")
             ),
             macro,
             lambda found: [row for row in found if row not in rows],
@@ -153,23 +148,16 @@ def _family(op: Op) -> Iterator[Piece]:
             lambda path, text: edits.formatted(
                 path,
                 edits.insert_above_last(
-                    path,
-                    including(path, text),
-                    registration,
-                    render(op, "pointwise/attributes.cc"),
+                    path, including(path, text), registration, render(op, "pointwise/attributes.cc")
                 ),
             ),
-            lambda path, text: _without_readers(
-                path, without_include(path, text), op.op
-            ),
+            lambda path, text: _without_readers(path, without_include(path, text), op.op),
         )
 
 
 def _without_readers(path: str, text: str, name: str) -> str:
     """Without the functions that read a functor's attributes."""
-    reader = (
-        rf"// [^\n]*\ntemplate <typename Functor>\nabsl::Status Read{name}\(.*?^}}\n"
-    )
+    reader = rf"// [^\n]*\ntemplate <typename Functor>\nabsl::Status Read{name}\(.*?^}}\n"
     overload = (
         r"absl::Status ReadAttributes\(tensorflow::OpKernelConstruction\* context,\s+"
         rf"{name}(?:Grad)?\* functor\) \{{.*?^}}\n"
@@ -193,9 +181,7 @@ def _on_gpu(op: Op) -> Iterator[Piece]:
         yield Piece(
             BUDGETS,
             "registers that the GPU's kernel may take",
-            lambda path, text: edits.insert_below(
-                path, text, "_REGISTERS = {", f"{row}\n"
-            ),
+            lambda path, text: edits.insert_below(path, text, "_REGISTERS = {", f"{row}\n"),
             lambda path, text: edits.remove_lines(
                 path, text, lambda line: line.startswith(f'    "{op.op}Kernel":')
             ),
@@ -206,9 +192,7 @@ def _on_gpu(op: Op) -> Iterator[Piece]:
         yield Piece(
             BUDGETS,
             "registers that the gradient's GPU kernel may take",
-            lambda path, text: edits.insert_sorted(
-                path, text, anchor, f'    "{op.op}Grad": 48,'
-            ),
+            lambda path, text: edits.insert_sorted(path, text, anchor, f'    "{op.op}Grad": 48,'),
             lambda path, text: without_budgets(path, text, op),
         )
     if not op.family:
@@ -236,9 +220,7 @@ def without_budgets(path: str, text: str, op: Op) -> str:
     return re.sub(rf'^    "{op.op}(?:Grad)?": \d+,\n', "", text, flags=re.M)
 
 
-def _launchers(
-    op: Op,
-) -> tuple[Callable[[str, str], str], Callable[[str, str], str]]:
+def _launchers(op: Op) -> tuple[Callable[[str, str], str], Callable[[str, str], str]]:
     include = f'#include "{OPS}/{op.name}/{op.name}.h"'
     if op.broadcasts:
         rows = [

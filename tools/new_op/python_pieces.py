@@ -52,10 +52,7 @@ def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
         COMPARISONS,
         "the formula in TensorFlow's own ops, for tests",
         lambda path, text: edits.formatted(
-            path,
-            edits.append_to_list(
-                path, text, section, render(op, "python/comparison.py")
-            ),
+            path, edits.append_to_list(path, text, section, render(op, "python/comparison.py"))
         ),
         lambda path, text: edits.remove_calls(
             path, text, "Comparison", lambda x: x.partition(",")[0] == name
@@ -78,9 +75,7 @@ def in_python(op: Op, tree: Tree) -> Iterator[Piece]:
     yield Piece(
         _README,
         "its name in the list of ops",
-        lambda path, text: edits.insert_into_table(
-            path, text, name, op.module, relatives
-        ),
+        lambda path, text: edits.insert_into_table(path, text, name, op.module, relatives),
         lambda path, text: edits.remove_from_table(path, text, name),
     )
 
@@ -102,9 +97,7 @@ def _new_module(op: Op, module: str) -> Iterator[Piece]:
         f"{_OPS}/__init__.py",
         "the module",
         insert,
-        lambda path, text: edits.remove_lines(
-            path, text, {names, star, added}.__contains__
-        ),
+        lambda path, text: edits.remove_lines(path, text, {names, star, added}.__contains__),
     )
 
 
@@ -119,8 +112,6 @@ def _with_rule(path: str, text: str, op: Op) -> str:
 
 
 def _without_rule(path: str, text: str, op: Op) -> str:
-    text = edits.remove_lines(
-        path, text, lambda line: line.startswith(f'    "{op.name}":')
-    )
+    text = edits.remove_lines(path, text, lambda line: line.startswith(f'    "{op.name}":'))
     # A section without rows.
     return re.sub(rf"^    # {op.module}\n(?=    #|\}})", "", text, flags=re.M)

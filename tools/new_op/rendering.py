@@ -47,9 +47,7 @@ def _context(op: Op) -> dict[str, Any]:
         "arity": op.arity,
         "broadcasts": op.broadcasts,
         "folder": op.folder,
-        "attributes_guard": (
-            f"TENSORFLOW_EXT_OPS_{folder}_{op.name.upper()}_ATTRIBUTES_H_"
-        ),
+        "attributes_guard": (f"TENSORFLOW_EXT_OPS_{folder}_{op.name.upper()}_ATTRIBUTES_H_"),
         "guard": f"TENSORFLOW_EXT_OPS_{folder}_{folder}_H_",
         "has_minima": op.has_minima,
         "inputs": op.inputs,

@@ -68,9 +68,7 @@ def check_type_name(what: str, name: str) -> None:
     """Raises NewOpError where no attribute can be called so."""
     _check_name(what, name)
     if name in TYPES:
-        raise NewOpError(
-            f"{what} '{name}': a type of TensorFlow is so called; expected another"
-        )
+        raise NewOpError(f"{what} '{name}': a type of TensorFlow is so called; expected another")
 
 
 def _element(kind: str) -> str:
@@ -190,9 +188,7 @@ def _value(argument: str, kind: str, word: str) -> Any:
         or (kind == "int" and not -(2**63) <= value < 2**63)
         or (kind == "float" and not abs(value) <= _LARGEST_FLOAT)
     ):
-        raise NewOpError(
-            f"{argument}: '{word}' is no {kind}; expected {_EXPECTED[kind]}"
-        )
+        raise NewOpError(f"{argument}: '{word}' is no {kind}; expected {_EXPECTED[kind]}")
     return value
 
 
@@ -204,8 +200,7 @@ def parse_attribute(word: str) -> Attribute:
     """
     argument = f"--attr {word}"
     parts = re.fullmatch(
-        r"(\w+)\s*:\s*(list\(\w+\)|\{[^}]*\}|\w+)\s*(?:>=\s*([^=]+?))?\s*(?:=\s*(.*))?",
-        word,
+        r"(\w+)\s*:\s*(list\(\w+\)|\{[^}]*\}|\w+)\s*(?:>=\s*([^=]+?))?\s*(?:=\s*(.*))?", word
     )
     if parts is None:
         raise NewOpError(f"{argument}: expected {_SYNTAX}")
@@ -219,9 +214,7 @@ def parse_attribute(word: str) -> Attribute:
         for value in allowed:
             if not value or not re.fullmatch(_STRING, value):
                 expected = _EXPECTED["string"]
-                raise NewOpError(
-                    f"{argument}: '{value}' is no string; expected {expected}"
-                )
+                raise NewOpError(f"{argument}: '{value}' is no string; expected {expected}")
         if set(allowed) & TYPES and not set(allowed) <= set(NUMERIC):
             raise NewOpError(
                 f"{argument}: expected types that kernels compute with alone, "
@@ -252,9 +245,7 @@ def parse_attribute(word: str) -> Attribute:
             raise NewOpError(f"{argument}: the default is below the minimum")
         attribute = dataclasses.replace(attribute, default=value)
     if attribute.is_list and attribute.default is None:
-        raise NewOpError(
-            f"{argument}: expected a default: the table of cases gives no lists"
-        )
+        raise NewOpError(f"{argument}: expected a default: the table of cases gives no lists")
     return attribute
 
 

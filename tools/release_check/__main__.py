@@ -78,9 +78,7 @@ def choose(all_steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
         if not fnmatch.filter(names, pattern):
             raise ValueError(f"no step {pattern!r}; there are {', '.join(names)}")
     return [
-        step
-        for step in all_steps
-        if any(fnmatch.fnmatch(step.name, pattern) for pattern in only)
+        step for step in all_steps if any(fnmatch.fnmatch(step.name, pattern) for pattern in only)
     ]
 
 
@@ -89,10 +87,7 @@ def _terminate(*_: object) -> None:
 
 
 def run_all(
-    chosen: Sequence[Step],
-    tree: pathlib.Path,
-    state: runner.State,
-    durations: pathlib.Path,
+    chosen: Sequence[Step], tree: pathlib.Path, state: runner.State, durations: pathlib.Path
 ) -> bool:
     """Runs what has not passed; returns whether it came to the end."""
     took = json.loads(durations.read_text()) if durations.exists() else {}
@@ -133,9 +128,7 @@ def main(arguments: Sequence[str]) -> int:
         description=__doc__.partition("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--list", action="store_true", help="the steps, and what is known"
-    )
+    parser.add_argument("--list", action="store_true", help="the steps, and what is known")
     parser.add_argument("--only", nargs="+", default=[], metavar="STEP")
     parser.add_argument("--restart", action="store_true", help="run passed steps again")
     options = parser.parse_args(arguments)

@@ -27,9 +27,7 @@ def python_folders() -> list[str]:
 
 
 def _runs(program: str) -> bool:
-    return not subprocess.run(
-        [program, "--version"], capture_output=True, check=False
-    ).returncode
+    return not subprocess.run([program, "--version"], capture_output=True, check=False).returncode
 
 
 def search_path() -> str:
@@ -64,9 +62,7 @@ def gpu() -> str:
     """An NVIDIA GPU, by what its driver brings."""
     if not shutil.which("nvidia-smi"):
         return "no GPU here (no nvidia-smi)"
-    done = subprocess.run(
-        ["nvidia-smi", "-L"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
     return "" if "GPU 0" in done.stdout else "no GPU here (nvidia-smi names none)"
 
 

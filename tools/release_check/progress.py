@@ -52,10 +52,7 @@ class Shown:
         self._step, self._state = step, state
         self._began = self._said = time.monotonic()
         expected = self._seconds[step.name] / 60
-        self.say(
-            f"{step.name}: {step.command}\n"
-            f"  about {expected:.0f} min; log: {state.log(step)}"
-        )
+        self.say(f"{step.name}: {step.command}\n  about {expected:.0f} min; log: {state.log(step)}")
         self._bar.update(self._task, description=step.name, line="")
 
     def look(self) -> None:
@@ -64,9 +61,7 @@ class Shown:
         ran = now - self._began
         line = last_line(self._state.log(self._step))
         expected = self._seconds[self._step.name]
-        self._bar.update(
-            self._task, completed=self._done + min(ran, expected), line=line[:60]
-        )
+        self._bar.update(self._task, completed=self._done + min(ran, expected), line=line[:60])
         if not self._console.is_terminal and now - self._said >= _EVERY:
             self._said = now
             self.say(f"  {ran / 60:.0f} min: {line[:120]}")

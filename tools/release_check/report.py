@@ -65,9 +65,7 @@ def result_of(step: Step, state: State) -> str:
 
 def faults(steps: Sequence[Step], state: State) -> list[Step]:
     """The steps that failed and may not."""
-    return [
-        step for step in steps if state[step].status == FAILED and not step.may_fail
-    ]
+    return [step for step in steps if state[step].status == FAILED and not step.may_fail]
 
 
 def summary(steps: Sequence[Step], state: State) -> str:
@@ -90,9 +88,7 @@ def _rows(page: str) -> dict[str, str]:
     return {row[1]: row[0] for row in re.finditer(r"^\| `(.+?)` \| .*$", table, re.M)}
 
 
-def page(
-    steps: Sequence[Step], state: State, commit: str, subject: str, before: str = ""
-) -> str:
+def page(steps: Sequence[Step], state: State, commit: str, subject: str, before: str = "") -> str:
     """docs/release_check.md.
 
     Args:

@@ -166,9 +166,7 @@ def why_not(step: Step, tree: pathlib.Path) -> str:
     return ""
 
 
-def run(
-    step: Step, tree: pathlib.Path, state: State, look: Callable[[], None]
-) -> Result:
+def run(step: Step, tree: pathlib.Path, state: State, look: Callable[[], None]) -> Result:
     """Runs one step; its result is in the state, too.
 
     Args:

@@ -38,9 +38,7 @@ def pythons() -> dict[str, str]:
         path = shutil.which(candidate)
         if not path:
             continue
-        done = subprocess.run(
-            [path, "-c", _MINOR], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([path, "-c", _MINOR], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             found.setdefault(done.stdout.strip(), path)
     return dict(sorted(found.items(), key=lambda item: _numbers(item[0])))
@@ -50,11 +48,7 @@ def minors_of(wheel: pathlib.Path) -> list[str]:
     """The minor versions of TensorFlow that a wheel has libraries for."""
     with zipfile.ZipFile(wheel) as opened:
         names = [name.split("/") for name in opened.namelist()]
-    found = {
-        parts[2]
-        for parts in names
-        if parts[:2] == ["tensorflow_ext", "lib"] and parts[3:]
-    }
+    found = {parts[2] for parts in names if parts[:2] == ["tensorflow_ext", "lib"] and parts[3:]}
     return sorted(found, key=_numbers)
 
 
@@ -114,13 +108,9 @@ def main() -> int:
     try:
         of_wheel = minors_of(wheel)
     except (OSError, zipfile.BadZipFile) as error:
-        parser.error(
-            f"{wheel} is no wheel: {error}; expected one that ./run wheel made"
-        )
+        parser.error(f"{wheel} is no wheel: {error}; expected one that ./run wheel made")
     if not of_wheel:
-        parser.error(
-            f"{wheel} is for no TensorFlow; expected one that ./run wheel made"
-        )
+        parser.error(f"{wheel} is for no TensorFlow; expected one that ./run wheel made")
     minors = arguments.minors.split(",") if arguments.minors else of_wheel
     if not set(minors) <= set(of_wheel):
         parser.error(

@@ -36,9 +36,7 @@ def requirement(minors: list[str]) -> str:
         return ""
     (major, first), (_, last) = numbers(minors[0]), numbers(minors[-1])
     missing = [
-        f"{major}.{number}"
-        for number in range(first, last)
-        if f"{major}.{number}" not in minors
+        f"{major}.{number}" for number in range(first, last) if f"{major}.{number}" not in minors
     ]
     excluded = "".join(f",!={minor}.*" for minor in missing)
     return f">={major}.{first},<{major}.{last + 1}{excluded}"

@@ -35,11 +35,7 @@ class WheelError(Exception):
 
 
 def make(
-    root: pathlib.Path,
-    minors: list[str],
-    headers: list[str],
-    third_party: str,
-    out: pathlib.Path,
+    root: pathlib.Path, minors: list[str], headers: list[str], third_party: str, out: pathlib.Path
 ) -> pathlib.Path:
     """Writes the wheel; the same tree gives the same bytes.
 
@@ -150,16 +146,12 @@ def sizes_of(wheel: pathlib.Path) -> dict[str, dict[str, int]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./run wheel", description=__doc__)
     parser.add_argument(
-        "--minors",
-        required=True,
-        help="minor versions of TensorFlow that are built, as 2.20,2.21",
+        "--minors", required=True, help="minor versions of TensorFlow that are built, as 2.20,2.21"
     )
     parser.add_argument(
         "--headers", required=True, type=pathlib.Path, help="their paths, one a line"
     )
-    parser.add_argument(
-        "--out", type=pathlib.Path, default=_ROOT / "dist", help="folder (dist)"
-    )
+    parser.add_argument("--out", type=pathlib.Path, default=_ROOT / "dist", help="folder (dist)")
     arguments = parser.parse_args()
     minors = sorted(set(arguments.minors.split(",")), key=hatch_hooks.numbers)
     headers = arguments.headers.read_text(encoding="utf-8").split()

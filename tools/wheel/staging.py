@@ -27,9 +27,7 @@ class StagingError(Exception):
     """A file that belongs into the wheel is not there; says which."""
 
 
-def stage(
-    root: pathlib.Path, folder: pathlib.Path, minors: list[str], headers: list[str]
-) -> None:
+def stage(root: pathlib.Path, folder: pathlib.Path, minors: list[str], headers: list[str]) -> None:
     """Copies a tree that is built, as hatchling is to see it.
 
     Args:

@@ -70,9 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     end = next(iter(chosen.templates), "")
     path: pathlib.Path | None = arguments.write
     if path is not None and end and path.suffix != end:
-        raise WrappersError(
-            f"--write {path}: expected a file *{end} for {chosen.title}."
-        )
+        raise WrappersError(f"--write {path}: expected a file *{end} for {chosen.title}.")
     name = arguments.name or library_name(arguments.library)
     if not _NAME.fullmatch(name):
         raise WrappersError(

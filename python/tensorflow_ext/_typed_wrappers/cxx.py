@@ -5,12 +5,7 @@ import math
 from typing import Any
 
 from tensorflow_ext._typed_wrappers import names
-from tensorflow_ext._typed_wrappers.language import (
-    Language,
-    float_digits,
-    quoted,
-    words,
-)
+from tensorflow_ext._typed_wrappers.language import Language, float_digits, quoted, words
 from tensorflow_ext._typed_wrappers.op_interface import Attribute, Op
 
 # https://en.cppreference.com/w/cpp/keyword

@@ -74,10 +74,7 @@ def all_names(ops: Sequence[Op]) -> dict[str, Names]:
             if a.type in _TYPES
         ]
         arguments: dict[str, str] = {}
-        for name in [
-            *(x.name for x in op.inputs + op.outputs),
-            *(a.name for a in op.required),
-        ]:
+        for name in [*(x.name for x in op.inputs + op.outputs), *(a.name for a in op.required)]:
             used = {*_KEYWORDS, *arguments.values()}
             arguments[name] = names.safe(names.camel_case(name), used)
         functions = tuple(a for a in op.required if a.type not in _TYPES)
@@ -150,9 +147,7 @@ def _doc(text: str) -> str:
     return "\n".join(f"//{' ' if x and x[0] != chr(9) else ''}{x}" for x in lines)
 
 
-def _entries(
-    described: Sequence[Argument | Attribute], called: Names
-) -> list[tuple[str, str]]:
+def _entries(described: Sequence[Argument | Attribute], called: Names) -> list[tuple[str, str]]:
     """What arguments are called in Go, and their documentation."""
     return [(called.arguments[x.name], x.description) for x in described]
 

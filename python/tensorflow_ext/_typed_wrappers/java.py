@@ -11,12 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tensorflow_ext._typed_wrappers import names
-from tensorflow_ext._typed_wrappers.language import (
-    Language,
-    RenderError,
-    float_digits,
-    words,
-)
+from tensorflow_ext._typed_wrappers.language import Language, RenderError, float_digits, words
 from tensorflow_ext._typed_wrappers.op_interface import Argument, Arity, Attribute, Op
 
 # https://docs.oracle.com/javase/specs/jls/se17/html/jls-3.html#jls-3.9
@@ -59,10 +54,7 @@ _IMPORTS = {
     )
 }
 # No class of an op may be called so.
-_CLASSES = {
-    *_IMPORTS,
-    *words("Boolean Class Float Iterable Long Object Options Override String"),
-}
+_CLASSES = {*_IMPORTS, *words("Boolean Class Float Iterable Long Object Options Override String")}
 TENSORS = {
     "DT_BFLOAT16": "TBfloat16",
     "DT_BOOL": "TBool",
@@ -137,9 +129,7 @@ class Class:
 
     def generic(self, without_chosen: bool = False) -> str:
         """The class with its type arguments."""
-        given = [
-            self.defaults.get(v, v) if without_chosen else v for v in self.variables
-        ]
+        given = [self.defaults.get(v, v) if without_chosen else v for v in self.variables]
         return f"{self.name}<{', '.join(given)}>" if given else self.name
 
     def declared(self, further: bool = False, without_chosen: bool = False) -> str:
@@ -193,19 +183,11 @@ def describe(op: Op) -> Class:
     for x in op.inputs:
         operand = f"Operand<{tensor(x, False)}>"
         inputs.append(
-            Item(
-                f"Iterable<? extends {operand}>" if x.is_list else operand,
-                called(x.name),
-                x,
-            )
+            Item(f"Iterable<? extends {operand}>" if x.is_list else operand, called(x.name), x)
         )
     types = {name: variable for name, (variable, _) in variables.items()}
     required = [
-        Item(
-            f"Class<{types[a.name]}>" if a.name in types else _parameter(a),
-            called(a.name),
-            a,
-        )
+        Item(f"Class<{types[a.name]}>" if a.name in types else _parameter(a), called(a.name), a)
         for a in op.required
     ]
     chosen = [a for a in op.optional if a.name in types]
@@ -213,9 +195,7 @@ def describe(op: Op) -> Class:
     optional = [a for a in op.optional if a.name not in types]
     outputs: list[Item] = []
     for x in op.outputs:
-        name = names.safe(
-            names.camel_case(x.name), {*_KEYWORDS, *(y.name for y in outputs)}
-        )
+        name = names.safe(names.camel_case(x.name), {*_KEYWORDS, *(y.name for y in outputs)})
         output = f"Output<{tensor(x, True)}>"
         outputs.append(Item(f"List<{output}>" if x.is_list else output, name, x))
     return Class(
@@ -323,9 +303,7 @@ def _method(begins: str, parameters: Sequence[Item], options: str = "") -> str:
 def _imports(source: str) -> str:
     """What a source uses, as Java's imports of it."""
     # A class of the package stands before those that are imported.
-    used = sorted(
-        _IMPORTS[word] for word in set(re.findall(r"\w+", source)) & set(_IMPORTS)
-    )
+    used = sorted(_IMPORTS[word] for word in set(re.findall(r"\w+", source)) & set(_IMPORTS))
     return "\n".join(f"import {name};" for name in used)
 
 
@@ -351,9 +329,7 @@ def _files(ops: Sequence[Op], name: str) -> dict[str, tuple[str, Mapping[str, An
     files: dict[str, tuple[str, Mapping[str, Any]]] = {
         f"{c.name}.java": ("java_op.jinja", {"c": c}) for c in classes
     }
-    return files | {
-        f"{chief}.java": ("java_ops.jinja", {"group": chief, "classes": classes})
-    }
+    return files | {f"{chief}.java": ("java_ops.jinja", {"group": chief, "classes": classes})}
 
 
 LANGUAGE = Language(

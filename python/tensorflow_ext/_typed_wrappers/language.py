@@ -39,10 +39,7 @@ class Language:
     templates: Mapping[str, str]
     keywords: Set[str]
     filters: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
-    files: (
-        Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]]
-        | None
-    ) = None
+    files: Callable[[Sequence[Op], str], Mapping[str, tuple[str, Mapping[str, Any]]]] | None = None
 
 
 def render(
@@ -82,8 +79,7 @@ def render(
         import jinja2
     except ImportError as error:
         raise RenderError(
-            "The wrappers are written with Jinja, which is not installed: "
-            "pip install jinja2"
+            "The wrappers are written with Jinja, which is not installed: pip install jinja2"
         ) from error
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
@@ -127,8 +123,7 @@ def comment(text: str, prefix: str) -> str:
     No line ends in a backslash, which would draw the next one into the comment.
     """
     lines = [
-        f"{prefix}{line}" + (" ." if line.endswith("\\") else "")
-        for line in text.splitlines()
+        f"{prefix}{line}" + (" ." if line.endswith("\\") else "") for line in text.splitlines()
     ]
     return "\n".join(line.rstrip() for line in lines)
 
@@ -143,7 +138,5 @@ def quoted(value: bytes) -> str:
     it is ASCII; other bytes as octal escapes, which C and C++ read alone.
     """
     plain = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    text = "".join(
-        plain.get(chr(x), chr(x) if 32 <= x < 127 else f"\\{x:03o}") for x in value
-    )
+    text = "".join(plain.get(chr(x), chr(x) if 32 <= x < 127 else f"\\{x:03o}") for x in value)
     return f'"{text}"'

@@ -154,9 +154,7 @@ def _text(summary: str, description: str) -> str:
     return between.join(filter(None, (summary, description)))
 
 
-def _argument(
-    arg: op_def_pb2.OpDef.ArgDef, attributes: Mapping[str, Attribute]
-) -> Argument:
+def _argument(arg: op_def_pb2.OpDef.ArgDef, attributes: Mapping[str, Attribute]) -> Argument:
     arity = Arity.SINGLE
     if arg.number_attr:
         arity = Arity.LIST_OF_ONE_TYPE

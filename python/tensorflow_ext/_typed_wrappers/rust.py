@@ -8,13 +8,7 @@ from typing import Any
 from tensorflow.core.framework import types_pb2
 
 from tensorflow_ext._typed_wrappers import names
-from tensorflow_ext._typed_wrappers.language import (
-    Language,
-    comment,
-    float_digits,
-    quoted,
-    words,
-)
+from tensorflow_ext._typed_wrappers.language import Language, comment, float_digits, quoted, words
 from tensorflow_ext._typed_wrappers.op_interface import Argument, Attribute, Op
 
 # https://doc.rust-lang.org/reference/keywords.html, and what the template calls its

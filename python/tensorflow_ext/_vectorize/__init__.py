@@ -78,9 +78,7 @@ _RULES: dict[str, Rule] = {
     "rms_norm_grad": normalization.gradient,
     # pruning
     "prune_by_magnitude": with_shared(1, otherwise=pruning.prune_by_magnitude),
-    "prune_by_magnitude_grad": with_shared(
-        2, otherwise=pruning.prune_by_magnitude_grad
-    ),
+    "prune_by_magnitude_grad": with_shared(2, otherwise=pruning.prune_by_magnitude_grad),
     # randomized: with a seed for each iteration
     "rrelu": elementwise,
     # regions
@@ -100,16 +98,12 @@ _RULES: dict[str, Rule] = {
 }
 
 # An op that is the gradient of another and has no row goes by the other's rule.
-_OF_GRADIENTS: dict[Rule, Rule] = {
-    elementwise: elementwise,
-    broadcasting: gradient_of_broadcasting,
-}
+_OF_GRADIENTS: dict[Rule, Rule] = {elementwise: elementwise, broadcasting: gradient_of_broadcasting}
 
 RULES: dict[str, Rule] = _RULES | {
     name: _OF_GRADIENTS[rule]
     for name in raw_ops.OPS
-    if name not in _RULES
-    and (rule := _RULES.get(name.removesuffix("_grad"))) in _OF_GRADIENTS
+    if name not in _RULES and (rule := _RULES.get(name.removesuffix("_grad"))) in _OF_GRADIENTS
 }
 
 

@@ -34,9 +34,7 @@ def _norm(values: Tensors) -> tf.Tensor:
 
 def _largest(values: Tensors) -> tf.Tensor:
     """The largest magnitude in each iteration, [B]; 0 where there is none."""
-    largest = [
-        tf.reduce_max(tf.abs(value), tf.range(1, tf.rank(value))) for value in values
-    ]
+    largest = [tf.reduce_max(tf.abs(value), tf.range(1, tf.rank(value))) for value in values]
     return tf.maximum(tf.reduce_max(tf.stack(largest), axis=0), 0)
 
 
@@ -79,7 +77,6 @@ def clip_by_global_norm_grad(vectorized: Vectorized) -> list[Output]:
     of_clip_norm = tf.where(norm > clip_norm, _dot(gradients, units), 0)
     of_norm = (norm_gradient - scale * of_clip_norm) * (1 + (norm - norm))
     backprops = [
-        align(scale, g) * g + align(of_norm, u) * u
-        for g, u in zip(gradients, units, strict=True)
+        align(scale, g) * g + align(of_norm, u) * u for g, u in zip(gradients, units, strict=True)
     ]
     return _outputs(vectorized, [*backprops, of_clip_norm + (norm - norm)])

@@ -13,10 +13,7 @@ if keras.backend.backend() != "tensorflow":
         f"'{keras.backend.backend()}': set KERAS_BACKEND=tensorflow"
     )
 
-from tensorflow_ext.layers._schedules import (
-    DomainAdversarialSchedule,
-    PolynomialSparsity,
-)
+from tensorflow_ext.layers._schedules import DomainAdversarialSchedule, PolynomialSparsity
 from tensorflow_ext.layers.activations import (
     GELU,
     HardShrink,

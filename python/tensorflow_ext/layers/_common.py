@@ -35,11 +35,7 @@ def boolean(layer: object, argument: str, value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether it is a number other than NaN."""
-    return (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, bool)
-        and not math.isnan(value)
-    )
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def finite(

@@ -20,12 +20,7 @@ import keras
 import tensorflow as tf
 
 from tensorflow_ext.layers._common import OfTwo, Shape, check, check_shape
-from tensorflow_ext.ops._common import (
-    DATA_FORMATS,
-    channels_first,
-    channels_last,
-    transpose,
-)
+from tensorflow_ext.ops._common import DATA_FORMATS, channels_first, channels_last, transpose
 
 
 class OverImages(OfTwo):
@@ -85,9 +80,7 @@ class OverImages(OfTwo):
         result = self.compute(
             *(
                 tf.cast(transpose(x, channels_last) if transposed else x, computed)
-                for x, transposed in zip(
-                    inputs, map(self._is_transposed, range(2)), strict=True
-                )
+                for x, transposed in zip(inputs, map(self._is_transposed, range(2)), strict=True)
             )
         )
         result = tf.cast(result, self.compute_dtype)

@@ -134,10 +134,7 @@ class Snake(SameShape):
     """
 
     def __init__(
-        self,
-        frequency_initializer: Any = "ones",
-        per_channel: bool = False,
-        **kwargs: Any,
+        self, frequency_initializer: Any = "ones", per_channel: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.frequency_initializer = keras.initializers.get(frequency_initializer)
@@ -157,9 +154,7 @@ class Snake(SameShape):
     def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
-            "frequency_initializer": keras.initializers.serialize(
-                self.frequency_initializer
-            ),
+            "frequency_initializer": keras.initializers.serialize(self.frequency_initializer),
             "per_channel": self.per_channel,
         }
 

@@ -75,8 +75,7 @@ class CorrelationCost(OverImages):
             least = str(border + 1)
             self.expect(0, first, valid, "N", f"H >= {least}", f"W >= {least}", "C")
         height, width = (
-            None if size is None else -(-(size - border) // self.stride_1)
-            for size in first[1:3]
+            None if size is None else -(-(size - border) // self.stride_1) for size in first[1:3]
         )
         displacements = 2 * (self.max_displacement // self.stride_2) + 1
         batch = first[0] if second[0] is None else second[0]

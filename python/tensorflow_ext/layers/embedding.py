@@ -104,9 +104,7 @@ class EmbeddingBag(keras.layers.Layer):
         mask: tf.Tensor | None = None,
         indices_mask: tf.Tensor | None = None,
     ) -> tf.Tensor:
-        self.compute_output_shape(
-            indices.shape, None if weights is None else weights.shape
-        )
+        self.compute_output_shape(indices.shape, None if weights is None else weights.shape)
         if indices.dtype not in (tf.int32, tf.int64):
             indices = tf.cast(indices, tf.int32)
         counted = self._counted(indices, indices_mask if mask is None else mask)
@@ -139,15 +137,9 @@ class EmbeddingBag(keras.layers.Layer):
             **super().get_config(),
             "input_dim": self.input_dim,
             "output_dim": self.output_dim,
-            "embeddings_initializer": keras.initializers.serialize(
-                self.embeddings_initializer
-            ),
-            "embeddings_regularizer": keras.regularizers.serialize(
-                self.embeddings_regularizer
-            ),
-            "embeddings_constraint": keras.constraints.serialize(
-                self.embeddings_constraint
-            ),
+            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
+            "embeddings_regularizer": keras.regularizers.serialize(self.embeddings_regularizer),
+            "embeddings_constraint": keras.constraints.serialize(self.embeddings_constraint),
             "mask_zero": self.mask_zero,
             "combiner": self.combiner,
             "sparse_gradients": self.sparse_gradients,
@@ -168,19 +160,14 @@ class EmbeddingBag(keras.layers.Layer):
         return mask if counted is None else counted & mask
 
     def _factors(
-        self,
-        indices: tf.Tensor,
-        weights: tf.Tensor | None,
-        counted: tf.Tensor | None,
+        self, indices: tf.Tensor, weights: tf.Tensor | None, counted: tf.Tensor | None
     ) -> tf.Tensor:
         """What each vector is multiplied with for the combiner."""
         # A float16 counts to 2048.
         dtype = tf.as_dtype(self.variable_dtype)
         wide = tf.float32 if dtype.size < tf.float32.size else dtype
-        if weights is None:
-            factors = tf.ones(tf.shape(indices), wide)
-        else:
-            factors = tf.cast(weights, wide)
+        ones = weights is None
+        factors = tf.ones(tf.shape(indices), wide) if ones else tf.cast(weights, wide)
         if counted is not None:
             factors = tf.where(counted, factors, 0)
         if self.combiner == "mean":
@@ -192,9 +179,7 @@ class EmbeddingBag(keras.layers.Layer):
             factors *= tf.math.rsqrt(tf.where(squares > 0, squares, 1))
         return tf.cast(factors, dtype)
 
-    def _bags(
-        self, indices: tf.Tensor, weights: tf.Tensor | None, combiner: str
-    ) -> tf.Tensor:
+    def _bags(self, indices: tf.Tensor, weights: tf.Tensor | None, combiner: str) -> tf.Tensor:
         """`embedding_bag` for indices of any rank."""
         shape = tf.shape(indices)
         rows = tf.stack([tf.reduce_prod(shape[:-1]), shape[-1]])

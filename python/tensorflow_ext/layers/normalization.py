@@ -6,13 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorflow_ext.layers._common import (
-    SameShape,
-    Shape,
-    boolean,
-    finite,
-    known_last,
-)
+from tensorflow_ext.layers._common import SameShape, Shape, boolean, finite, known_last
 from tensorflow_ext.ops import normalization as ops
 
 
@@ -24,12 +18,7 @@ class _Normalization(SameShape):
         self.epsilon = finite(self, "epsilon", epsilon, 0)
 
     def _add_parameter(
-        self,
-        name: str,
-        input_shape: Shape,
-        initializer: Any,
-        regularizer: Any,
-        constraint: Any,
+        self, name: str, input_shape: Shape, initializer: Any, regularizer: Any, constraint: Any
     ) -> Any:
         return self.add_weight(
             name=name,

@@ -30,11 +30,7 @@ class RReLU(SameShape):
     """
 
     def __init__(
-        self,
-        lower: float = 0.125,
-        upper: float = 1 / 3,
-        seed: int | None = None,
-        **kwargs: Any,
+        self, lower: float = 0.125, upper: float = 1 / 3, seed: int | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.lower = finite(self, "lower", lower)
@@ -57,9 +53,4 @@ class RReLU(SameShape):
             self.seed_generator.state.assign(store["seed"])
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "lower": self.lower,
-            "upper": self.upper,
-            "seed": self.seed,
-        }
+        return {**super().get_config(), "lower": self.lower, "upper": self.upper, "seed": self.seed}

@@ -17,11 +17,7 @@ class _OverRegions(OverImages):
     input_names = ("data", "rois")
 
     def __init__(
-        self,
-        pooled_height: int,
-        pooled_width: int,
-        spatial_scale: float = 1.0,
-        **kwargs: Any,
+        self, pooled_height: int, pooled_width: int, spatial_scale: float = 1.0, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.pooled_height = integer(self, "pooled_height", pooled_height, 1)

@@ -30,9 +30,7 @@ class Resampler(OverImages):
 
     def computed_shape(self, first: Shape, second: Shape) -> Shape:
         self.expect(0, first, len(first) == 4, "N", "H", "W", "C")
-        valid = (
-            len(second) >= 2 and same(second[0], first[0]) and second[-1] in (2, None)
-        )
+        valid = len(second) >= 2 and same(second[0], first[0]) and second[-1] in (2, None)
         batch = "N" if first[0] is None else str(first[0])
         self.expect(1, second, valid, batch, "...", "2")
         return (second[0] if first[0] is None else first[0], *second[1:-1], first[3])
@@ -62,9 +60,7 @@ class DenseImageWarp(OverImages):
 
     def computed_shape(self, first: Shape, second: Shape) -> Shape:
         self.expect(0, first, len(first) == 4, "N", "H", "W", "C")
-        valid = (
-            len(second) == 4 and same(second[0], first[0]) and second[3] in (2, None)
-        )
+        valid = len(second) == 4 and same(second[0], first[0]) and second[3] in (2, None)
         batch = "N" if first[0] is None else str(first[0])
         self.expect(1, second, valid, batch, "H'", "W'", "2")
         return (second[0] if first[0] is None else first[0], *second[1:3], first[3])

@@ -149,10 +149,7 @@ def tanhshrink(x: TensorLike, name: str | None = None) -> tf.Tensor:
 
 @op
 def hardshrink(
-    x: TensorLike,
-    lower: float = -0.5,
-    upper: float = 0.5,
-    name: str | None = None,
+    x: TensorLike, lower: float = -0.5, upper: float = 0.5, name: str | None = None
 ) -> tf.Tensor:
     """Hard shrinkage: x where x < lower or x > upper, else 0.
 
@@ -175,10 +172,7 @@ def hardshrink(
 
 @op
 def softshrink(
-    x: TensorLike,
-    lower: float = -0.5,
-    upper: float = 0.5,
-    name: str | None = None,
+    x: TensorLike, lower: float = -0.5, upper: float = 0.5, name: str | None = None
 ) -> tf.Tensor:
     """Soft shrinkage: x - lower where x < lower, x - upper where x > upper, else 0.
 
@@ -200,9 +194,7 @@ def softshrink(
 
 
 @op
-def snake(
-    x: TensorLike, frequency: TensorLike = 1.0, name: str | None = None
-) -> tf.Tensor:
+def snake(x: TensorLike, frequency: TensorLike = 1.0, name: str | None = None) -> tf.Tensor:
     """Snake: x + sin(f x)^2 / f with the frequency f, a line with waves on it.
 
     Nothing cancels where f x is small; where f is 0 it is x.

@@ -24,9 +24,7 @@ class ClipByGlobalNorm(NamedTuple):
 
 @op
 def clip_by_global_norm(
-    values: Sequence[_Gradient],
-    clip_norm: TensorLike,
-    name: str | None = None,
+    values: Sequence[_Gradient], clip_norm: TensorLike, name: str | None = None
 ) -> ClipByGlobalNorm:
     """Scales tensors down together until the norm of all their elements is at
     most `clip_norm`.

@@ -47,8 +47,7 @@ def embedding_bag(
     """
     if not isinstance(combiner, str) or combiner.lower() not in ("sum", "mean"):
         raise ValueError(
-            f"embedding_bag: argument 'combiner' is {combiner!r}, expected 'sum' or "
-            "'mean'"
+            f"embedding_bag: argument 'combiner' is {combiner!r}, expected 'sum' or 'mean'"
         )
     if weights is None:
         params = tf.convert_to_tensor(params)

@@ -20,9 +20,7 @@ __all__ = [
 
 
 @op
-def sign_straight_through(
-    x: TensorLike, clip: float = 1.0, name: str | None = None
-) -> tf.Tensor:
+def sign_straight_through(x: TensorLike, clip: float = 1.0, name: str | None = None) -> tf.Tensor:
     """Sign with the straight-through gradient: -1, 0 or 1.
 
     Gradient: dy where abs(x) <= clip, else 0, the derivative of
@@ -62,11 +60,7 @@ def round_straight_through(x: TensorLike, name: str | None = None) -> tf.Tensor:
 
 
 @op
-def reverse_gradient(
-    input: TensorLike,
-    scale: float = 1.0,
-    name: str | None = None,
-) -> tf.Tensor:
+def reverse_gradient(input: TensorLike, scale: float = 1.0, name: str | None = None) -> tf.Tensor:
     """Identity whose gradient is -scale * dy.
 
     Args:
@@ -85,9 +79,7 @@ def reverse_gradient(
 
 @op
 def reverse_gradient_n(
-    inputs: Sequence[TensorLike],
-    scale: float = 1.0,
-    name: str | None = None,
+    inputs: Sequence[TensorLike], scale: float = 1.0, name: str | None = None
 ) -> list[tf.Tensor]:
     """`reverse_gradient` of several tensors, of any types and shapes.
 
@@ -109,11 +101,7 @@ def reverse_gradient_n(
 
 
 @op
-def scale_gradient(
-    input: TensorLike,
-    scale: float,
-    name: str | None = None,
-) -> tf.Tensor:
+def scale_gradient(input: TensorLike, scale: float, name: str | None = None) -> tf.Tensor:
     """Identity whose gradient is scale * dy.
 
     Args:
@@ -128,12 +116,7 @@ def scale_gradient(
 
 
 @op
-def clip_gradient(
-    input: TensorLike,
-    min: float,
-    max: float,
-    name: str | None = None,
-) -> tf.Tensor:
+def clip_gradient(input: TensorLike, min: float, max: float, name: str | None = None) -> tf.Tensor:
     """Identity whose gradient is dy clipped to [min, max].
 
     Args:

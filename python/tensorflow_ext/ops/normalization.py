@@ -76,10 +76,7 @@ def layer_norm(
 
 @op
 def rms_norm(
-    x: TensorLike,
-    scale: TensorLike,
-    epsilon: float = 1e-5,
-    name: str | None = None,
+    x: TensorLike, scale: TensorLike, epsilon: float = 1e-5, name: str | None = None
 ) -> RmsNorm:
     """Root mean square normalization over the last dimension.
 

@@ -92,18 +92,12 @@ def rrelu(
     return raw_ops.rrelu(x, drawn, lower=lower, upper=upper, name=name)
 
 
-def _draw_seed(
-    seed: int | TensorLike | None, rng: tf.random.Generator | None
-) -> TensorLike:
+def _draw_seed(seed: int | TensorLike | None, rng: tf.random.Generator | None) -> TensorLike:
     """The seed of the op, 64 bits: what rrelu's arguments say."""
     if rng is not None:
         return rng.uniform_full_int([2], tf.int32)
     if seed is not None and not isinstance(seed, int | np.integer):
         return seed
     return tf.random.uniform(
-        [2],
-        -(2**31),
-        2**31 - 1,
-        tf.int32,
-        seed=None if seed is None else int(seed),
+        [2], -(2**31), 2**31 - 1, tf.int32, seed=None if seed is None else int(seed)
     )

@@ -57,9 +57,7 @@ def roi_pool(
 
     Source: R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
     """
-    return RoiPool(
-        *raw_ops.roi_pool(data, rois, pooled_height, pooled_width, spatial_scale, name)
-    )
+    return RoiPool(*raw_ops.roi_pool(data, rois, pooled_height, pooled_width, spatial_scale, name))
 
 
 @op
@@ -112,12 +110,5 @@ def roi_align(
       section 3.
     """
     return raw_ops.roi_align(
-        data,
-        rois,
-        pooled_height,
-        pooled_width,
-        spatial_scale,
-        sampling_ratio,
-        aligned,
-        name,
+        data, rois, pooled_height, pooled_width, spatial_scale, sampling_ratio, aligned, name
     )

@@ -74,8 +74,7 @@ def interpolate_bilinear(
     """
     if indexing not in ("ij", "xy"):
         raise ValueError(
-            f"interpolate_bilinear: argument 'indexing' is {indexing!r}, expected "
-            "'ij' or 'xy'"
+            f"interpolate_bilinear: argument 'indexing' is {indexing!r}, expected 'ij' or 'xy'"
         )
     with tf.name_scope(name or "interpolate_bilinear"):
         images = _images("interpolate_bilinear", "grid", grid)
@@ -86,9 +85,7 @@ def interpolate_bilinear(
 
 
 @op
-def dense_image_warp(
-    image: TensorLike, flow: TensorLike, name: str | None = None
-) -> tf.Tensor:
+def dense_image_warp(image: TensorLike, flow: TensorLike, name: str | None = None) -> tf.Tensor:
     """Moves the pixels of images by a flow, with bilinear interpolation.
 
     output[n, y, x] is `image[n]` at (y - flow[n, y, x, 0], x - flow[n, y, x, 1]); what
@@ -154,18 +151,13 @@ def _points(function: str, value: TensorLike) -> tf.Tensor:
 
 
 def _ensure(
-    function: str,
-    name: str,
-    tensor: tf.Tensor,
-    sizes: Sequence[int | None],
-    expected: str,
+    function: str, name: str, tensor: tf.Tensor, sizes: Sequence[int | None], expected: str
 ) -> tf.Tensor:
     """The tensor, whose shape is checked now as far as it is known, else when it is
     computed: what it has too few of would be broadcast."""
     if not tensor.shape.is_compatible_with(sizes):
         raise ValueError(
-            f"{function}: argument '{name}' has shape {tensor.shape}, expected "
-            f"{expected}"
+            f"{function}: argument '{name}' has shape {tensor.shape}, expected {expected}"
         )
     if tensor.shape.rank is not None and tensor.shape[-1] is not None:
         return tensor

@@ -37,9 +37,7 @@ def zero_out(to_zero: TensorLike, name: str | None = None) -> tf.Tensor:
 
 
 @op
-def zero_out_with_index(
-    to_zero: TensorLike, name: str | None = None
-) -> ZeroOutWithIndex:
+def zero_out_with_index(to_zero: TensorLike, name: str | None = None) -> ZeroOutWithIndex:
     """`zero_out` that also says which element it kept.
 
     Gradient: as `zero_out`; the index has none.

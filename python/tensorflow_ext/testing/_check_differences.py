@@ -66,21 +66,16 @@ def check_differences(
                 settings.require is True
                 or (not isinstance(settings.require, bool) and name in settings.require)
             )
-            findings.append(
-                _finding(order, name, source, gradient, sizes[k], judged, required)
-            )
+            findings.append(_finding(order, name, source, gradient, sizes[k], judged, required))
     return findings
 
 
-def _judge(
-    judge: Judge, size: int, settings: Settings, rng: np.random.Generator
-) -> list[Judged]:
+def _judge(judge: Judge, size: int, settings: Settings, rng: np.random.Generator) -> list[Judged]:
     if size <= settings.elements:
         return judge.elements(np.arange(size))
     drawn = np.sort(rng.choice(size, settings.elements, replace=False))
     return judge.elements(drawn) + [
-        judge.direction(rng.choice([-1.0, 1.0], size))
-        for _ in range(settings.directions)
+        judge.direction(rng.choice([-1.0, 1.0], size)) for _ in range(settings.directions)
     ]
 
 

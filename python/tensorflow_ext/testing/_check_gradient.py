@@ -152,13 +152,9 @@ def _require(condition: bool, said: str, expected: str) -> None:
         raise ValueError(f"check_gradient: {said}; expected {expected}")
 
 
-def _given(
-    upstreams: Any, function: Function, results: Sequence[tf.Tensor]
-) -> list[tf.Tensor]:
+def _given(upstreams: Any, function: Function, results: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """The upstream gradients of the user, for each result."""
-    flat = [
-        w for w in tf.nest.flatten(upstreams, expand_composites=True) if w is not None
-    ]
+    flat = [w for w in tf.nest.flatten(upstreams, expand_composites=True) if w is not None]
     _require(
         len(flat) == len(results),
         f"{len(flat)} upstream gradients",
@@ -188,9 +184,7 @@ class _Check:
     rng: np.random.Generator
     given: list[tf.Tensor] | None
     findings: list[Finding] = dataclasses.field(default_factory=list)
-    upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(
-        default_factory=dict
-    )
+    upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(default_factory=dict)
 
     def run(self, function: Function, wide: Function | None, order: int) -> None:
         """Checks the gradient, then the gradient of the gradient and so on."""
@@ -238,9 +232,7 @@ class _Check:
             compiled = function.traced(jit_compile=True)
             self.findings.append(ways.value("value compiled by XLA", compiled))
 
-    def _ways(
-        self, ways: Ways, outer: Function, upstreams: Sequence[tf.Tensor]
-    ) -> None:
+    def _ways(self, ways: Ways, outer: Function, upstreams: Sequence[tf.Tensor]) -> None:
         found = self.findings
         if "function" in self.modes:
             found.append(ways.traced("in tf.function", False))
@@ -286,9 +278,7 @@ class _Check:
             self._fail(order, "gradient", "all", reason(error))
             return []
         fits = True
-        for name, source, g in zip(
-            function.names, function.sources, found, strict=True
-        ):
+        for name, source, g in zip(function.names, function.sources, found, strict=True):
             if g is None:
                 continue
             said = ""

@@ -134,9 +134,7 @@ class Differences:
 
     def quick(self, source: int, direction: np.ndarray) -> Slope:
         """From two steps, extrapolated."""
-        a, b = (
-            self._level(source, direction, step) for step in (self.step, self.step / 2)
-        )
+        a, b = (self._level(source, direction, step) for step in (self.step, self.step / 2))
         value = (4 * b.central - a.central) / 3
         error = abs(value - b.central) + 2 * b.noise
         if not math.isfinite(error):
@@ -151,9 +149,7 @@ class Differences:
         levels = [
             level
             for step in self._steps()
-            if math.isfinite(
-                (level := self._level(source, direction, step, sides=True)).central
-            )
+            if math.isfinite((level := self._level(source, direction, step, sides=True)).central)
         ]
         if len(levels) < 2:
             return Slope(math.nan, math.inf, self.step, Kind.EDGE)
@@ -216,9 +212,7 @@ class Differences:
     def _noise(self, above: Sequence[np.ndarray], below: Sequence[np.ndarray]) -> float:
         """The rounding error of a weighted sum, of what changes at all."""
         squares = sum(
-            float(
-                np.sum(np.where(a == b, 0, w * np.maximum(np.abs(a), np.abs(b))) ** 2)
-            )
+            float(np.sum(np.where(a == b, 0, w * np.maximum(np.abs(a), np.abs(b))) ** 2))
             for a, b, w in zip(above, below, self._weights, strict=True)
         )
         return self._epsilon * math.sqrt(squares)

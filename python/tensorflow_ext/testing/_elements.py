@@ -71,11 +71,7 @@ class Judge:
     """
 
     def __init__(
-        self,
-        differences: Differences,
-        source: int,
-        gradient: np.ndarray,
-        tolerance: Tolerance,
+        self, differences: Differences, source: int, gradient: np.ndarray, tolerance: Tolerance
     ) -> None:
         self._differences = differences
         self._source = source
@@ -87,21 +83,16 @@ class Judge:
         """On each of some elements."""
         parts = [np.array([position]) for position in positions]
         slopes = [self._slope(part) for part in parts]
-        largest = max(
-            (abs(s.value) for s in slopes if s.error < 0.1 * abs(s.value)), default=0.0
-        )
+        largest = max((abs(s.value) for s in slopes if s.error < 0.1 * abs(s.value)), default=0.0)
         return [
-            self._judge(part, slope, largest)
-            for part, slope in zip(parts, slopes, strict=True)
+            self._judge(part, slope, largest) for part, slope in zip(parts, slopes, strict=True)
         ]
 
     def direction(self, signs: np.ndarray) -> Judged:
         """On all elements at once; if that is wrong, on the smallest part of them."""
         judged = self._along(np.arange(signs.size), signs)
         while judged.verdict is Verdict.WRONG and judged.positions.size > 1:
-            halves = [
-                self._along(half, signs) for half in np.array_split(judged.positions, 2)
-            ]
+            halves = [self._along(half, signs) for half in np.array_split(judged.positions, 2)]
             wrong = [half for half in halves if half.verdict is Verdict.WRONG]
             if not wrong:
                 # Several elements on kinks make slopes that no gradient has.
@@ -115,18 +106,13 @@ class Judge:
     def _along(self, positions: np.ndarray, signs: np.ndarray) -> Judged:
         return self._judge(positions, self._slope(positions, signs), 0.0, signs)
 
-    def _direction(
-        self, positions: np.ndarray, signs: np.ndarray | None = None
-    ) -> np.ndarray:
+    def _direction(self, positions: np.ndarray, signs: np.ndarray | None = None) -> np.ndarray:
         direction = np.zeros(self._gradient.size)
         direction[positions] = self._scales[positions]
         return direction if signs is None else direction * signs
 
     def _slope(
-        self,
-        positions: np.ndarray,
-        signs: np.ndarray | None = None,
-        careful: bool = False,
+        self, positions: np.ndarray, signs: np.ndarray | None = None, careful: bool = False
     ) -> Slope:
         direction = self._direction(positions, signs)
         take = self._differences.careful if careful else self._differences.quick
@@ -136,11 +122,7 @@ class Judge:
         return slope
 
     def _judge(
-        self,
-        positions: np.ndarray,
-        slope: Slope,
-        largest: float,
-        signs: np.ndarray | None = None,
+        self, positions: np.ndarray, slope: Slope, largest: float, signs: np.ndarray | None = None
     ) -> Judged:
         if signs is None:
             analytic, length = float(self._gradient[positions[0]]), 1.0

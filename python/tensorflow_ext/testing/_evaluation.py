@@ -81,10 +81,7 @@ class Evaluation:
         call = self._function.traced().call
         try:
             pairs = zip(call(self._function.tensors), expected, strict=True)
-            close = all(
-                np.allclose(a.numpy(), b.numpy(), rtol=8 * self.epsilon)
-                for a, b in pairs
-            )
+            close = all(np.allclose(a.numpy(), b.numpy(), rtol=8 * self.epsilon) for a, b in pairs)
         except Exception:
             return
         if close:

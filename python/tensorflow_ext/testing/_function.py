@@ -83,9 +83,7 @@ class Function:
         )
         return [None if g is None else tf.convert_to_tensor(g) for g in found]
 
-    def derivative(
-        self, upstreams: Sequence[tf.Tensor], present: Sequence[bool]
-    ) -> "Function":
+    def derivative(self, upstreams: Sequence[tf.Tensor], present: Sequence[bool]) -> "Function":
         """The gradients as a function of the sources and the upstream gradients.
 
         Args:
@@ -139,13 +137,8 @@ def make_function(
     ]
     flat = [x for part in parts for x in part]
     if unknown := set(fixed) - set(names):
-        raise ValueError(
-            f"check_gradient: fixed={sorted(unknown)}; expected some of {names}"
-        )
-    free = [
-        has_gradient(x) and name not in fixed
-        for name, x in zip(names, flat, strict=True)
-    ]
+        raise ValueError(f"check_gradient: fixed={sorted(unknown)}; expected some of {names}")
+    free = [has_gradient(x) and name not in fixed for name, x in zip(names, flat, strict=True)]
     moved = [i for i, x in enumerate(flat) if free[i] and not _is_variable(x)]
     outputs: list[str] = []
 
@@ -183,8 +176,7 @@ def make_function(
         raise ValueError("check_gradient: fn gives no floating or complex tensor")
     if not tensors and not read:
         raise ValueError(
-            "check_gradient: no input is floating or complex, and fn reads no "
-            "trainable variable"
+            "check_gradient: no input is floating or complex, and fn reads no trainable variable"
         )
     return Function(
         call,

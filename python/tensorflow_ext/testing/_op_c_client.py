@@ -48,12 +48,7 @@ def _declare() -> None:
             pointer,
             pointer,
         ),
-        "TF_GraphToGraphDef": (
-            None,
-            pointer,
-            ctypes.POINTER(_library._Buffer),
-            pointer,
-        ),
+        "TF_GraphToGraphDef": (None, pointer, ctypes.POINTER(_library._Buffer), pointer),
         "TF_GraphOperationByName": (pointer, pointer, ctypes.c_char_p),
         "TF_OperationName": (ctypes.c_char_p, pointer),
         "TF_AddGradients": (
@@ -173,9 +168,7 @@ def evaluate(problem: Problem) -> list[np.ndarray | None]:
             for k, tensor in enumerate(problem.tensors())
         ]
         inputs, upstreams, weights = problem.split([t.name for t in tensors])
-        outputs = [
-            o.name for o in _op_calls.call(problem.variant, tensors[: len(inputs)])
-        ]
+        outputs = [o.name for o in _op_calls.call(problem.variant, tensors[: len(inputs)])]
     wanted: list[str | None] = list(outputs)
     sources = [inputs[i] for i in problem.wanted]
     present = [k for k, u in enumerate(upstreams) if u is not None]
@@ -198,10 +191,7 @@ def evaluate(problem: Problem) -> list[np.ndarray | None]:
 
 
 def _second(
-    graph: _Graph,
-    first: Sequence[str | None],
-    sources: Sequence[str],
-    weights: Sequence[str],
+    graph: _Graph, first: Sequence[str | None], sources: Sequence[str], weights: Sequence[str]
 ) -> list[str | None]:
     """The gradients of the weighted gradients; None where they do not depend."""
     pairs = [(y, w) for y, w in zip(first, weights, strict=True) if y]

@@ -52,9 +52,7 @@ def call(variant: Variant, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     )
     results = list(operation.outputs)
     if execute.must_record_gradient():
-        flat = tuple(
-            x for name in variant.attrs for x in (name, operation.get_attr(name))
-        )
+        flat = tuple(x for name in variant.attrs for x in (name, operation.get_attr(name)))
         execute.record_gradient(op, list(operation.inputs), flat, results)
     return results
 
@@ -75,8 +73,7 @@ def _encoded(variant: Variant) -> dict[str, Any]:
 def constants(variant: Variant, arrays: Sequence[np.ndarray]) -> list[tf.Tensor]:
     """The inputs as tensors of the types that the op takes."""
     return [
-        tf.constant(array, dtype)
-        for array, dtype in zip(arrays, variant.input_types, strict=True)
+        tf.constant(array, dtype) for array, dtype in zip(arrays, variant.input_types, strict=True)
     ]
 
 
@@ -127,9 +124,7 @@ class Problem:
         of = [variant.input_names[i] for i in self.wanted]
         sources = [*of]
         if self.weights:
-            for name, upstream in zip(
-                variant.output_names, self.upstreams, strict=True
-            ):
+            for name, upstream in zip(variant.output_names, self.upstreams, strict=True):
                 if upstream is not None:
                     sources.append(f"the upstream gradient of {name}")
         return [
@@ -201,9 +196,7 @@ def exact(generator: np.random.Generator, shape: Any, low: int = -127) -> np.nda
     return np.resize(numbers, size).reshape(shape) / 64.0
 
 
-def weights_like(
-    generator: np.random.Generator, array: np.ndarray | None
-) -> np.ndarray | None:
+def weights_like(generator: np.random.Generator, array: np.ndarray | None) -> np.ndarray | None:
     """Random numbers of an array's shape and type; None where it has no gradient."""
     if array is None or not is_differentiable(tf.as_dtype(array.dtype)):
         return None
@@ -213,9 +206,7 @@ def weights_like(
     return numbers.astype(array.dtype)
 
 
-def difference(
-    actual: np.ndarray | None, expected: np.ndarray | None, tolerance: float
-) -> str:
+def difference(actual: np.ndarray | None, expected: np.ndarray | None, tolerance: float) -> str:
     """How two results differ; empty where they agree.
 
     Args:

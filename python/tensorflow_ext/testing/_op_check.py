@@ -97,9 +97,7 @@ def check_op(
     paths = [str(pathlib.Path(path).absolute()) for path in libraries]
     options = Options(tuple(without_gradient), surrogate, tolerance, order, seed)
     wanted = _wanted(checks, leave_out)
-    task = _task(
-        op_def, inputs, attrs, options, wanted, samples, Load(paths, list(modules))
-    )
+    task = _task(op_def, inputs, attrs, options, wanted, samples, Load(paths, list(modules)))
     if isolated:
         with workplace(timeout) as place:
             findings = place.check(task)
@@ -253,9 +251,7 @@ def _task(
     sample = variants(op_def, values, samples, options.seed)
     given = None
     if inputs is not None:
-        given = [
-            _op_inputs.from_given(v, inputs, options.seed) for v in sample.variants
-        ]
+        given = [_op_inputs.from_given(v, inputs, options.seed) for v in sample.variants]
     return Task(
         op_def.SerializeToString(),
         [(variant.attrs, variant.guessed) for variant in sample.variants],

@@ -15,12 +15,7 @@ from tensorflow_ext import _library
 from tensorflow_ext.testing import _op_c_client, _op_calls
 from tensorflow_ext.testing._op_calls import Problem
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import (
-    REFUSALS,
-    CrashedError,
-    Subject,
-    reason,
-)
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Subject, reason
 
 _ITERATIONS = 3
 _Results = list[np.ndarray | None]
@@ -62,9 +57,7 @@ def c(subject: Subject) -> Iterator[OpFinding]:
     yield from _compared(subject, "c", {"TF_AddGradients": _op_c_client.evaluate})
 
 
-def _compared(
-    subject: Subject, check: str, ways: dict[str, _Way]
-) -> Iterator[OpFinding]:
+def _compared(subject: Subject, check: str, ways: dict[str, _Way]) -> Iterator[OpFinding]:
     """Compares what comes out on some ways with eager mode, example by example."""
     compared = 0
     for number, example in enumerate(subject.examples):
@@ -78,14 +71,10 @@ def _compared(
                 yield subject.finding(check, Verdict.MISSING, f"{example}: {error}")
                 return
             except CrashedError as error:
-                yield subject.finding(
-                    check, Verdict.FAILED, f"{name}, {example}: {error}"
-                )
+                yield subject.finding(check, Verdict.FAILED, f"{name}, {example}: {error}")
                 return
             except REFUSALS as error:
-                yield subject.finding(
-                    check, Verdict.FAILED, f"{name}, {example}: {reason(error)}"
-                )
+                yield subject.finding(check, Verdict.FAILED, f"{name}, {example}: {reason(error)}")
                 return
             if subject.values_vary:
                 continue
@@ -114,9 +103,7 @@ def _traced(
     signature = None
     if known_shapes is False:
         signature = [tf.TensorSpec(None, tensors[k].dtype, name=f"x{k}") for k in names]
-    traced = tf.function(
-        body, input_signature=signature, jit_compile=jit_compile, autograph=False
-    )
+    traced = tf.function(body, input_signature=signature, jit_compile=jit_compile, autograph=False)
     values = iter(_op_calls.to_numpy(traced(*tensors)))
     return [None if absent else next(values) for absent in missing]
 
@@ -139,9 +126,7 @@ def _compiled(problem: Problem) -> _Results:
 def _compiled_with_constants(problem: Problem) -> _Results:
     """Where integers, shapes for example, are to be known to the compiler."""
     tensors = problem.tensors()
-    floating = [
-        k for k, t in enumerate(tensors) if _op_calls.is_differentiable(t.dtype)
-    ]
+    floating = [k for k, t in enumerate(tensors) if _op_calls.is_differentiable(t.dtype)]
     missing: list[bool] = []
 
     def body(*fed: tf.Tensor) -> list[tf.Tensor]:
@@ -175,9 +160,7 @@ def vectorized_map(subject: Subject) -> Iterator[OpFinding]:
                 yield subject.finding("vectorized_map", Verdict.MISSING, str(error))
                 return
             except (*REFUSALS, CrashedError) as error:
-                yield subject.finding(
-                    "vectorized_map", Verdict.FAILED, f"{place}: {reason(error)}"
-                )
+                yield subject.finding("vectorized_map", Verdict.FAILED, f"{place}: {reason(error)}")
                 return
             if subject.values_vary:
                 continue
@@ -186,9 +169,7 @@ def vectorized_map(subject: Subject) -> Iterator[OpFinding]:
                 apart = _op_calls.difference(a, e, subject.options.tolerance)
                 if apart:
                     yield subject.finding(
-                        "vectorized_map",
-                        Verdict.FAILED,
-                        f"{place}: {name} is {apart} as in a loop",
+                        "vectorized_map", Verdict.FAILED, f"{place}: {name} is {apart} as in a loop"
                     )
                     return
     verdict = Verdict.PASSED if compared else Verdict.NONE
@@ -223,9 +204,7 @@ def _looped(
 
 
 def _is_number(array: np.ndarray) -> bool:
-    return array.dtype != object and _op_calls.is_differentiable(
-        tf.as_dtype(array.dtype)
-    )
+    return array.dtype != object and _op_calls.is_differentiable(tf.as_dtype(array.dtype))
 
 
 def _choices(problem: Problem, each: bool) -> Iterator[tuple[str, list[bool]]]:
@@ -241,9 +220,7 @@ def _choices(problem: Problem, each: bool) -> Iterator[tuple[str, list[bool]]]:
         yield "upstream gradients", [i in upstreams for i in range(count)]
 
 
-def _loop(
-    problem: Problem, stacks: list[list[np.ndarray]], stacked: Sequence[bool]
-) -> list[Any]:
+def _loop(problem: Problem, stacks: list[list[np.ndarray]], stacked: Sequence[bool]) -> list[Any]:
     each = []
     kinds = [tensor.dtype for tensor in problem.tensors()]
     for k in range(_ITERATIONS):
@@ -252,10 +229,7 @@ def _loop(
             for stack, varies, kind in zip(stacks, stacked, kinds, strict=True)
         ]
         each.append(_op_calls.to_numpy(problem.differentiate(*fed)))
-    return [
-        None if values[0] is None else np.stack(values)
-        for values in zip(*each, strict=True)
-    ]
+    return [None if values[0] is None else np.stack(values) for values in zip(*each, strict=True)]
 
 
 def _vectorized(
@@ -273,16 +247,14 @@ def _vectorized(
     def one(elements: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         rest = iter(elements)
         fed = [
-            next(rest) if varies else tensor
-            for varies, tensor in zip(stacked, shared, strict=True)
+            next(rest) if varies else tensor for varies, tensor in zip(stacked, shared, strict=True)
         ]
         results = problem.differentiate(*fed)
         missing[:] = [result is None for result in results]
         return [result for result in results if result is not None]
 
     traced = tf.function(
-        lambda: tf.vectorized_map(one, varying, fallback_to_while_loop=False),
-        autograph=False,
+        lambda: tf.vectorized_map(one, varying, fallback_to_while_loop=False), autograph=False
     )
     try:
         graph = traced.get_concrete_function().graph.as_graph_def()

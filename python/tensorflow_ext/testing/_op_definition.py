@@ -32,9 +32,7 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
             "documentation", Verdict.MISSING, "there is none: give REGISTER_OP a .Doc"
         )
     elif missing:
-        yield subject.finding(
-            "documentation", Verdict.MISSING, f".Doc says nothing of {missing}"
-        )
+        yield subject.finding("documentation", Verdict.MISSING, f".Doc says nothing of {missing}")
     if not _OP_NAME.fullmatch(op_def.name):
         yield subject.finding(
             "documentation",
@@ -47,11 +45,7 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
         for attr in op_def.attr
         if attr.type in ("type", "list(type)") or attr.name in inferred
     } | {argument.number_attr for argument in op_def.output_arg}
-    odd = [
-        name
-        for name in odd
-        if name not in types_or_lengths or not _TYPE_NAME.fullmatch(name)
-    ]
+    odd = [name for name in odd if name not in types_or_lengths or not _TYPE_NAME.fullmatch(name)]
     if odd:
         yield subject.finding(
             "documentation",
@@ -75,9 +69,7 @@ def kernel(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding("kernel", Verdict.PASSED)
         return
     yield subject.finding(
-        "kernel",
-        Verdict.MISSING,
-        f"CPU: {_listed(missing, total)}: REGISTER_KERNEL_BUILDER",
+        "kernel", Verdict.MISSING, f"CPU: {_listed(missing, total)}: REGISTER_KERNEL_BUILDER"
     )
 
 
@@ -137,13 +129,9 @@ def _types_among(op_def: op_def_pb2.OpDef) -> list[op_def_pb2.OpDef.AttrDef]:
 
 
 def _any_takes(
-    registered: Sequence[kernel_def_pb2.KernelDef],
-    names: Sequence[str],
-    types: Sequence[tf.DType],
+    registered: Sequence[kernel_def_pb2.KernelDef], names: Sequence[str], types: Sequence[tf.DType]
 ) -> bool:
-    values = {
-        name: dtype.as_datatype_enum for name, dtype in zip(names, types, strict=True)
-    }
+    values = {name: dtype.as_datatype_enum for name, dtype in zip(names, types, strict=True)}
     return any(
         all(
             values.get(constraint.name) in (None, *constraint.allowed_values.list.type)

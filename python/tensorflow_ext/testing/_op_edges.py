@@ -15,14 +15,7 @@ import tensorflow as tf
 from tensorflow_ext.testing import _op_calls, _op_shapes
 from tensorflow_ext.testing._op_calls import Problem
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import (
-    REFUSALS,
-    CrashedError,
-    Example,
-    Subject,
-    reason,
-    run,
-)
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason, run
 from tensorflow_ext.testing._op_variants import Variant
 
 _REFUSED_EXAMPLES = 2  # that wrong inputs are made of
@@ -88,10 +81,7 @@ def _emptied(example: Example) -> Iterator[Example]:
 
 
 def _reshaped(example: Example, shapes: list[tuple[int, ...]]) -> Example:
-    arrays = [
-        _fitted(array, shape)
-        for array, shape in zip(example.arrays, shapes, strict=True)
-    ]
+    arrays = [_fitted(array, shape) for array, shape in zip(example.arrays, shapes, strict=True)]
     return Example(example.variant, arrays)
 
 
@@ -201,9 +191,7 @@ def wrong_inputs(subject: Subject) -> Iterator[OpFinding]:
                     "wrong inputs", Verdict.NOTE, "no more was tried, for the crashes"
                 )
                 return
-    yield subject.finding(
-        "wrong inputs", Verdict.PASSED, f"{refused} refused, {taken} taken"
-    )
+    yield subject.finding("wrong inputs", Verdict.PASSED, f"{refused} refused, {taken} taken")
 
 
 def _give(subject: Subject, wrong: _Wrong) -> tuple[str, bool, bool]:

@@ -15,14 +15,7 @@ from tensorflow_ext.testing import _op_calls
 from tensorflow_ext.testing._check_gradient import check_gradient
 from tensorflow_ext.testing._op_calls import Problem
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import (
-    REFUSALS,
-    CrashedError,
-    Example,
-    Subject,
-    reason,
-    run,
-)
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason, run
 from tensorflow_ext.testing._op_variants import Variant
 from tensorflow_ext.testing._report import GradientReport, Outcome
 
@@ -63,8 +56,7 @@ def _of_order(subject: Subject, order: int) -> Iterator[OpFinding]:
             yield subject.finding(
                 check,
                 Verdict.MISSING,
-                "there is none: give the op a REGISTER_OP_GRADIENT, or a "
-                "REGISTER_OP_NO_GRADIENT",
+                "there is none: give the op a REGISTER_OP_GRADIENT, or a REGISTER_OP_NO_GRADIENT",
             )
         return
     if subject.values_vary:
@@ -154,9 +146,7 @@ def _nothing(subject: Subject, example: Example, index: int) -> Iterator[OpFindi
     if subject.op in _library.list_ops():
         node = _attributes.to_node_def(subject.op, example.variant.attrs)
         if _plan.find(node, None).results[index] is None:
-            yield subject.finding(
-                "", Verdict.PASSED, f"{name} has none: its definition says so"
-            )
+            yield subject.finding("", Verdict.PASSED, f"{name} has none: its definition says so")
             return
     yield subject.finding(
         "",
@@ -194,8 +184,7 @@ def _differences(
             yield subject.finding(
                 "",
                 verdict,
-                f"{example}: {found.check}, {found.subject} (of {', '.join(names)}): "
-                f"{found.text}",
+                f"{example}: {found.check}, {found.subject} (of {', '.join(names)}): {found.text}",
             )
 
 
@@ -258,9 +247,7 @@ def types(subject: Subject) -> Iterator[OpFinding]:
         problem = dataclasses.replace(subject.problem(number), weights=())
         own = subject.attempt(f"{example}, eagerly", problem.evaluate)
         try:
-            expected = subject.attempt(
-                f"{example}, in double", _widened(problem, wide).evaluate
-            )
+            expected = subject.attempt(f"{example}, in double", _widened(problem, wide).evaluate)
         except (*REFUSALS, CrashedError):
             continue  # `kernel` and others say so
         compared += 1
@@ -271,9 +258,7 @@ def types(subject: Subject) -> Iterator[OpFinding]:
             apart = _op_calls.difference(a, e, subject.options.tolerance)
             if apart:
                 yield subject.finding(
-                    "types",
-                    Verdict.FAILED,
-                    f"{example}: {name} is {apart} as in double",
+                    "types", Verdict.FAILED, f"{example}: {name} is {apart} as in double"
                 )
                 return
     verdict = Verdict.PASSED if compared else Verdict.NONE

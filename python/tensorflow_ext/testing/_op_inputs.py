@@ -9,13 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorflow_ext.testing import _op_calls, _op_shapes
-from tensorflow_ext.testing._op_subject import (
-    REFUSALS,
-    CrashedError,
-    Example,
-    Subject,
-    reason,
-)
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason
 from tensorflow_ext.testing._op_variants import Variant
 
 Given = Callable[[dict[str, Any]], Any] | Sequence[Any] | Mapping[str, Any]
@@ -62,9 +56,7 @@ def from_given(variant: Variant, given: Given, seed: int) -> list[np.ndarray] | 
         elif isinstance(value, (list, tuple)) and len(value) == size:
             flat += value
         else:
-            raise InputsError(
-                f"{op.name}: input {name!r} is {value!r}, expected a list of {size}"
-            )
+            raise InputsError(f"{op.name}: input {name!r} is {value!r}, expected a list of {size}")
     generator = np.random.default_rng(seed)
     return [
         _array(generator, value, dtype)
@@ -77,9 +69,7 @@ def lists_of(op_def: Any, given: Given | None) -> dict[str, list[Any]]:
     if given is None or callable(given):
         return {}
     names = [argument.name for argument in op_def.input_arg]
-    values = (
-        given if isinstance(given, Mapping) else dict(zip(names, given, strict=False))
-    )
+    values = given if isinstance(given, Mapping) else dict(zip(names, given, strict=False))
     attrs: dict[str, list[Any]] = {}
     for argument in op_def.input_arg:
         value = values.get(argument.name)
@@ -162,8 +152,7 @@ def _admitted(subject: Subject, variant: Variant) -> Iterator[_Shapes]:
         return True
 
     ranks = [
-        [rank for rank in _RANKS if takes(k, [None] * rank)] or [2]
-        for k in range(len(nothing))
+        [rank for rank in _RANKS if takes(k, [None] * rank)] or [2] for k in range(len(nothing))
     ]
     for chosen in itertools.islice(itertools.product(*ranks), _MOST_RANKS):
         fixed = []
@@ -177,10 +166,7 @@ def _admitted(subject: Subject, variant: Variant) -> Iterator[_Shapes]:
             fixed.append(sizes)
         for pattern in ((2, 3, 4, 2), (3, 3, 3, 3), (2, 2, 2, 2), (1, 4, 4, 2)):
             yield tuple(
-                tuple(
-                    pattern[d % 4] if size is None else size
-                    for d, size in enumerate(sizes)
-                )
+                tuple(pattern[d % 4] if size is None else size for d, size in enumerate(sizes))
                 for sizes in fixed
             )
 
@@ -209,10 +195,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
     for style in _STYLES:
         # As few as are needed are made: the last ones take some time.
         shapes = itertools.chain(
-            known[-1:],
-            _alike(len(types)),
-            _admitted(subject, variant),
-            _any(len(types)),
+            known[-1:], _alike(len(types)), _admitted(subject, variant), _any(len(types))
         )
         for tried in shapes:
             generator = subject.random(f"inputs {style}")
@@ -238,12 +221,8 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
 def _try(subject: Subject, example: Example, style: str) -> list[np.ndarray]:
     """The outputs for some inputs; raises what refuses them."""
     what = f"{example} ({style})"
-    subject.attempt(
-        f"{what}, shape function", _op_shapes.infer, example.variant, example.arrays
-    )
-    return subject.attempt(
-        f"{what}, kernel", _op_calls.run, example.variant, example.arrays
-    )
+    subject.attempt(f"{what}, shape function", _op_shapes.infer, example.variant, example.arrays)
+    return subject.attempt(f"{what}, kernel", _op_calls.run, example.variant, example.arrays)
 
 
 def _is_finite(array: np.ndarray) -> bool:

@@ -10,22 +10,13 @@ import tensorflow as tf
 
 from tensorflow_ext.testing import _op_c_client, _op_calls
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import (
-    REFUSALS,
-    CrashedError,
-    Example,
-    Subject,
-    reason,
-    run,
-)
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason, run
 from tensorflow_ext.testing._op_variants import Variant
 
 _HIGHEST_RANK = 6
 
 
-def infer(
-    variant: Variant, inputs: Sequence[np.ndarray | tf.TensorShape]
-) -> list[tf.TensorShape]:
+def infer(variant: Variant, inputs: Sequence[np.ndarray | tf.TensorShape]) -> list[tf.TensorShape]:
     """What the shape function says of the outputs.
 
     Args:
@@ -65,9 +56,7 @@ def check(subject: Subject) -> Iterator[OpFinding]:
     for example in subject.examples[:1]:
         if not subject.attempt(f"{example}, import", _exists, example):
             yield subject.finding(
-                "shape function",
-                Verdict.MISSING,
-                "there is none: give REGISTER_OP a .SetShapeFn",
+                "shape function", Verdict.MISSING, "there is none: give REGISTER_OP a .SetShapeFn"
             )
             return
     ranks_unknown: dict[str, str] = {}
@@ -89,15 +78,12 @@ def check(subject: Subject) -> Iterator[OpFinding]:
         yield subject.finding(
             "shape function",
             Verdict.NOTE,
-            f"says nothing of {name}, not even its rank, where all inputs are known "
-            f"({where})",
+            f"says nothing of {name}, not even its rank, where all inputs are known ({where})",
         )
     yield subject.finding("shape function", Verdict.PASSED, f"asked {asked} times")
 
 
-def _views(
-    example: Example,
-) -> Iterator[tuple[str, list[np.ndarray | tf.TensorShape]]]:
+def _views(example: Example) -> Iterator[tuple[str, list[np.ndarray | tf.TensorShape]]]:
     """The inputs, more or less known."""
     arrays, names = example.arrays, example.variant.input_names
     known = [tf.TensorShape(array.shape) for array in arrays]
@@ -155,9 +141,7 @@ def _wrong_ranks(subject: Subject, example: Example) -> Iterator[OpFinding]:
                     subject.attempt(place, infer, example.variant, inputs)
                 except CrashedError as error:
                     yield subject.finding(
-                        "shape function",
-                        Verdict.FAILED,
-                        f"{place}: the shape function {error}",
+                        "shape function", Verdict.FAILED, f"{place}: the shape function {error}"
                     )
                     return
                 except REFUSALS:

@@ -116,9 +116,7 @@ class Subject:
     def values_vary(self) -> bool:
         """Whether the op gives other values for the same inputs."""
         for example in self.examples[:1]:
-            first, second = (
-                self.attempt(f"{example}, run {k}", run, example) for k in ("A", "B")
-            )
+            first, second = (self.attempt(f"{example}, run {k}", run, example) for k in ("A", "B"))
             return not _op_calls.same_bits(first, second)
         return False
 
@@ -158,9 +156,7 @@ class Subject:
         problem = dataclasses.replace(problem, wanted=wanted)
         if wanted and self.options.order > 1:
             generator = self.random("weights of gradients")
-            weights = [
-                _op_calls.weights_like(generator, problem.inputs[i]) for i in wanted
-            ]
+            weights = [_op_calls.weights_like(generator, problem.inputs[i]) for i in wanted]
             second = dataclasses.replace(
                 problem, weights=tuple(w for w in weights if w is not None)
             )
@@ -180,9 +176,7 @@ class Subject:
             self._results[number] = self.attempt(what, problem.evaluate)
         return self._results[number]
 
-    def compared(
-        self, number: int, way: str, actual: Sequence[np.ndarray | None]
-    ) -> Iterator[str]:
+    def compared(self, number: int, way: str, actual: Sequence[np.ndarray | None]) -> Iterator[str]:
         """How results on another way differ from the eager ones."""
         names = self.problem(number).names()
         for name, a, e in zip(names, actual, self.results(number), strict=True):

@@ -163,9 +163,7 @@ def _choices(attr: op_def_pb2.OpDef.AttrDef) -> tuple[list[Any], bool]:
         types = allowed_types(attr)
         other = next((dtype for dtype in types if dtype.is_integer), types[-1])
         lists = [[types[0]], [types[0], other]]
-        return [x for x in lists if len(x) >= attr.minimum] or [
-            [types[0]] * attr.minimum
-        ], False
+        return [x for x in lists if len(x) >= attr.minimum] or [[types[0]] * attr.minimum], False
     if attr.allowed_values.list.s:
         return [text.decode() for text in attr.allowed_values.list.s], False
     if attr.type == "int" and attr.has_minimum:
@@ -244,9 +242,7 @@ def variants(
     names = [attr.name for attr in op_def.attr]
     for name in given:
         if name not in names:
-            raise ValueError(
-                f"{op_def.name} has no attribute {name!r}; expected one of {names}."
-            )
+            raise ValueError(f"{op_def.name} has no attribute {name!r}; expected one of {names}.")
     choices: list[list[Any]] = []
     guessed = set()
     for attr in op_def.attr:
@@ -270,9 +266,7 @@ def variants(
     return Sample(found, math.prod(map(len, choices)))
 
 
-def _pick(
-    choices: list[list[Any]], most: int, generator: random.Random
-) -> list[tuple[Any, ...]]:
+def _pick(choices: list[list[Any]], most: int, generator: random.Random) -> list[tuple[Any, ...]]:
     total = math.prod(map(len, choices))
     if total <= most:
         return list(itertools.product(*choices))

@@ -22,13 +22,7 @@ from tensorflow_ext.testing import (
     _op_shapes,
 )
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import (
-    CrashedError,
-    Example,
-    Options,
-    Subject,
-    reason,
-)
+from tensorflow_ext.testing._op_subject import CrashedError, Example, Options, Subject, reason
 from tensorflow_ext.testing._op_variants import Sample, Variant
 
 _INPUTS = "inputs"
@@ -179,9 +173,7 @@ def _few(findings: Iterator[OpFinding]) -> Iterator[OpFinding]:
         else:
             yield finding
     if last is not None:
-        yield dataclasses.replace(
-            last, message=f"{more} more, the last: {last.message}"
-        )
+        yield dataclasses.replace(last, message=f"{more} more, the last: {last.message}")
 
 
 def _find_inputs(subject: Subject, task: Task) -> Iterator[OpFinding]:

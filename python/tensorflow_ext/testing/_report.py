@@ -97,9 +97,7 @@ class GradientReport:
     findings: Sequence[Finding]
     seed: int
     settings: dict[str, str] = dataclasses.field(default_factory=dict)
-    upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(
-        default_factory=dict
-    )
+    upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -140,9 +138,7 @@ class GradientError(AssertionError):
     """
 
     def __init__(self, report: GradientReport) -> None:
-        worst = max(
-            report.failures, key=lambda f: f.worst.excess if f.worst else float("inf")
-        )
+        worst = max(report.failures, key=lambda f: f.worst.excess if f.worst else float("inf"))
         super().__init__(
             f"{report.name}: order {worst.order}, {worst.check}, {worst.subject}: "
             f"{worst.text}\n{report}"
@@ -152,13 +148,9 @@ class GradientError(AssertionError):
 
 def _table(findings: Iterable[Finding]) -> list[str]:
     rows = [("order", "check", "of", "", "")]
-    rows += [
-        (str(f.order), f.check, f.subject, f.outcome.value, f.text) for f in findings
-    ]
+    rows += [(str(f.order), f.check, f.subject, f.outcome.value, f.text) for f in findings]
     widths = [max(len(row[k]) for row in rows) for k in range(4)]
     return [
-        "  ".join(
-            [*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]]
-        ).rstrip()
+        "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
         for row in rows
     ]

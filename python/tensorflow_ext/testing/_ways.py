@@ -116,9 +116,7 @@ class Ways:
             found = other.call(function.tensors)
         except Exception as error:
             return self._finding(check, "all", reason(error))
-        return self._agree(
-            check, zip(function.outputs, expected, expected, found, strict=True)
-        )
+        return self._agree(check, zip(function.outputs, expected, expected, found, strict=True))
 
     def traced(self, check: str, jit_compile: bool) -> Finding:
         """A tf.function with the tape in it."""
@@ -133,9 +131,7 @@ class Ways:
         function = self._function
         findings = []
         for k, name in enumerate(function.outputs):
-            upstreams = [
-                w if i == k else tf.zeros_like(w) for i, w in enumerate(self._upstreams)
-            ]
+            upstreams = [w if i == k else tf.zeros_like(w) for i, w in enumerate(self._upstreams)]
             try:
                 with_zeros = function.gradients(upstreams)
                 alone = function.gradients(self._upstreams, output=k)
@@ -176,14 +172,11 @@ class Ways:
             findings.append(self._finding(check, name, wrong, worst))
         return findings
 
-    def batched(
-        self, rng: np.random.Generator, required: bool, forward: bool
-    ) -> list[Finding]:
+    def batched(self, rng: np.random.Generator, required: bool, forward: bool) -> list[Finding]:
         """The gradient, and forward mode if that works, under tf.vectorized_map."""
         function = self._function
         stacks = [
-            tf.stack([w] + [draw(rng, w) for _ in range(_BATCH - 1)])
-            for w in self._upstreams
+            tf.stack([w] + [draw(rng, w) for _ in range(_BATCH - 1)]) for w in self._upstreams
         ]
         present = [g is not None for g in self._gradients]
 
@@ -194,10 +187,7 @@ class Ways:
         names = [n for n, there in zip(function.names, present, strict=True) if there]
         findings = [self._batch("batched gradient", gradients, stacks, names, required)]
         if forward:
-            tangents = [
-                tf.stack([draw(rng, x) for _ in range(_BATCH)])
-                for x in function.sources
-            ]
+            tangents = [tf.stack([draw(rng, x) for _ in range(_BATCH)]) for x in function.sources]
 
             def pushed(moves: Sequence[tf.Tensor]) -> list[tf.Tensor]:
                 jvps = self._jvps(function.sources, moves)
@@ -240,13 +230,9 @@ class Ways:
 
     def _beside(self, found: Sequence[Any]) -> Any:
         function = self._function
-        return zip(
-            function.names, function.sources, self._gradients, found, strict=True
-        )
+        return zip(function.names, function.sources, self._gradients, found, strict=True)
 
-    def _agree(
-        self, check: str, rows: Any, of: str = "", than: str = "eager mode"
-    ) -> Finding:
+    def _agree(self, check: str, rows: Any, of: str = "", than: str = "eager mode") -> Finding:
         """Of rows of name, the tensor it fits, expected and found gradient."""
         farthest, which = None, "all"
         for name, source, expected, found in rows:
@@ -255,9 +241,7 @@ class Ways:
                 return self._finding(check, name + of, said)
             a, b = numbers(found, source), numbers(expected, source)
             largest = float(np.max(np.abs(b), initial=0))
-            limits = self._tolerance.of(0, largest) + (
-                self._tolerance.relative * np.abs(b)
-            )
+            limits = self._tolerance.of(0, largest) + (self._tolerance.relative * np.abs(b))
             with np.errstate(invalid="ignore"):
                 excess = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, a - b)
             excess = np.nan_to_num(np.abs(excess) / limits, nan=np.inf)

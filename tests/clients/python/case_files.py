@@ -182,9 +182,7 @@ def parse(text: str, path: str = "text") -> list[Case]:
                     raise ValueError("the first line is op TYPE")
                 case ["case", name]:
                     if not defaults.types:
-                        raise ValueError(
-                            "an op line and a types line come before the first case"
-                        )
+                        raise ValueError("an op line and a types line come before the first case")
                     current = copy.deepcopy(defaults)
                     current.name = name
                     cases.append(current)
@@ -197,8 +195,4 @@ def parse(text: str, path: str = "text") -> list[Case]:
 
 def read(*paths: str | pathlib.Path) -> list[Case]:
     """Reads the cases of several files, in that order."""
-    return [
-        case
-        for path in paths
-        for case in parse(pathlib.Path(path).read_text(), str(path))
-    ]
+    return [case for path in paths for case in parse(pathlib.Path(path).read_text(), str(path))]

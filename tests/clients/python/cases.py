@@ -146,9 +146,7 @@ class Case:
     def make_attrs(self, dtype: str) -> dict[str, object]:
         """The attributes when T is `dtype`."""
         return {
-            name: DTYPES[resolve_type(value.name, dtype)]
-            if isinstance(value, TypeName)
-            else value
+            name: DTYPES[resolve_type(value.name, dtype)] if isinstance(value, TypeName) else value
             for name, value in self.attrs.items()
         }
 

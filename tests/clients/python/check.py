@@ -52,15 +52,11 @@ def check_that(true: bool, what: str, dtype: str, message: str) -> Check:
 # Holds what all clients compute for a case, in all types. It knows a call again only
 # where arguments are given in the same way: by position.
 @functools.lru_cache(maxsize=64)
-def _run(
-    case: Case, client: Client, dtype: str, known_shapes: bool, second: bool, /
-) -> Results:
+def _run(case: Case, client: Client, dtype: str, known_shapes: bool, second: bool, /) -> Results:
     """What the client computes; once for first and second order."""
     problem = reference(case, dtype).problem
     weights = problem.weights if second else []
-    return client(
-        dataclasses.replace(problem, weights=weights, known_shapes=known_shapes)
-    )
+    return client(dataclasses.replace(problem, weights=weights, known_shapes=known_shapes))
 
 
 def _from_listed(actual: np.ndarray, values: cases.Values) -> float:
@@ -140,11 +136,7 @@ def _check_gradients(
 
 
 def check_first(
-    case: Case,
-    client: Client,
-    dtype: str,
-    known_shapes: bool = True,
-    second: bool = True,
+    case: Case, client: Client, dtype: str, known_shapes: bool = True, second: bool = True
 ) -> list[Check]:
     """Outputs and first-order gradients of a case in one type.
 

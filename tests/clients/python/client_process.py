@@ -42,15 +42,10 @@ class ClientProcess(Program):
         groups = [graph.outputs, gradients, second]
         fetches = [name for group in groups for name in group if name]
         values = iter(self.run(graph.feeds, fetches))
-        return Results(
-            *([next(values) if name else None for name in group] for group in groups)
-        )
+        return Results(*([next(values) if name else None for name in group] for group in groups))
 
     def _gradients(
-        self,
-        ys: Sequence[str | None],
-        xs: Sequence[str | None],
-        grad_ys: Sequence[str | None],
+        self, ys: Sequence[str | None], xs: Sequence[str | None], grad_ys: Sequence[str | None]
     ) -> list[str | None]:
         """A gradient for each x; None where there is none, or no x."""
         pairs = [(y, dy) for y, dy in zip(ys, grad_ys, strict=True) if y and dy]
@@ -60,8 +55,6 @@ class ClientProcess(Program):
         known = [x for x in xs if x and x.partition(":")[0] in used]
         if not known:
             return [None] * len(xs)
-        added = self.add_gradients(
-            [y for y, _ in pairs], known, [dy for _, dy in pairs]
-        )
+        added = self.add_gradients([y for y, _ in pairs], known, [dy for _, dy in pairs])
         by_name = dict(zip(known, added, strict=True))
         return [by_name.get(x) if x else None for x in xs]

@@ -73,9 +73,7 @@ Client = Callable[[Problem], Results]
 def call(op: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[tf.Tensor]:
     """Calls an op by its type; `inputs` holds a list for a list argument."""
     function = (
-        getattr(tensorflow_ext.raw_ops, _OWN_OPS[op])
-        if op in _OWN_OPS
-        else getattr(tf.raw_ops, op)
+        getattr(tensorflow_ext.raw_ops, _OWN_OPS[op]) if op in _OWN_OPS else getattr(tf.raw_ops, op)
     )
     names = [argument.name for argument in op_def_registry.get(op).input_arg]
     result = function(**dict(zip(names, inputs, strict=True)), **attrs)
@@ -106,8 +104,7 @@ def call_chain(
     dtype = next(known[i.argument].dtype for i in case.inputs if i.dtype == "T")
     for node in chain:
         arguments = [
-            known[a] if a in known else tf.constant(float(a), dtype)
-            for a in node.arguments
+            known[a] if a in known else tf.constant(float(a), dtype) for a in node.arguments
         ]
         (known[node.name],) = call(node.op, arguments, {})
     return known[chain[-1].name]
@@ -150,9 +147,7 @@ def _differentiate(
         gradients: list[Any] = []
         if upstreams:
             gradients = inner.gradient(
-                [outputs[i] for i in fed],
-                inputs,
-                output_gradients=[upstreams[i] for i in fed],
+                [outputs[i] for i in fed], inputs, output_gradients=[upstreams[i] for i in fed]
             )
     second: list[Any] = []
     if weights:
@@ -171,10 +166,7 @@ def _tensors(arrays: Sequence[np.ndarray | None]) -> list[tf.Tensor | None]:
 def eager(problem: Problem) -> Results:
     """GradientTape, op by op."""
     results = _differentiate(
-        problem,
-        _tensors(problem.inputs),
-        _tensors(problem.upstreams),
-        _tensors(problem.weights),
+        problem, _tensors(problem.inputs), _tensors(problem.upstreams), _tensors(problem.weights)
     )
     return Results(*map(_numpy, results))
 
@@ -198,10 +190,7 @@ def _traced(problem: Problem, jit_compile: bool) -> Results:
         return _differentiate(problem, *groups)
 
     arrays = [array for group in fed for array in _present(group)]
-    signature = [
-        tf.TensorSpec(a.shape if problem.known_shapes else None, a.dtype)
-        for a in arrays
-    ]
+    signature = [tf.TensorSpec(a.shape if problem.known_shapes else None, a.dtype) for a in arrays]
     compiled = tf.function(body, input_signature=signature, jit_compile=jit_compile)
     return Results(*map(_numpy, compiled(*_tensors(arrays))))
 
@@ -217,8 +206,7 @@ def jit(problem: Problem) -> Results:
 
 
 def _run(
-    feeds: Sequence[tuple[tf.Tensor, np.ndarray]],
-    groups: Sequence[Sequence[tf.Tensor | None]],
+    feeds: Sequence[tuple[tf.Tensor, np.ndarray]], groups: Sequence[Sequence[tf.Tensor | None]]
 ) -> Results:
     """Runs a session in the current graph; a group for each part of Results."""
     with tf.compat.v1.Session() as session:
@@ -227,9 +215,7 @@ def _run(
 
 
 def _placeholders(
-    problem: Problem,
-    arrays: Sequence[np.ndarray | None],
-    feeds: list[tuple[tf.Tensor, np.ndarray]],
+    problem: Problem, arrays: Sequence[np.ndarray | None], feeds: list[tuple[tf.Tensor, np.ndarray]]
 ) -> list[tf.Tensor | None]:
     """A placeholder for each array, noted with it in `feeds`."""
     result = []
@@ -255,15 +241,11 @@ def tf_gradients(problem: Problem) -> Results:
         fed = [i for i, u in enumerate(upstreams) if u is not None]
         gradients: list[Any] = []
         if fed:
-            gradients = tf.gradients(
-                [outputs[i] for i in fed], inputs, [upstreams[i] for i in fed]
-            )
+            gradients = tf.gradients([outputs[i] for i in fed], inputs, [upstreams[i] for i in fed])
         second: list[Any] = []
         if weights:
             sources = [*inputs, *upstreams]
-            second = tf.gradients(
-                _present(gradients), _present(sources), _present(weights)
-            )
+            second = tf.gradients(_present(gradients), _present(sources), _present(weights))
             second = _restore(second, sources)
         return _run(feeds, [outputs, gradients, second])
 

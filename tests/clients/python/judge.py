@@ -40,11 +40,7 @@ WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
 # The ops of this library that the table of cases is to have: all but those that compute
 # no numbers, a mark that stands in definitions alone and that no client meets, and what
 # the debug switch adds.
-_WITHOUT_CASES = {
-    "TfExt>NoGradient",
-    "TfExt>CheckGradientShape",
-    *tensorflow_ext.raw_ops.TEXT_OPS,
-}
+_WITHOUT_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.TEXT_OPS}
 OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)
 
 
@@ -87,11 +83,7 @@ def in_one_type(cases: Sequence[Case], dtype: str) -> list[Case]:
 
     In double their values then need not be exact in any shorter type.
     """
-    return [
-        dataclasses.replace(case, types=(dtype,))
-        for case in cases
-        if dtype in case.types
-    ]
+    return [dataclasses.replace(case, types=(dtype,)) for case in cases if dtype in case.types]
 
 
 def _largest(checks: Sequence[Check], what: str) -> str:
@@ -125,9 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--client", choices=CLIENTS, help="this client alone")
     parser.add_argument("--case", default="", help="cases whose name or op has this")
     parser.add_argument("--type", choices=DTYPES, help="this type alone")
-    parser.add_argument(
-        "--quick", action="store_true", help="no second order, no unknown shapes"
-    )
+    parser.add_argument("--quick", action="store_true", help="no second order, no unknown shapes")
     parser.add_argument("--tsv", action="store_true", help="a line a check")
     parser.add_argument("files", nargs="*", default=CASE_FILES, metavar="CASES")
     options = parser.parse_args(arguments)

@@ -101,9 +101,7 @@ class Program(abc.ABC):
 
     types: ClassVar[Mapping[int, np.dtype]]
 
-    def __init__(
-        self, path: str | pathlib.Path, library: str | pathlib.Path | None
-    ) -> None:
+    def __init__(self, path: str | pathlib.Path, library: str | pathlib.Path | None) -> None:
         self._path = path
         self._process = subprocess.Popen(
             [path],
@@ -152,9 +150,7 @@ class Program(abc.ABC):
         names = [self._read_bytes().decode() for _ in range(self._read_int())]
         return [name or None for name in names]
 
-    def run(
-        self, feeds: Mapping[str, np.ndarray], fetches: Sequence[str]
-    ) -> list[np.ndarray]:
+    def run(self, feeds: Mapping[str, np.ndarray], fetches: Sequence[str]) -> list[np.ndarray]:
         """Runs the graph once in a session with default options."""
         self._ask("run", self._feeds(feeds), _names(fetches))
         return self._read_tensors()

@@ -128,13 +128,9 @@ class Reference:
         ]
 
 
-def _require_indices(
-    case: Case, what: str, said: Mapping[int, cases.Values], count: int
-) -> None:
+def _require_indices(case: Case, what: str, said: Mapping[int, cases.Values], count: int) -> None:
     if said and max(said) >= count:
-        raise ValueError(
-            f"{case.id}: {what} {max(said)}; expected an index below {count}"
-        )
+        raise ValueError(f"{case.id}: {what} {max(said)}; expected an index below {count}")
 
 
 def _moved(problem: Problem, index: int, array: np.ndarray) -> Problem:

@@ -39,12 +39,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tools", default="", help="folders, as in PATH")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--megabytes", type=int, default=4, help="a tensor's (4)")
-    parser.add_argument(
-        "--blocks", type=int, default=8, help="of a launch that run (8)"
-    )
-    parser.add_argument(
-        "--output", type=pathlib.Path, default=_ROOT / "docs/gpu_bounds.md"
-    )
+    parser.add_argument("--blocks", type=int, default=8, help="of a launch that run (8)")
+    parser.add_argument("--output", type=pathlib.Path, default=_ROOT / "docs/gpu_bounds.md")
     return parser.parse_args()
 
 
@@ -96,10 +92,7 @@ def demand(
 def _part(compiled: dict[str, page.Compiled], launch: traffic.Launch) -> page.Part:
     code = compiled[launch.kernel]
     return page.Part(
-        launch,
-        code,
-        demand(code.kernel, launch),
-        demand(code.kernel, launch, longest=True),
+        launch, code, demand(code.kernel, launch), demand(code.kernel, launch, longest=True)
     )
 
 
@@ -120,9 +113,7 @@ class RowsDevice(Device):
             super().call(name, *arguments)
 
 
-def _rows(
-    arguments: argparse.Namespace, compiled: dict[str, page.Compiled]
-) -> Iterator[page.Row]:
+def _rows(arguments: argparse.Namespace, compiled: dict[str, page.Compiled]) -> Iterator[page.Row]:
     library = arguments.built / "libkernels_counted.so"
     device = RowsDevice(library)
     counter = traffic.Counter(library)
@@ -135,10 +126,7 @@ def _rows(
         if not launches:  # a copy of the CUDA runtime's
             continue
         yield page.Row(
-            row.name,
-            row.dtype,
-            row.size,
-            [_part(compiled, launch) for launch in launches],
+            row.name, row.dtype, row.size, [_part(compiled, launch) for launch in launches]
         )
 
 

@@ -102,10 +102,7 @@ def test_ways_through_a_loop() -> None:
 
 
 def test_resources() -> None:
-    text = (
-        " Function _Z9AddKernelPf:\n"
-        "  REG:30 STACK:0 SHARED:1056 LOCAL:0 CONSTANT[0]:576\n"
-    )
+    text = " Function _Z9AddKernelPf:\n  REG:30 STACK:0 SHARED:1056 LOCAL:0 CONSTANT[0]:576\n"
     expected = {"_Z9AddKernelPf": {"registers": 30, "shared": 1056}}
     assert machine_code.resources(text) == expected
 
@@ -143,9 +140,7 @@ def test_resident_threads(registers: int, shared: int, threads: int) -> None:
     assert device_limits.resident_threads(registers, shared, 256) == threads
 
 
-def test_counts(
-    device: Device, counter: traffic.Counter, relu: machine_code.Kernel
-) -> None:
+def test_counts(device: Device, counter: traffic.Counter, relu: machine_code.Kernel) -> None:
     rows = pointwise_checks.timing_rows(device, _SIZE)
     row = next(r for r in rows if (r.name, r.dtype) == ("Relu", "float"))
     (launch,) = counter.count(row.work, most_blocks=3)

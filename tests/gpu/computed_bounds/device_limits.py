@@ -74,9 +74,7 @@ class Demand:
     def seconds(self) -> dict[str, float]:
         """How long each part of the multiprocessors has to work, at least."""
         clocks = {
-            pipe: sum(
-                self.kinds.get(kind, 0) * _WARP / _PER_CLOCK[kind] for kind in kinds
-            )
+            pipe: sum(self.kinds.get(kind, 0) * _WARP / _PER_CLOCK[kind] for kind in kinds)
             for pipe, kinds in _PIPES.items()
         }
         clocks["issue"] = sum(self.kinds.values()) / _SCHEDULERS

@@ -116,9 +116,7 @@ class Kernel:
             block.append(instruction)
         addresses = list(self.blocks)
         self.next: dict[int, list[int]] = {}
-        for block_start, following in zip(
-            addresses, [*addresses[1:], None], strict=True
-        ):
+        for block_start, following in zip(addresses, [*addresses[1:], None], strict=True):
             last = self.blocks[block_start][-1]
             onward = [] if last.target is None else [last.target]
             if not last.ends and following is not None:
@@ -220,9 +218,7 @@ class Kernel:
     def around(self) -> Way:
         """The shortest way through the kernel that leads through the hot loop, less
         that loop."""
-        exits = {
-            b for b in self._order if any(i.name == "EXIT" for i in self.blocks[b])
-        }
+        exits = {b for b in self._order if any(i.name == "EXIT" for i in self.blocks[b])}
         everything = set(self._order)
         inside = set() if self.hot_loop is None else self.loops[self.hot_loop]
 
@@ -240,16 +236,10 @@ class Kernel:
         return accesses, sign * len(self.blocks[block])
 
     def _best(
-        self,
-        first: int,
-        ends: set[int],
-        within: set[int],
-        worth: Callable[[int], tuple[int, int]],
+        self, first: int, ends: set[int], within: set[int], worth: Callable[[int], tuple[int, int]]
     ) -> list[int]:
         """The way from `first` to one of `ends` of the largest worth, no loop twice."""
-        best: dict[int, tuple[tuple[float, float], list[int]]] = {
-            first: (worth(first), [first])
-        }
+        best: dict[int, tuple[tuple[float, float], list[int]]] = {first: (worth(first), [first])}
         for block in self._order:
             if block not in best:
                 continue
@@ -284,17 +274,13 @@ def kernels(text: str) -> Iterator[Kernel]:
             name, code = match[1], []
         elif match := _INSTRUCTION.match(line):
             address, guard, operator, operands = match.groups()
-            code.append(
-                Instruction(int(address, 16), guard or "", operator, operands.strip())
-            )
+            code.append(Instruction(int(address, 16), guard or "", operator, operands.strip()))
 
 
 def resources(text: str) -> dict[str, dict[str, int]]:
     """Registers of a thread and bytes of shared memory of a block, by kernel, in what
     `cuobjdump -res-usage` printed."""
     found = {}
-    for name, registers, shared in re.findall(
-        r"Function (\S+):\s+REG:(\d+) .*?SHARED:(\d+)", text
-    ):
+    for name, registers, shared in re.findall(r"Function (\S+):\s+REG:(\d+) .*?SHARED:(\d+)", text):
         found[name] = {"registers": int(registers), "shared": int(shared)}
     return found

@@ -113,9 +113,7 @@ def _kernel_cells(part: Part) -> list[str]:
         loop = f"{once.instructions} to {most.instructions}, {around} around"
         accesses = f"{once.accesses}, {once.bytes} bytes"
         classes = ", ".join(
-            f"{once.kinds[kind]} {_SHORT[kind]}"
-            for kind in CLASS_NAMES
-            if once.kinds[kind]
+            f"{once.kinds[kind]} {_SHORT[kind]}" for kind in CLASS_NAMES if once.kinds[kind]
         )
     threads = device_limits.resident_threads(
         part.compiled.registers, part.compiled.shared, launch.threads

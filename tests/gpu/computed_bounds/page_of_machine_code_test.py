@@ -30,9 +30,7 @@ def test_page_is_of_these_kernels() -> None:
     compiled: dict[str | None, tuple[str, str]] = {}
     for path in _OBJECTS:
         command = [_TOOL, "-res-usage", "-arch", "sm_90", str(path)]
-        text = subprocess.run(
-            command, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
+        text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         found = machine_code.resources(text)
         names = map(traffic.kernel_name, traffic.demangled(found))
         for name, usage in zip(names, found.values(), strict=True):

@@ -53,9 +53,7 @@ class Launch:
 
 def kernel_name(function: str) -> str | None:
     """What a kernel is called for people, by its demangled name; None: it is none."""
-    text = re.sub(
-        r"\(anonymous namespace\)::|tensorflow_ext::|internal::", "", function
-    )
+    text = re.sub(r"\(anonymous namespace\)::|tensorflow_ext::|internal::", "", function)
     depth = 0
     for position, character in enumerate(text):
         depth += (character == "<") - (character == ">")
@@ -69,11 +67,7 @@ def kernel_name(function: str) -> str | None:
 def demangled(names: Iterable[str]) -> list[str]:
     """Names of functions as they stand in sources."""
     return subprocess.run(
-        ["c++filt"],
-        input="\n".join(names),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+        ["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, text=True, check=True
     ).stdout.splitlines()
 
 
@@ -121,9 +115,6 @@ class Counter:
         )
 
     def _kernel(self, functions: tuple[int, ...]) -> str:
-        places = [
-            bisect.bisect_right(self._addresses, f - self._origin) - 1
-            for f in functions
-        ]
+        places = [bisect.bisect_right(self._addresses, f - self._origin) - 1 for f in functions]
         names = map(kernel_name, demangled(self._names[p] for p in places))
         return next(name for name in names if name is not None)

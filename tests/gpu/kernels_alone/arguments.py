@@ -24,9 +24,7 @@ def addresses(buffers: Sequence[Buffer]) -> Any:
     return array(ctypes.c_void_p, [buffer.address for buffer in buffers])
 
 
-def float_sums(
-    device: Device, dtype: NumericType, shape: Sequence[int]
-) -> Buffer | None:
+def float_sums(device: Device, dtype: NumericType, shape: Sequence[int]) -> Buffer | None:
     """What a launcher adds up in whose output, of this shape and type, is too short
     for it; None where the output serves."""
     if dtype.storage == dtype.compute:

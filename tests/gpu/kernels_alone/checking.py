@@ -62,9 +62,7 @@ def assert_close(
     assert actual.shape == expected.shape, f"{what}: {actual.shape}"
     same = (actual == expected) | ((actual != actual) & (expected != expected))
     with np.errstate(invalid="ignore", over="ignore"):
-        allowed = roundoffs * np.maximum(
-            dtype.roundoff * np.abs(expected), dtype.tiniest
-        )
+        allowed = roundoffs * np.maximum(dtype.roundoff * np.abs(expected), dtype.tiniest)
         near = np.abs(actual - expected) <= (allowed if roundoffs else 0) + slack
     near &= np.isfinite(actual) & np.isfinite(expected)
     near |= np.isposinf(slack)
@@ -134,18 +132,14 @@ def assert_last(
     assert_close(what, dtype, last, expected, roundoffs, slack)
 
 
-def assert_on_stream(
-    device: Device, launches: Mapping[str, Callable[[], None]]
-) -> None:
+def assert_on_stream(device: Device, launches: Mapping[str, Callable[[], None]]) -> None:
     """Fails where one of the launches, by their names, puts nothing on the stream it
     is given, or something on another one."""
     for name, launch in launches.items():
         assert device.recorded(launch) >= 1, f"{name}: not on its stream"
 
 
-def assert_same_bits(
-    device: Device, launch: Callable[[], None], outputs: Sequence[Buffer]
-) -> None:
+def assert_same_bits(device: Device, launch: Callable[[], None], outputs: Sequence[Buffer]) -> None:
     """Fails where a launch does not leave the same bits ten times over."""
     results = set()
     for _ in range(10):

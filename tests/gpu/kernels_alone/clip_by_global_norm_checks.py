@@ -38,9 +38,7 @@ _LISTS: tuple[tuple[int, ...], ...] = (
 class _Clip:
     """Both launchers for one list of tensors; outputs may be inputs."""
 
-    def __init__(
-        self, device: Device, dtype: NumericType, values: Sequence[Buffer]
-    ) -> None:
+    def __init__(self, device: Device, dtype: NumericType, values: Sequence[Buffer]) -> None:
         self._device = device
         self._dtype = dtype
         self._values = values
@@ -66,9 +64,7 @@ class _Clip:
         upstream = [addresses(gradients), address(norm_gradient)]
         self._call("Kernel_ClipByGlobalNormGrad", upstream, clip_norm, outputs)
 
-    def _call(
-        self, name: str, upstream: list, clip_norm: float, outputs: Sequence[Buffer]
-    ) -> None:
+    def _call(self, name: str, upstream: list, clip_norm: float, outputs: Sequence[Buffer]) -> None:
         self._device.call(
             name,
             ctypes.c_int32(self._dtype.code),
@@ -88,9 +84,7 @@ def _dot(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> float:
     return float(sum(np.sum(a * b) for a, b in zip(x, y, strict=True)))
 
 
-def _forward(
-    values: Sequence[np.ndarray], clip_norm: float
-) -> tuple[list[np.ndarray], float]:
+def _forward(values: Sequence[np.ndarray], clip_norm: float) -> tuple[list[np.ndarray], float]:
     """Clipped values and norm."""
     norm = np.sqrt(_dot(values, values))
     scale = clip_norm / norm if norm > clip_norm else 1.0
@@ -120,17 +114,13 @@ def _backward(
 _SLACK = 1e-11
 
 
-def _check(
-    device: Device, dtype: NumericType, sizes: tuple[int, ...], offset: int
-) -> None:
+def _check(device: Device, dtype: NumericType, sizes: tuple[int, ...], offset: int) -> None:
     values, gradients = _random_lists(dtype, sizes)
     exact = [dtype.decode(value) for value in values]
     norm = float(np.sqrt(_dot(exact, exact)))
     for clip_norm in (0.0, norm / 4, 2 * norm + 1, np.inf):
         for in_place in (False, True):
-            _check_one(
-                device, dtype, values, gradients, clip_norm, in_place, offset=offset
-            )
+            _check_one(device, dtype, values, gradients, clip_norm, in_place, offset=offset)
 
 
 def _random_lists(
@@ -257,9 +247,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
         for sizes in _LISTS:
             for offset in (0, 1):
                 name = f"ClipByGlobalNorm {dtype.name} {len(sizes)} x {max(sizes)}"
-                check = functools.partial(
-                    _check, dtype=dtype, sizes=sizes, offset=offset
-                )
+                check = functools.partial(_check, dtype=dtype, sizes=sizes, offset=offset)
                 yield f"{name}, offset {offset}", check
     yield "ClipByGlobalNorm extremes", _extremes
     yield "ClipByGlobalNorm repeatable", _repeatable
@@ -277,8 +265,7 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
         count = max(1, size // tensors // dtype.storage.itemsize)
         with device.memory():
             buffers = [
-                [random_buffer(device, dtype, count) for _ in range(tensors)]
-                for _ in range(2)
+                [random_buffer(device, dtype, count) for _ in range(tensors)] for _ in range(2)
             ]
             outputs = [device.empty(count, dtype.storage) for _ in range(tensors)]
             op = _Clip(device, dtype, buffers[0])

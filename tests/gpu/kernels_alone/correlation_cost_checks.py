@@ -44,8 +44,7 @@ class CorrelationCostProblem:
         """The shape of the output."""
         border = self.max_displacement + (self.kernel_size - 1) // 2
         height, width = (
-            -(-(size + 2 * self.pad - 2 * border) // self.stride_1)
-            for size in self.images[1:3]
+            -(-(size + 2 * self.pad - 2 * border) // self.stride_1) for size in self.images[1:3]
         )
         return self.images[0], height, width, self.displacements**2
 
@@ -61,9 +60,7 @@ class CorrelationCostProblem:
 class CorrelationCost:
     """The launchers for one problem and one type."""
 
-    def __init__(
-        self, device: Device, dtype: NumericType, problem: CorrelationCostProblem
-    ) -> None:
+    def __init__(self, device: Device, dtype: NumericType, problem: CorrelationCostProblem) -> None:
         self._device = device
         self._dtype = dtype
         attributes = (
@@ -81,9 +78,7 @@ class CorrelationCost:
         """Launches LaunchCorrelationCost."""
         self._call("Kernel_CorrelationCost", *map(address, (a, b, costs)))
 
-    def grad(
-        self, argument: int, gradients: Buffer, other: Buffer, backprops: Buffer
-    ) -> None:
+    def grad(self, argument: int, gradients: Buffer, other: Buffer, backprops: Buffer) -> None:
         """Launches LaunchCorrelationCostGrad; `argument` 0 is a, 1 is b."""
         buffers = map(address, (gradients, other, backprops))
         self._call("Kernel_CorrelationCostGrad", ctypes.c_int32(argument), *buffers)
@@ -119,9 +114,7 @@ def _windows(problem: CorrelationCostProblem) -> Iterator[tuple]:
         yield np.s_[:, i : i + height * step : step, j : j + width * step : step]
 
 
-def correlation_cost(
-    a: np.ndarray, b: np.ndarray, problem: CorrelationCostProblem
-) -> np.ndarray:
+def correlation_cost(a: np.ndarray, b: np.ndarray, problem: CorrelationCostProblem) -> np.ndarray:
     """A. Dosovitskiy et al., "FlowNet", ICCV 2015, section 3."""
     costs = np.zeros(problem.costs)
     if a.size == 0:
@@ -149,9 +142,7 @@ def correlation_cost_grad(
         grad_a[of_a] += spread[..., np.newaxis] * padded_b[of_b]
         grad_b[of_b] += spread[..., np.newaxis] * padded_a[of_a]
     _, height, width, channels = problem.images
-    inside = np.s_[
-        :, problem.pad : problem.pad + height, problem.pad : problem.pad + width
-    ]
+    inside = np.s_[:, problem.pad : problem.pad + height, problem.pad : problem.pad + width]
     count = problem.kernel_size**2 * channels
     return grad_a[inside] / count, grad_b[inside] / count
 
@@ -161,9 +152,7 @@ _PROBLEMS = (
     CorrelationCostProblem((2, 7, 9, 16), 1, 4, 1, 1, 4),
     CorrelationCostProblem((1, 5, 6, 8), 1, 2, 1, 1, 2),
     CorrelationCostProblem((1, 7, 9, 20), 1, 4, 1, 2, 4),
-    CorrelationCostProblem(
-        (1, 6, 11, 260), 1, 3, 1, 1, 3
-    ),  # more packs than a warp has threads
+    CorrelationCostProblem((1, 6, 11, 260), 1, 3, 1, 1, 3),  # more packs than a warp has threads
     CorrelationCostProblem((1, 3, 4, 48), 1, 1, 1, 1, 1),
     CorrelationCostProblem((1, 3, 4, 272), 1, 1, 1, 1, 1),  # also of 16-bit types
     CorrelationCostProblem((2, 9, 8, 5), 3, 2, 1, 1, 3),
@@ -199,9 +188,7 @@ def _check(
     repeated = dataclasses.replace(problem, images=images)
     with device.memory():
         op = CorrelationCost(device, dtype, repeated)
-        of_a, of_b, upstream = (
-            device.repeat(x, copies, offset) for x in (a, b, gradients)
-        )
+        of_a, of_b, upstream = (device.repeat(x, copies, offset) for x in (a, b, gradients))
         costs = device.empty(repeated.costs, dtype.storage, offset)
         op.forward(of_a, of_b, costs)
         expected = dtype.round(correlation_cost(exact_a, exact_b, problem))
@@ -241,10 +228,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
             name = f"CorrelationCost {dtype.name} {dataclasses.astuple(problem)}"
             check = functools.partial(_check, problem=problem, dtype=dtype)
             for offset in (0, 1):  # whole packs of channels, and single ones
-                yield (
-                    f"{name}, offset {offset}",
-                    functools.partial(check, offset=offset),
-                )
+                yield (f"{name}, offset {offset}", functools.partial(check, offset=offset))
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
@@ -255,11 +239,7 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     ):
         size = math.prod(problem.images if name == "images" else problem.costs)
         check = functools.partial(
-            _check,
-            problem=problem,
-            dtype=HALF,
-            copies=copies_beyond(beyond, size),
-            offset=0,
+            _check, problem=problem, dtype=HALF, copies=copies_beyond(beyond, size), offset=0
         )
         yield f"CorrelationCost half of {name}", check
 

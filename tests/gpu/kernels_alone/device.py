@@ -171,9 +171,7 @@ class Device:
     def download(self, buffer: Buffer) -> np.ndarray:
         """The values of a buffer, once the stream is through."""
         self.synchronize()
-        return self._read(buffer.address, buffer.dtype, buffer.count).reshape(
-            buffer.shape
-        )
+        return self._read(buffer.address, buffer.dtype, buffer.count).reshape(buffer.shape)
 
     def restore(self, buffer: Buffer, array: np.ndarray) -> None:
         """Writes other values into a buffer."""
@@ -279,10 +277,7 @@ class Device:
     def _copy(self, to: int, origin: int, size: int) -> None:
         if size:
             self.call(
-                "Device_Copy",
-                ctypes.c_void_p(to),
-                ctypes.c_void_p(origin),
-                ctypes.c_int64(size),
+                "Device_Copy", ctypes.c_void_p(to), ctypes.c_void_p(origin), ctypes.c_int64(size)
             )
 
     def _read(self, address: int, dtype: Any, count: int) -> np.ndarray:

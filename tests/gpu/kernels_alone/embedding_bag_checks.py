@@ -57,9 +57,7 @@ class EmbeddingBag:
         self._problem = problem
         self._dims = array(ctypes.c_int64, dataclasses.astuple(problem))
 
-    def forward(
-        self, indices: Buffer, params: Buffer, weights: Buffer, output: Buffer
-    ) -> None:
+    def forward(self, indices: Buffer, params: Buffer, weights: Buffer, output: Buffer) -> None:
         """Launches LaunchEmbeddingBag."""
         buffers = map(address, (indices, params, weights, output))
         self._call("Kernel_EmbeddingBag", *buffers)
@@ -182,9 +180,7 @@ def _check(
         for deterministic in (False, True):
             with device.memory():
                 backprops = device.empty(p_device.shape, dtype.storage, offset)
-                op.params_grad(
-                    deterministic, g_device, i_device, w_device, op.sums(), backprops
-                )
+                op.params_grad(deterministic, g_device, i_device, w_device, op.sums(), backprops)
                 name = f"gradient of params, deterministic: {deterministic}"
                 assert_last(name, device, dtype, backprops, expected, 2, slack)
 
@@ -217,9 +213,7 @@ def _streams(device: Device) -> None:
             params = device.upload(np.zeros((6, 8), dtype.storage))
             bags = device.upload(np.zeros((5, 8), dtype.storage))
             work = {
-                "EmbeddingBag": functools.partial(
-                    op.forward, indices, params, weights, bags
-                ),
+                "EmbeddingBag": functools.partial(op.forward, indices, params, weights, bags),
                 "EmbeddingBagWeightsGrad": functools.partial(
                     op.weights_grad, bags, indices, params, weights
                 ),
@@ -227,9 +221,7 @@ def _streams(device: Device) -> None:
             for deterministic in (False, True):
                 name = f"EmbeddingBagParamsGrad, deterministic: {deterministic}"
                 arguments = bags, indices, weights, op.sums(), params
-                work[name] = functools.partial(
-                    op.params_grad, deterministic, *arguments
-                )
+                work[name] = functools.partial(op.params_grad, deterministic, *arguments)
             assert_on_stream(device, work)
 
 

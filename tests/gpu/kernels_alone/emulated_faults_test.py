@@ -60,18 +60,14 @@ class _TruncatingDevice(Device):
         for (argument, buffer), values in zip(large, before, strict=True):
             after = self.download(buffer).reshape(-1)
             if argument == self.truncated:
-                is_written = np.any(
-                    after[: emulated.BEYOND] != values[: emulated.BEYOND]
-                )
+                is_written = np.any(after[: emulated.BEYOND] != values[: emulated.BEYOND])
                 if is_written:
                     values[: after.size - emulated.BEYOND] = after[emulated.BEYOND :]
                 self.restore(buffer, values)
             elif after.tobytes().strip(b"\xa5"):  # else nobody writes it
                 self.seen.add(argument)
 
-    def _large(
-        self, name: str, arguments: tuple[Any, ...]
-    ) -> Iterator[tuple[Argument, Buffer]]:
+    def _large(self, name: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Argument, Buffer]]:
         if not name.startswith("Kernel_"):
             return
         addresses: list[int | None] = []
@@ -161,17 +157,13 @@ def _one_more(function: pointwise_kernels.Function) -> pointwise_kernels.Functio
 
 def test_wrong_last_bit_is_found(device: Device) -> None:
     kernel = next(k for k in pointwise_kernels.ELEMENTWISE if k.name == "Relu")
-    wrong = dataclasses.replace(
-        kernel, function=lambda x: np.nextafter(kernel.function(x), np.inf)
-    )
+    wrong = dataclasses.replace(kernel, function=lambda x: np.nextafter(kernel.function(x), np.inf))
     double = kernel.types[-1]
     with pytest.raises(AssertionError, match="wrong, first at"):
         pointwise_checks._elementwise(device, wrong, double)
 
 
-def test_wrong_gradient_is_found(
-    device: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_gradient_is_found(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     right = roi_pool_kernels.roi_pool_grad
 
     def wrong(gradients: np.ndarray, *rest: Any) -> np.ndarray:

@@ -40,10 +40,7 @@ def test_shares_hold_many_checks() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "found"),
-    [
-        ("ReadsBehind", "heap-buffer-overflow"),
-        ("WritesBehindShared", "index 64 out of bounds"),
-    ],
+    [("ReadsBehind", "heap-buffer-overflow"), ("WritesBehindShared", "index 64 out of bounds")],
 )
 def test_a_fault_is_found(fault: str, found: str) -> None:
     run = _run("faulty_kernels.py", _LIBRARY, fault)

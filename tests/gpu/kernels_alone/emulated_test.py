@@ -140,14 +140,7 @@ def test_times(
 def test_output(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     def output(*options: str) -> str:
         path = tmp_path / "output"
-        fixed = [
-            "--library",
-            str(emulated.LIBRARY),
-            "--output",
-            str(path),
-            "--megabytes",
-            "1",
-        ]
+        fixed = ["--library", str(emulated.LIBRARY), "--output", str(path), "--megabytes", "1"]
         monkeypatch.setattr(sys, "argv", ["run.py", *fixed, *options])
         assert run.main() == 0
         return path.read_text()
@@ -165,10 +158,7 @@ def test_without_gpu_it_says_so() -> None:
     """On the library as it is built here; where there is a GPU, gpu_test runs."""
     options = ["--only", "no such check", "--no-times"]
     finished = subprocess.run(
-        [*PYTHON, _HERE / "run.py", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
+        [*PYTHON, _HERE / "run.py", *options], stdout=subprocess.PIPE, text=True, check=False
     )
     assert finished.returncode in (0, 77)
     if finished.returncode == 77:

@@ -11,9 +11,7 @@ from device import Device
 from rows import Row
 
 _HERE = pathlib.Path(__file__).absolute().parent
-_FAMILIES = tuple(
-    importlib.import_module(path.stem) for path in sorted(_HERE.glob("*_checks.py"))
-)
+_FAMILIES = tuple(importlib.import_module(path.stem) for path in sorted(_HERE.glob("*_checks.py")))
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:

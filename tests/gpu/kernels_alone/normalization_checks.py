@@ -58,9 +58,7 @@ def _upload(
     return None if values is None else device.upload(dtype.encode(values), offset)
 
 
-def _check_forward(
-    op: RowNormalization, offset: int, in_place: bool, copies: int = 1
-) -> None:
+def _check_forward(op: RowNormalization, offset: int, in_place: bool, copies: int = 1) -> None:
     """The addresses are `offset` elements off their alignment; the rows are
     `copies` times the same."""
     device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
@@ -99,9 +97,7 @@ def _check_forward(
         _statistic("inverse", op, statistics[1], inverse, 0)
 
 
-def _check_backward(
-    op: RowNormalization, offset: int, in_place: bool, copies: int = 1
-) -> None:
+def _check_backward(op: RowNormalization, offset: int, in_place: bool, copies: int = 1) -> None:
     """See _check_forward; only the last copy has gradients that are not 0."""
     device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
     random = generator("gradient", op.name, dtype.name, shape, offset)
@@ -111,13 +107,7 @@ def _check_backward(
     dm, dr, mean = (row.astype(np.float64) for row in statistics)
     inverse = random.uniform(0.5, 2, len(x)).astype(dtype.compute).astype(np.float64)
     expected = normalization_kernels.differentiate(
-        gradients,
-        dm if op.centered else None,
-        dr,
-        x,
-        scale,
-        mean if op.centered else None,
-        inverse,
+        gradients, dm if op.centered else None, dr, x, scale, mean if op.centered else None, inverse
     )
 
     def repeat(values: np.ndarray) -> Buffer:
@@ -153,9 +143,7 @@ def _check_backward(
             _expect("offset_backprops", op, sums[1], expected[2])
 
 
-def _check(
-    device: Device, dtype: NumericType, centered: bool, rows: int, size: int
-) -> None:
+def _check(device: Device, dtype: NumericType, centered: bool, rows: int, size: int) -> None:
     op = RowNormalization(device, dtype, centered, rows, size)
     for offset, in_place in ((0, False), (0, True), (1, False)):
         _check_forward(op, offset, in_place)
@@ -177,40 +165,15 @@ def _buffers(op: RowNormalization) -> tuple[list[Buffer | None], list[Buffer | N
     outputs = [device.empty(x.count, dtype.storage) for _ in "12"]
     scale, offset = (random_buffer(device, dtype, op.size) for _ in "12")
     sums = [device.empty(op.size, dtype.storage) for _ in "12"]
-    dm, dr, mean, inverse = (
-        device.upload(np.ones(op.rows, dtype.compute)) for _ in "1234"
-    )
+    dm, dr, mean, inverse = (device.upload(np.ones(op.rows, dtype.compute)) for _ in "1234")
     if op.centered:
         return (
             [x, scale, offset, outputs[0], mean, inverse],
-            [
-                gradients,
-                dm,
-                dr,
-                x,
-                scale,
-                mean,
-                inverse,
-                outputs[1],
-                *sums,
-                op.scratch(),
-            ],
+            [gradients, dm, dr, x, scale, mean, inverse, outputs[1], *sums, op.scratch()],
         )
     return (
         [x, scale, None, outputs[0], None, inverse],
-        [
-            gradients,
-            None,
-            dr,
-            x,
-            scale,
-            None,
-            inverse,
-            outputs[1],
-            sums[0],
-            None,
-            op.scratch(),
-        ],
+        [gradients, None, dr, x, scale, None, inverse, outputs[1], sums[0], None, op.scratch()],
     )
 
 
@@ -247,9 +210,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
                 norm = "LayerNorm" if centered else "RmsNorm"
                 yield (
                     f"{norm} {dtype.name} {rows} x {size}",
-                    functools.partial(
-                        _check, dtype=dtype, centered=centered, rows=rows, size=size
-                    ),
+                    functools.partial(_check, dtype=dtype, centered=centered, rows=rows, size=size),
                 )
     yield "Normalization repeatable", _repeatable
 
@@ -258,13 +219,8 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for matrices of more than `beyond` elements."""
     for centered in (True, False):
         for size in (1024, 1031):  # in packs, and not
-            check = functools.partial(
-                _check_large, centered=centered, size=size, beyond=beyond
-            )
-            yield (
-                f"{'LayerNorm' if centered else 'RmsNorm'} half, rows of {size}",
-                check,
-            )
+            check = functools.partial(_check_large, centered=centered, size=size, beyond=beyond)
+            yield (f"{'LayerNorm' if centered else 'RmsNorm'} half, rows of {size}", check)
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:
@@ -280,14 +236,8 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
                     assert x is not None
                     name = f"{dtype.name}, {columns} columns"
                     yield Row(
-                        op.name,
-                        name,
-                        2 * x.size,
-                        functools.partial(op.forward, _EPSILON, forward),
+                        op.name, name, 2 * x.size, functools.partial(op.forward, _EPSILON, forward)
                     )
                     yield Row(
-                        f"{op.name}Grad",
-                        name,
-                        3 * x.size,
-                        functools.partial(op.backward, backward),
+                        f"{op.name}Grad", name, 3 * x.size, functools.partial(op.backward, backward)
                     )

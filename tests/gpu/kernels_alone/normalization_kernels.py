@@ -119,16 +119,14 @@ def differentiate(
     normal = (x if mean is None else x - mean[:, np.newaxis]) * r
     g = gradients * scale
     dx = r * (g - normal * _mean(g * normal)) - dr * r**2 * normal / size
-    terms = np.abs(r) * (
-        np.abs(g) + np.abs(normal) * _mean(np.abs(g * normal))
-    ) + np.abs(dr * r**2 * normal / size)
+    terms = np.abs(r) * (np.abs(g) + np.abs(normal) * _mean(np.abs(g * normal))) + np.abs(
+        dr * r**2 * normal / size
+    )
     if mean_gradients is not None:
         dx += mean_gradients[:, np.newaxis] / size - r * _mean(g)
         terms += np.abs(mean_gradients[:, np.newaxis]) / size + r * _mean(np.abs(g))
     return (
         Expected(dx, terms),
-        Expected(
-            np.sum(gradients * normal, axis=0), np.sum(np.abs(gradients * normal), 0)
-        ),
+        Expected(np.sum(gradients * normal, axis=0), np.sum(np.abs(gradients * normal), 0)),
         Expected(np.sum(gradients, axis=0), np.sum(np.abs(gradients), axis=0)),
     )

@@ -46,22 +46,17 @@ def _elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericType) ->
     sizes = (*_SIZES, *random.integers(1, 20_000, 4).tolist())
     for size in sizes:
         for offsets in _OFFSETS:
-            stored = [
-                random_values(random, dtype, (size,), special)
-                for _ in range(kernel.arity)
-            ]
+            stored = [random_values(random, dtype, (size,), special) for _ in range(kernel.arity)]
             values = [dtype.decode(x) for x in stored]
             limits = kernel.roundoffs, kernel.allowance(dtype, values)
             expected = kernel.expected(dtype, values)
             what = f"size {size}, offsets {offsets[: kernel.arity]}, {offsets[-1]}"
             with device.memory():
                 inputs = [
-                    device.upload(x, offset)
-                    for x, offset in zip(stored, offsets, strict=False)
+                    device.upload(x, offset) for x, offset in zip(stored, offsets, strict=False)
                 ]
                 outputs = [
-                    device.empty(size, dtype.storage, offsets[-1])
-                    for _ in range(kernel.outputs)
+                    device.empty(size, dtype.storage, offsets[-1]) for _ in range(kernel.outputs)
                 ]
                 arguments = device, kernel.launched, kernel.attributes, dtype, inputs
                 kernels.elementwise(*arguments, outputs)
@@ -128,8 +123,7 @@ def _broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> N
             with device.memory():
                 inputs = [device.upload(x, offset) for x in stored]
                 outputs = [
-                    device.empty(output_shape, dtype.storage, offset)
-                    for _ in range(kernel.outputs)
+                    device.empty(output_shape, dtype.storage, offset) for _ in range(kernel.outputs)
                 ]
                 arguments = device, kernel.name, dtype, inputs
                 kernels.broadcast(*arguments, outputs, (*shapes, output_shape))
@@ -143,9 +137,7 @@ def _broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> N
                 )
 
 
-def _in_place_broadcast(
-    device: Device, kernel: PointwiseKernel, dtype: NumericType
-) -> None:
+def _in_place_broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
     random = generator(kernel.name, dtype.name, "in place")
     for columns in (129, 616):  # no packs; packs of every type
         output_shape = (7, columns)
@@ -248,9 +240,7 @@ def _large_elementwise(device: Device, kernel: PointwiseKernel, beyond: int) -> 
     with device.memory():
         inputs = [device.tile(x, size) for x in stored]
         outputs = [device.empty(size, dtype.storage) for _ in range(kernel.outputs)]
-        kernels.elementwise(
-            device, kernel.launched, kernel.attributes, dtype, inputs, outputs
-        )
+        kernels.elementwise(device, kernel.launched, kernel.attributes, dtype, inputs, outputs)
         for k, output in enumerate(outputs):
             limits = kernel.roundoffs, slack[k]
             assert_repeats(f"output {k}", device, dtype, output, expected[k], *limits)
@@ -270,8 +260,7 @@ def _large_broadcast(device: Device, kernel: PointwiseKernel, beyond: int) -> No
         inputs = [device.repeat(x, copies) for x in stored[:-1]]
         inputs.append(device.upload(stored[-1]))
         outputs = [
-            device.empty((copies * rows, columns), dtype.storage)
-            for _ in range(kernel.outputs)
+            device.empty((copies * rows, columns), dtype.storage) for _ in range(kernel.outputs)
         ]
         all_shapes = [buffer.shape for buffer in (*inputs, outputs[0])]
         kernels.broadcast(device, kernel.name, dtype, inputs, outputs, all_shapes)
@@ -312,31 +301,15 @@ def _same_shapes(device: Device, size: int) -> Iterator[Row]:
         for dtype in kernel.types:
             count = size // dtype.storage.itemsize
             with device.memory():
-                inputs = [
-                    random_buffer(device, dtype, count) for _ in range(kernel.arity)
-                ]
-                outputs = [
-                    device.empty(count, dtype.storage) for _ in range(kernel.outputs)
-                ]
+                inputs = [random_buffer(device, dtype, count) for _ in range(kernel.arity)]
+                outputs = [device.empty(count, dtype.storage) for _ in range(kernel.outputs)]
                 if kernel in kernels.ELEMENTWISE:
-                    arguments = (
-                        kernel.launched,
-                        kernel.attributes,
-                        dtype,
-                        inputs,
-                        outputs,
-                    )
+                    arguments = (kernel.launched, kernel.attributes, dtype, inputs, outputs)
                     work = functools.partial(kernels.elementwise, device, *arguments)
                 else:
                     shapes = ((count,),) * (kernel.arity + 1)
                     work = functools.partial(
-                        kernels.broadcast,
-                        device,
-                        kernel.name,
-                        dtype,
-                        inputs,
-                        outputs,
-                        shapes,
+                        kernels.broadcast, device, kernel.name, dtype, inputs, outputs, shapes
                     )
                 total = sum(buffer.size for buffer in (*inputs, *outputs))
                 yield Row(kernel.name, dtype.name, total, work)
@@ -351,22 +324,10 @@ def _outer(device: Device, size: int) -> Iterator[Row]:
             if kernel.arity == 3:
                 shapes.insert(0, (side, side))
             with device.memory():
-                inputs = [
-                    random_buffer(device, dtype, math.prod(shape))
-                    for shape in shapes[:-1]
-                ]
-                outputs = [
-                    device.empty(side * side, dtype.storage)
-                    for _ in range(kernel.outputs)
-                ]
+                inputs = [random_buffer(device, dtype, math.prod(shape)) for shape in shapes[:-1]]
+                outputs = [device.empty(side * side, dtype.storage) for _ in range(kernel.outputs)]
                 work = functools.partial(
-                    kernels.broadcast,
-                    device,
-                    kernel.name,
-                    dtype,
-                    inputs,
-                    outputs,
-                    shapes,
+                    kernels.broadcast, device, kernel.name, dtype, inputs, outputs, shapes
                 )
                 total = sum(buffer.size for buffer in (*inputs, *outputs))
                 yield Row(f"{kernel.name}, row by column", dtype.name, total, work)

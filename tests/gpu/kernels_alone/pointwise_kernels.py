@@ -72,9 +72,7 @@ def zero_out(device: Device, values: Buffer, output: Buffer) -> None:
 
 def clear(device: Device, output: Buffer) -> None:
     """Launches LaunchClear."""
-    device.call(
-        "Kernel_Clear", address(output), ctypes.c_int64(output.size), device.stream
-    )
+    device.call("Kernel_Clear", address(output), ctypes.c_int64(output.size), device.stream)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,9 +115,7 @@ class PointwiseKernel:
         with np.errstate(all="ignore"):
             return dtype.round(self.function(*inputs))
 
-    def allowance(
-        self, dtype: NumericType, inputs: Sequence[np.ndarray]
-    ) -> np.ndarray | float:
+    def allowance(self, dtype: NumericType, inputs: Sequence[np.ndarray]) -> np.ndarray | float:
         """`slack` for these inputs."""
         if self.slack is None:
             return 0
@@ -183,10 +179,7 @@ def _activations() -> Iterator[PointwiseKernel]:
 ELEMENTWISE = (
     PointwiseKernel("Clip", 1, lambda x: np.clip(x, _MIN, _MAX), (_MIN, _MAX)),
     PointwiseKernel(
-        "ClipGrad",
-        2,
-        lambda dy, x: np.where((x >= _MIN) & (x <= _MAX), dy, 0),
-        (_MIN, _MAX),
+        "ClipGrad", 2, lambda dy, x: np.where((x >= _MIN) & (x <= _MAX), dy, 0), (_MIN, _MAX)
     ),
     PointwiseKernel("Relu", 1, lambda x: np.where(x <= 0, 0, x)),
     PointwiseKernel("ReluGrad", 2, lambda dy, x: np.where(x > 0, dy, 0)),
@@ -195,10 +188,7 @@ ELEMENTWISE = (
     PointwiseKernel("Scale", 1, lambda x: _FACTOR * x, (_FACTOR,), roundoffs=2),
     PointwiseKernel("Sign", 1, np.sign),
     PointwiseKernel(
-        "SignStraightThroughGrad",
-        2,
-        lambda dy, x: np.where(np.abs(x) <= _CLIP, dy, 0),
-        (_CLIP,),
+        "SignStraightThroughGrad", 2, lambda dy, x: np.where(np.abs(x) <= _CLIP, dy, 0), (_CLIP,)
     ),
     PointwiseKernel("Hardshrink", 1, lambda x: np.where(_kept(x), x, 0), _BOUNDS),
     PointwiseKernel(
@@ -235,11 +225,7 @@ BROADCAST = (
     PointwiseKernel("FloorMod", 2, np.mod, roundoffs=2, types=NUMERIC),
     # x / y of extremes overflows in float where float64 has room.
     PointwiseKernel(
-        "FloorModGrad",
-        3,
-        lambda dy, x, y: -np.floor_divide(x, y) * dy,
-        roundoffs=4,
-        extremes=False,
+        "FloorModGrad", 3, lambda dy, x, y: -np.floor_divide(x, y) * dy, roundoffs=4, extremes=False
     ),
     PointwiseKernel("MultiplyLeft", 2, np.multiply, roundoffs=2),
     PointwiseKernel("Snake", 2, activations.snake, roundoffs=_ACCURATE),
@@ -252,9 +238,7 @@ BROADCAST = (
         outputs=2,
         # Both are sums, and move with the roundoff of f x.
         slack=lambda dy, x, f: np.abs(
-            dy
-            * (8 + 4 * np.abs(f * x))
-            * np.stack(np.broadcast_arrays(1, x * x + 0 * f))
+            dy * (8 + 4 * np.abs(f * x)) * np.stack(np.broadcast_arrays(1, x * x + 0 * f))
         ),
     ),
 )

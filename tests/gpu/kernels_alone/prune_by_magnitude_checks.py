@@ -7,14 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from arguments import address
-from checking import (
-    Check,
-    assert_close,
-    assert_on_stream,
-    assert_repeats,
-    generator,
-    random_values,
-)
+from checking import Check, assert_close, assert_on_stream, assert_repeats, generator, random_values
 from device import Buffer, Device
 from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
@@ -26,11 +19,7 @@ _THRESHOLDS = (0.75, -1.0, np.inf)
 
 
 def _launch(
-    device: Device,
-    dtype: NumericType,
-    threshold: float,
-    inputs: Sequence[Buffer],
-    output: Buffer,
+    device: Device, dtype: NumericType, threshold: float, inputs: Sequence[Buffer], output: Buffer
 ) -> None:
     """Of one input the forward kernel, of two (gradients, weights) the gradient's."""
     name = "Kernel_PruneByMagnitude" + ("Grad" if len(inputs) == 2 else "")

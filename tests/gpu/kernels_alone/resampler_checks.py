@@ -43,9 +43,7 @@ _ORDERS: tuple[Order, ...] = ((0, 0), (1, 0), (0, 1), (1, 1))
 _SPECIAL = (np.nan, np.inf, -np.inf, 1e30, -1.0, 0.0, 2.0)
 
 
-def _warp(
-    random: np.random.Generator, dtype: NumericType, shape: Shape, points: int
-) -> np.ndarray:
+def _warp(random: np.random.Generator, dtype: NumericType, shape: Shape, points: int) -> np.ndarray:
     """Points inside, around and outside the images, on whole numbers and anything."""
     images, height, width, _ = shape
     reach = np.array([width, height])
@@ -101,12 +99,7 @@ def _check(
 
 
 def _check_forward(
-    op: Resampler,
-    order: Order,
-    pixels: np.ndarray,
-    data: np.ndarray,
-    warp: Buffer,
-    copies: int,
+    op: Resampler, order: Order, pixels: np.ndarray, data: np.ndarray, warp: Buffer, copies: int
 ) -> None:
     device, dtype = op.device, op.dtype
     exact = dtype.decode(data)
@@ -141,8 +134,7 @@ def _check_adjoint(
             backprops = device.empty(op.data_shape, dtype.storage, offset)
             op.adjoint(order, deterministic, upstream, warp, op.sums(), backprops)
             name = (
-                f"data's gradient, order {order}, deterministic: {deterministic}, "
-                f"offset {offset}"
+                f"data's gradient, order {order}, deterministic: {deterministic}, offset {offset}"
             )
             assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
@@ -174,15 +166,11 @@ def _streams(device: Device) -> None:
             sums = op.sums()
             work = {
                 "Resampler": functools.partial(op.forward, (0, 0), data, warp, output),
-                "warp's gradient": functools.partial(
-                    op.warp_grad, output, data, warp, warp
-                ),
+                "warp's gradient": functools.partial(op.warp_grad, output, data, warp, warp),
             }
             for deterministic in (False, True):
-                work[f"data's gradient, deterministic: {deterministic}"] = (
-                    functools.partial(
-                        op.adjoint, (0, 0), deterministic, output, warp, sums, data
-                    )
+                work[f"data's gradient, deterministic: {deterministic}"] = functools.partial(
+                    op.adjoint, (0, 0), deterministic, output, warp, sums, data
                 )
             assert_on_stream(device, work)
 
@@ -193,10 +181,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     for dtype in FLOATING:
         for shape, points in _PROBLEMS:
             name = f"Resampler {dtype.name} {shape}, {points} points"
-            yield (
-                name,
-                functools.partial(_check, shape=shape, points=points, dtype=dtype),
-            )
+            yield (name, functools.partial(_check, shape=shape, points=points, dtype=dtype))
     yield "ResamplerGrad repeatable", _repeatable
 
 

@@ -17,11 +17,7 @@ class Resampler:
     """The launchers of Resampler for one set of shapes and one type."""
 
     def __init__(
-        self,
-        device: Device,
-        dtype: NumericType,
-        data_shape: Sequence[int],
-        points: int,
+        self, device: Device, dtype: NumericType, data_shape: Sequence[int], points: int
     ) -> None:
         """`data_shape` is N, H, W, C; `points` are those of an image."""
         self.device = device
@@ -44,9 +40,7 @@ class Resampler:
         orders = map(ctypes.c_int32, order)
         self._call("Kernel_Resample", *orders, *map(address, (data, warp, output)))
 
-    def warp_grad(
-        self, gradients: Buffer, data: Buffer, warp: Buffer, backprops: Buffer
-    ) -> None:
+    def warp_grad(self, gradients: Buffer, data: Buffer, warp: Buffer, backprops: Buffer) -> None:
         """Launches LaunchResamplerWarpGrad."""
         buffers = map(address, (gradients, data, warp, backprops))
         self._call("Kernel_ResamplerWarpGrad", *buffers)

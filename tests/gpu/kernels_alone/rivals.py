@@ -10,12 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-_TYPES = {
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "float": "float32",
-    "double": "float64",
-}
+_TYPES = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
 Work = Callable[[], Any]
 # Ops of one tensor x, and their gradients by x and the upstream gradient g.
 _POINTWISE: dict[str, Callable[[Any, Any, Any], Work]] = {
@@ -24,9 +19,7 @@ _POINTWISE: dict[str, Callable[[Any, Any, Any], Work]] = {
     "GeluExact": lambda t, x, _: lambda: t.nn.functional.gelu(x),
     "GeluExactGrad": lambda t, x, g: lambda: t.ops.aten.gelu_backward(g, x),
     "GeluTanh": lambda t, x, _: lambda: t.nn.functional.gelu(x, approximate="tanh"),
-    "GeluTanhGrad": lambda t, x, g: (
-        lambda: t.ops.aten.gelu_backward(g, x, approximate="tanh")
-    ),
+    "GeluTanhGrad": lambda t, x, g: lambda: t.ops.aten.gelu_backward(g, x, approximate="tanh"),
     "Mish": lambda t, x, _: lambda: t.nn.functional.mish(x),
     "MishGrad": lambda t, x, g: lambda: t.ops.aten.mish_backward(g, x),
     "Hardshrink": lambda t, x, _: lambda: t.nn.functional.hardshrink(x),
@@ -72,9 +65,7 @@ class PyTorch:
         op, _, outer = name.partition(", ")
         if outer == "row by column" and op in _OUTER:
             side = math.isqrt(count)
-            return _OUTER[op](
-                self._torch, self._random(kind, side, 1), self._random(kind, side)
-            )
+            return _OUTER[op](self._torch, self._random(kind, side, 1), self._random(kind, side))
         if outer:
             return None
         if op in _POINTWISE:
@@ -112,6 +103,4 @@ class PyTorch:
                 g, x, shape, mean, inverse, scale, offset, [True] * 3
             )
         _, inverse = aten._fused_rms_norm(x, shape, scale, 1e-3)
-        return lambda: aten._fused_rms_norm_backward(
-            g, x, shape, inverse, scale, [True] * 2
-        )
+        return lambda: aten._fused_rms_norm_backward(g, x, shape, inverse, scale, [True] * 2)

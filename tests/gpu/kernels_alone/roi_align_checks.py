@@ -38,9 +38,7 @@ _PROBLEMS = (
     RoiAlignProblem((2, 5, 6, 4), 9, (2, 2)),
     RoiAlignProblem((2, 5, 6, 4), 9, (2, 2), RoiAlignOptions(0.5, 3, False)),
     RoiAlignProblem((3, 24, 31, 9), 40, (7, 5), RoiAlignOptions(0.5)),
-    RoiAlignProblem(
-        (2, 3, 4, 33), 12, (5, 7), RoiAlignOptions(0.25, 2)
-    ),  # more bins than pixels
+    RoiAlignProblem((2, 3, 4, 33), 12, (5, 7), RoiAlignOptions(0.25, 2)),  # more bins than pixels
     RoiAlignProblem((4, 17, 13, 1), 300, (1, 1), RoiAlignOptions(1.0, 1)),
     RoiAlignProblem((1, 64, 48, 72), 33, (7, 7), RoiAlignOptions(1 / 16)),
     RoiAlignProblem((1, 64, 48, 70), 33, (7, 7), RoiAlignOptions(1 / 16, 2, False)),
@@ -69,9 +67,7 @@ def _is_on_edge(roi: np.ndarray, problem: RoiAlignProblem) -> bool:
     return near
 
 
-def _rois(
-    random: np.random.Generator, problem: RoiAlignProblem, dtype: NumericType
-) -> np.ndarray:
+def _rois(random: np.random.Generator, problem: RoiAlignProblem, dtype: NumericType) -> np.ndarray:
     """Regions inside, across and outside the images."""
 
     def draw(reach: np.ndarray) -> np.ndarray:
@@ -148,12 +144,7 @@ def _check(
     pooled_shape = problem.rois, *problem.bins, problem.data[3]
     with device.memory():
         op = RoiAlign(
-            device,
-            dtype,
-            shape,
-            roi_copies * problem.rois,
-            problem.bins,
-            problem.options,
+            device, dtype, shape, roi_copies * problem.rois, problem.bins, problem.options
         )
         stored = of_last_copy(dtype, rois, images, data_copies)
         on_device = device.repeat(stored, roi_copies, 1)
@@ -175,14 +166,7 @@ def _check(
             with device.memory():
                 upstream = device.last_of(gradients, roi_copies, offset)
                 backprops = device.empty(op.data_shape, dtype.storage, offset)
-                op.grad(
-                    deterministic,
-                    upstream,
-                    on_device,
-                    op.scratch(),
-                    op.sums(),
-                    backprops,
-                )
+                op.grad(deterministic, upstream, on_device, op.scratch(), op.sums(), backprops)
                 name = f"gradient, deterministic: {deterministic}, offset {offset}"
                 assert_last(name, device, dtype, backprops, expected, 2, slack)
 
@@ -192,9 +176,7 @@ def _repeatable(device: Device) -> None:
     random = generator("repeatable")
     problem = RoiAlignProblem((2, 16, 16, 16), 500, (7, 7))
     with device.memory():
-        op = RoiAlign(
-            device, FLOAT, problem.data, problem.rois, problem.bins, problem.options
-        )
+        op = RoiAlign(device, FLOAT, problem.data, problem.rois, problem.bins, problem.options)
         rois = device.upload(_rois(random, problem, FLOAT))
         gradients = random.standard_normal(op.pooled_shape).astype(np.float32)
         upstream = device.upload(gradients)
@@ -214,14 +196,10 @@ def _streams(device: Device) -> None:
             rois = device.upload(np.zeros((9, 5), dtype.storage))
             pooled = device.upload(np.zeros(op.pooled_shape, dtype.storage))
             scratch, sums = op.scratch(), op.sums()
-            work = {
-                "RoiAlign": functools.partial(op.forward, data, rois, scratch, pooled)
-            }
+            work = {"RoiAlign": functools.partial(op.forward, data, rois, scratch, pooled)}
             for deterministic in (False, True):
-                work[f"RoiAlignGrad, deterministic: {deterministic}"] = (
-                    functools.partial(
-                        op.grad, deterministic, pooled, rois, scratch, sums, data
-                    )
+                work[f"RoiAlignGrad, deterministic: {deterministic}"] = functools.partial(
+                    op.grad, deterministic, pooled, rois, scratch, sums, data
                 )
             assert_on_stream(device, work)
 
@@ -256,8 +234,6 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
             total = data.size + rois.size + pooled.size
             yield Row("RoiAlign", case.name, total, forward)
             for deterministic in (False, True):
-                work = functools.partial(
-                    op.grad, deterministic, pooled, rois, scratch, sums, data
-                )
+                work = functools.partial(op.grad, deterministic, pooled, rois, scratch, sums, data)
                 kind = ", deterministic" if deterministic else ""
                 yield Row(f"RoiAlignGrad{kind}", case.name, total, work)

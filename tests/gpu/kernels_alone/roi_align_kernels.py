@@ -62,9 +62,7 @@ class RoiAlign:
         """What the gradient needs beside its output."""
         return float_sums(self._device, self._dtype, self.data_shape)
 
-    def forward(
-        self, data: Buffer, rois: Buffer, scratch: Buffer, pooled: Buffer
-    ) -> None:
+    def forward(self, data: Buffer, rois: Buffer, scratch: Buffer, pooled: Buffer) -> None:
         """Launches LaunchRoiAlign."""
         self._call("Kernel_RoiAlign", *map(address, (data, rois, scratch, pooled)))
 

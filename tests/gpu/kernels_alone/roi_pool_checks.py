@@ -47,9 +47,7 @@ _PROBLEMS = (
 )
 
 
-def _rois(
-    random: np.random.Generator, problem: RoiPoolProblem, dtype: NumericType
-) -> np.ndarray:
+def _rois(random: np.random.Generator, problem: RoiPoolProblem, dtype: NumericType) -> np.ndarray:
     """Regions inside, across and outside the images, with ties of rounding."""
 
     def draw(reach: np.ndarray) -> np.ndarray:
@@ -87,9 +85,7 @@ def _check(
             device.empty(op.pooled_shape, dtype.storage, offset),
             device.empty(op.pooled_shape, np.int32, offset),
         )
-        op.forward(
-            problem.scale, device.repeat(data, data_copies, offset), on_device, *outputs
-        )
+        op.forward(problem.scale, device.repeat(data, data_copies, offset), on_device, *outputs)
         assert_repeats("pooled", device, dtype, outputs[0], pooled)
         assert_repeats("argmax", device, INT32, outputs[1], argmax)
 
@@ -101,11 +97,7 @@ def _check(
         gradients = random_values(random, dtype, pooled.shape)
         exact = dtype.decode(gradients)
         argmax_on_device = device.repeat(argmax, roi_copies, offset)
-        arguments = (
-            device.last_of(gradients, roi_copies, offset),
-            on_device,
-            argmax_on_device,
-        )
+        arguments = (device.last_of(gradients, roi_copies, offset), on_device, argmax_on_device)
 
         # In order: the same to the last bit as a sum in the compute type.
         in_order = roi_pool_kernels.roi_pool_grad(
@@ -131,10 +123,7 @@ def _check(
         expected = roi_pool_kernels.roi_pool_grad_grad(dtype.decode(upstream), elements)
         backprops = device.empty(op.pooled_shape, dtype.storage, offset)
         op.grad_grad(
-            device.repeat(upstream, data_copies, offset),
-            on_device,
-            argmax_on_device,
-            backprops,
+            device.repeat(upstream, data_copies, offset), on_device, argmax_on_device, backprops
         )
         assert_repeats("gradient's gradient", device, dtype, backprops, expected)
 
@@ -170,12 +159,8 @@ def _streams(device: Device) -> None:
             pooled = device.upload(np.zeros(op.pooled_shape, dtype.storage))
             argmax = device.upload(np.zeros(op.pooled_shape, np.int32))
             work = {
-                "RoiPool": functools.partial(
-                    op.forward, 1.0, data, rois, pooled, argmax
-                ),
-                "RoiPoolGradGrad": functools.partial(
-                    op.grad_grad, data, rois, argmax, pooled
-                ),
+                "RoiPool": functools.partial(op.forward, 1.0, data, rois, pooled, argmax),
+                "RoiPoolGradGrad": functools.partial(op.grad_grad, data, rois, argmax, pooled),
             }
             for deterministic in (False, True):
                 scratch = op.scratch(deterministic)
@@ -194,10 +179,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
             for offset in (0, 1):
                 name = f"RoiPool {dtype.name} {problem.data}, {problem.rois} rois"
                 check = functools.partial(_check, problem=problem, dtype=dtype)
-                yield (
-                    f"{name}, offset {offset}",
-                    functools.partial(check, offset=offset),
-                )
+                yield (f"{name}, offset {offset}", functools.partial(check, offset=offset))
     yield "RoiPoolGrad repeatable", _repeatable
 
 

@@ -62,9 +62,7 @@ class RoiPool:
         buffers = map(address, (gradients, rois, argmax, scratch, backprops))
         self._call(name, *buffers)
 
-    def grad_grad(
-        self, gradients: Buffer, rois: Buffer, argmax: Buffer, backprops: Buffer
-    ) -> None:
+    def grad_grad(self, gradients: Buffer, rois: Buffer, argmax: Buffer, backprops: Buffer) -> None:
         """Launches LaunchRoiPoolGradGrad."""
         buffers = map(address, (gradients, rois, argmax, backprops))
         self._call("Kernel_RoiPoolGradGrad", *buffers)
@@ -131,9 +129,7 @@ def roi_pool(
     return pooled, argmax
 
 
-def roi_elements(
-    rois: np.ndarray, argmax: np.ndarray, data_shape: Sequence[int]
-) -> np.ndarray:
+def roi_elements(rois: np.ndarray, argmax: np.ndarray, data_shape: Sequence[int]) -> np.ndarray:
     """The element of data that each entry of argmax names; -1 for none."""
     images, *image_shape = data_shape
     image_size = int(np.prod(image_shape))

@@ -57,9 +57,7 @@ def random_rois(
     return dtype.encode(rois)
 
 
-def of_last_copy(
-    dtype: NumericType, rois: np.ndarray, images: int, copies: int
-) -> np.ndarray:
+def of_last_copy(dtype: NumericType, rois: np.ndarray, images: int, copies: int) -> np.ndarray:
     """The same regions of the last copy of `images` images."""
     values = dtype.decode(rois)
     values[:, 0] += np.where(values[:, 0] >= 0, (copies - 1) * images, 0)

@@ -7,13 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from arguments import address
-from checking import (
-    Check,
-    assert_close,
-    assert_on_stream,
-    generator,
-    random_values,
-)
+from checking import Check, assert_close, assert_on_stream, generator, random_values
 from device import Buffer, Device
 from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
@@ -50,9 +44,7 @@ def _words(indices: np.ndarray, upper_bit: int) -> np.ndarray:
     return np.where(indices % 2, second, first)
 
 
-def _slopes(
-    indices: np.ndarray, dtype: NumericType, bounds: tuple[float, float]
-) -> np.ndarray:
+def _slopes(indices: np.ndarray, dtype: NumericType, bounds: tuple[float, float]) -> np.ndarray:
     lower, upper = (np.float64(np.float32(bound)) for bound in bounds)
     if lower == upper:
         return np.full(indices.shape, lower)
@@ -129,9 +121,7 @@ def _streams(device: Device) -> None:
             buffers = [device.upload(np.zeros(9, np.float32)) for _ in range(3)]
             inputs, output = buffers[:arity], buffers[2]
             bounds = _BOUNDS[0]
-            work = functools.partial(
-                _launch, device, FLOATING[2], bounds, inputs, output
-            )
+            work = functools.partial(_launch, device, FLOATING[2], bounds, inputs, output)
             assert_on_stream(device, {f"{arity} inputs": work})
 
 

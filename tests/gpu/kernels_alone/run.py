@@ -43,8 +43,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--share",
         default="0/1",
-        help="2/5: of the checks that would run, those that a third process of five "
-        "is to run",
+        help="2/5: of the checks that would run, those that a third process of five is to run",
     )
     parser.add_argument("--no-checks", action="store_true", help="time only")
     parser.add_argument("--no-times", action="store_true", help="check only")
@@ -61,18 +60,10 @@ def _arguments() -> argparse.Namespace:
         action="store_true",
         help="no memory beside a buffer, for tools that see what is read there",
     )
-    parser.add_argument(
-        "--megabytes", type=int, default=256, help="a timed tensor's size (256)"
-    )
-    parser.add_argument(
-        "--pytorch", action="store_true", help="time PyTorch's kernels beside ours"
-    )
-    parser.add_argument(
-        "--sanitizer", choices=_TOOLS, help="check under compute-sanitizer"
-    )
-    parser.add_argument(
-        "--output", type=pathlib.Path, help="a file for what is printed as well"
-    )
+    parser.add_argument("--megabytes", type=int, default=256, help="a timed tensor's size (256)")
+    parser.add_argument("--pytorch", action="store_true", help="time PyTorch's kernels beside ours")
+    parser.add_argument("--sanitizer", choices=_TOOLS, help="check under compute-sanitizer")
+    parser.add_argument("--output", type=pathlib.Path, help="a file for what is printed as well")
     return parser.parse_args()
 
 
@@ -134,9 +125,7 @@ def run_checks(device: Device, arguments: argparse.Namespace, deadline: float) -
 def _under_sanitizer(arguments: argparse.Namespace, library: pathlib.Path) -> int:
     """Runs the checks again as a child of compute-sanitizer."""
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    found = shutil.which("compute-sanitizer") or shutil.which(
-        f"{home}/bin/compute-sanitizer"
-    )
+    found = shutil.which("compute-sanitizer") or shutil.which(f"{home}/bin/compute-sanitizer")
     if not found:
         print("skipped: no compute-sanitizer on PATH or in $CUDA_HOME/bin")
         return EXIT_SKIPPED
@@ -186,10 +175,7 @@ def main() -> int:
     arguments = _arguments()
     if arguments.output is None:
         return _run(arguments)
-    with (
-        arguments.output.open("w") as file,
-        contextlib.redirect_stdout(_Tee(sys.stdout, file)),
-    ):
+    with arguments.output.open("w") as file, contextlib.redirect_stdout(_Tee(sys.stdout, file)):
         return _run(arguments)
 
 

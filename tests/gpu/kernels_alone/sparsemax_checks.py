@@ -75,9 +75,7 @@ def _project(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return y.astype(np.float64), 1 / np.maximum(size, 1)
 
 
-def _differentiate(
-    gradients: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _differentiate(gradients: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The gradient, and the mean of its terms' sizes as a column."""
     in_support = y > 0
     size = np.maximum(np.sum(in_support, axis=1, keepdims=True), 1)
@@ -95,9 +93,7 @@ def _slack(dtype: NumericType, size: np.ndarray, like: np.ndarray) -> np.ndarray
     return np.broadcast_to(np.nan_to_num(slack), like.shape)
 
 
-def _logits(
-    random: np.random.Generator, dtype: NumericType, shape: tuple[int, int]
-) -> np.ndarray:
+def _logits(random: np.random.Generator, dtype: NumericType, shape: tuple[int, int]) -> np.ndarray:
     """Rows with many, some and few elements above the threshold; special ones."""
     x = dtype.decode(random_values(random, dtype, shape))
     x *= random.choice([0.001, 0.1, 1, 10], (shape[0], 1))
@@ -111,9 +107,7 @@ def _logits(
     return dtype.round(x)
 
 
-def _check_forward(
-    op: _Sparsemax, offset: int, in_place: bool, copies: int = 1
-) -> None:
+def _check_forward(op: _Sparsemax, offset: int, in_place: bool, copies: int = 1) -> None:
     """The addresses are `offset` elements off their alignment; the rows are
     `copies` times the same."""
     device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
@@ -129,9 +123,7 @@ def _check_forward(
         assert_repeats("y", device, dtype, output, dtype.round(y), 2, slack)
 
 
-def _check_backward(
-    op: _Sparsemax, offset: int, in_place: bool, copies: int = 1
-) -> None:
+def _check_backward(op: _Sparsemax, offset: int, in_place: bool, copies: int = 1) -> None:
     """See _check_forward; only the last copy has gradients that are not 0."""
     device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
     random = generator("gradient", dtype.name, shape, offset)

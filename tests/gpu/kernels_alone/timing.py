@@ -42,9 +42,7 @@ def _measure(device: Device, row: Row, rival: _Clock | None) -> list[float]:
     half = row.size // 2
     with device.memory():
         source, target = (device.empty(half, np.uint8) for _ in range(2))
-        copy = functools.partial(
-            device.copy_async, target.address, source.address, half
-        )
+        copy = functools.partial(device.copy_async, target.address, source.address, half)
         clocks = [functools.partial(device.milliseconds, w) for w in (row.work, copy)]
         if rival is not None:
             clocks.append(rival)
@@ -82,9 +80,7 @@ def print_table(
             print(f"\nNo time for {row.name} and what follows it.", flush=True)
             return
         work = pytorch.work(row.name, row.dtype, size) if pytorch else None
-        rival = (
-            functools.partial(pytorch.milliseconds, work) if pytorch and work else None
-        )
+        rival = functools.partial(pytorch.milliseconds, work) if pytorch and work else None
         milliseconds, copied, *others = _measure(device, row, rival)
         beside = "".join(f" {ms:.3f} | {milliseconds / ms:.2f} |" for ms in others)
         if pytorch and not others:

@@ -19,9 +19,7 @@ import pathlib
 import re
 import sys
 
-_HIDDEN = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
-)
+_HIDDEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 _INCLUDE = re.compile(r'^#include "([^"]+\.cuh)"$', re.MULTILINE)
 _GRID_CONSTANT = re.compile(r"const\s+__grid_constant__(\s+[\w:]+)")
 _SHARED = re.compile(

@@ -18,10 +18,7 @@ def _rewritten(tmp_path: pathlib.Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (
-            "Add<<<4, 256, 0, s>>>(x, y);",
-            "emulator::Launch(4, 256, 0, s, [=] { Add(x, y); });",
-        ),
+        ("Add<<<4, 256, 0, s>>>(x, y);", "emulator::Launch(4, 256, 0, s, [=] { Add(x, y); });"),
         (
             "return\n  n::Add<T, 2, Pack<T>>\n  <<<dim3(a, b), block,\n 0, s>>>(\n x);",
             "return\n  emulator::Launch(dim3(a, b), block,\n 0, s, [=] { "
@@ -29,18 +26,13 @@ def _rewritten(tmp_path: pathlib.Path, text: str) -> str:
         ),
         (
             "if (a < b) Add<<<1, (a >> 2), 0, s>>>(f(x), y); // <<<\n",
-            "if (a < b) emulator::Launch(1, (a >> 2), 0, s, [=] { Add(f(x), y); }); "
-            "// <<<\n",
+            "if (a < b) emulator::Launch(1, (a >> 2), 0, s, [=] { Add(f(x), y); }); // <<<\n",
         ),
         (
             "__shared__ unsigned int hits[kWarps][8];",
-            "unsigned int (&hits)[kWarps][8] = "
-            "emulator::Shared<unsigned int[kWarps][8]>([] {});",
+            "unsigned int (&hits)[kWarps][8] = emulator::Shared<unsigned int[kWarps][8]>([] {});",
         ),
-        (
-            "  __shared__\n T total;",
-            "  T& total = emulator::Shared<T>([] {});\n",
-        ),
+        ("  __shared__\n T total;", "  T& total = emulator::Shared<T>([] {});\n"),
         (
             "void K(const __grid_constant__ Group group, int n) {",
             "void K(const Group& group, int n) {",

@@ -108,6 +108,10 @@ _SHARED = {
     "SparsemaxGradKernel": 1088,
     "SparsemaxKernel": 1216,
 }
+# Kernels that read and write memory in packs of 16 bytes. No result shows it where
+# they do not, only the time on a GPU.
+_PACKED = ("ElementwiseKernel", "BroadcastPacksKernel")
+_PACK = r"{}\.global\S*\.(v2\.\w64|v4\.\w32)"
 
 
 @dataclasses.dataclass
@@ -195,6 +199,19 @@ def test_registers(usages: list[Usage]) -> None:
 def test_shared_memory(usages: list[Usage]) -> None:
     over = [u for u in usages if u.resources["SHARED"] > _SHARED.get(u.kernel, 0)]
     assert not over
+
+
+def test_packs_are_read_and_written_whole() -> None:
+    """In PTX: cuobjdump needs nvdisasm to show machine code."""
+    found = set()
+    for path in _OBJECTS:
+        for entry in _cuobjdump("-ptx", path).split(".entry ")[1:]:
+            kernel = Usage(entry.split("(")[0], "", {}).kernel
+            if kernel in _PACKED:
+                found.add(kernel)
+                for access in ("ld", "st"):
+                    assert re.search(_PACK.format(access), entry), entry.split("(")[0]
+    assert found == set(_PACKED)
 
 
 @pytest.mark.parametrize(("option", "expected"), [("-lelf", _ARCHITECTURES), ("-lptx", _PTX)])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """@local_config_cuda: the CUDA toolkit that is installed, if any.
 
-  //:defs.bzl        HAVE_CUDA, NVCC, CUOBJDUMP ('' if there is none), CUDA_VERSION,
+  //:defs.bzl        HAVE_CUDA, NVCC, CUOBJDUMP ('' if there is none),
                      if_cuda(then, otherwise = [])
   //:headers         cuda_runtime.h and what it includes
   //:cudart_static   the CUDA runtime, linked statically
@@ -43,7 +43,6 @@ _DEFS = """
 HAVE_CUDA = {have_cuda}
 NVCC = "{nvcc}"
 CUOBJDUMP = "{cuobjdump}"
-CUDA_VERSION = "{version}"
 
 def if_cuda(then, otherwise = []):
     return {chosen}
@@ -115,7 +114,6 @@ def _without_cuda(ctx):
         cuobjdump = "",
         have_cuda = False,
         nvcc = "",
-        version = "",
     ))
 
 def _cuda_configure_impl(ctx):
@@ -150,7 +148,6 @@ def _cuda_configure_impl(ctx):
         cuobjdump = toolkit.cuobjdump,
         have_cuda = True,
         nvcc = nvcc,
-        version = toolkit.version,
     ))
 
 cuda_configure = repository_rule(

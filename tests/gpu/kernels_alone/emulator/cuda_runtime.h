@@ -125,10 +125,7 @@ inline unsigned int __ballot_sync(unsigned int mask, int predicate,
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
 
 template <typename T>
-__attribute__((no_sanitize("thread"))) T atomicAdd(T* address, T value) {
-  if (emulator::watcher != nullptr) {
-    emulator::watcher->Add(address, sizeof(T), __builtin_return_address(0));
-  }
+T atomicAdd(T* address, T value) {
   const T before = *address;
   *address += value;
   return before;
@@ -137,9 +134,7 @@ __attribute__((no_sanitize("thread"))) T atomicAdd(T* address, T value) {
 struct alignas(16) float4 {
   float x, y, z, w;
 
-  // Of atomicAdd, which says itself what it accesses.
-  __attribute__((no_sanitize("thread"))) float4& operator+=(
-      const float4& other) {
+  float4& operator+=(const float4& other) {
     x += other.x, y += other.y, z += other.z, w += other.w;
     return *this;
   }

@@ -86,24 +86,6 @@ void Launch(Dimensions grid, Dimensions block, size_t shared_bytes,
 // How many blocks have begun.
 extern uint64_t blocks_run;
 
-// Is told what runs, and may leave blocks out: results are wrong then.
-class Watcher {
- public:
-  virtual ~Watcher() = default;
-  virtual void BeginLaunch(Dimensions grid, Dimensions block) = 0;
-  // Whether the block with this number is to run.
-  virtual bool BeginBlock(uint64_t number) = 0;
-  virtual void EndBlock() = 0;
-  // A thread adds to `size` bytes, at a place of the code.
-  virtual void Add(const void* memory, size_t size, const void* place) = 0;
-};
-
-// Null, as at the start: nobody watches.
-extern Watcher* watcher;
-
-// Whether cudaMalloc gave it.
-bool IsDeviceMemory(const void* address);
-
 // `__shared__ T` at one place of the source, which a lambda's type stands for.
 template <typename T, typename Site>
 T& Shared(Site) {
@@ -126,8 +108,7 @@ void WaitForBlock(Place place);
 // Hands `bits` to the warp and waits; then what each of its lanes handed over.
 const uint64_t* WaitForWarp(unsigned int mask, uint64_t bits, Place place);
 
-// This thread's number in its block, and in its warp.
-int ThreadOfBlock();
+// This thread's number in its warp.
 int Lane();
 
 // This thread's value for the other lanes, and that of lane `from`.

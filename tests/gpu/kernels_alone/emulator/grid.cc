@@ -240,7 +240,6 @@ bool IsLegal(Dimensions grid, Dimensions block) {
 }  // namespace
 
 uint64_t blocks_run = 0;
-Watcher* watcher = nullptr;
 
 LaunchSite::LaunchSite(const char* name) : name(name), next(launch_sites) {
   launch_sites = this;
@@ -263,7 +262,6 @@ bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
     threads[t].index = {i % block.x, i / block.x % block.y,
                         i / (block.x * block.y)};
   }
-  if (watcher != nullptr) watcher->BeginLaunch(grid, block);
   const bool backwards = ++launches % 2 == 0;
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
   for (uint64_t k = 0; k < blocks; ++k) {
@@ -271,12 +269,9 @@ bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
     blockIdx = {static_cast<unsigned int>(b % grid.x),
                 static_cast<unsigned int>(b / grid.x % grid.y),
                 static_cast<unsigned int>(b / grid.x / grid.y)};
-    if (watcher != nullptr && !watcher->BeginBlock(b)) continue;
     for (int t = 0; t < thread_count; ++t) threads[t].state = State::kReady;
     ++blocks_run;
-    const bool has_ended = RunBlock(b % 2 == 1);
-    if (watcher != nullptr) watcher->EndBlock();
-    if (!has_ended) {
+    if (!RunBlock(b % 2 == 1)) {
       Abandon();
       return true;
     }
@@ -299,9 +294,7 @@ const uint64_t* WaitForWarp(unsigned int mask, uint64_t bits, Place place) {
   return lanes[(current - threads) / kWarpThreads];
 }
 
-int ThreadOfBlock() { return static_cast<int>(current - threads); }
-
-int Lane() { return ThreadOfBlock() % kWarpThreads; }
+int Lane() { return static_cast<int>(current - threads) % kWarpThreads; }
 
 }  // namespace emulator
 

@@ -42,14 +42,6 @@ bool RunsNow(Stream* stream) {
   return true;
 }
 
-bool IsDeviceMemory(const void* address) {
-  const uintptr_t wanted = reinterpret_cast<uintptr_t>(address);
-  auto behind = Allocated().upper_bound(wanted);
-  if (behind == Allocated().begin()) return false;
-  --behind;
-  return wanted - behind->first < behind->second;
-}
-
 void ReportInvalidConfiguration() {
   last_error = cudaErrorInvalidConfiguration;
 }

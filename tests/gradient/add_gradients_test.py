@@ -174,9 +174,18 @@ def test_the_same_x_twice() -> None:
     assert graph.run(names, feeds) == [30, 9, 30]
 
 
-def test_an_upstream_gradient_that_is_handed_on() -> None:
+@pytest.mark.parametrize(
+    "op",
+    [
+        tfext.ops.round_straight_through,
+        lambda x, name: tf.reduce_sum(x, [], name=name),
+        lambda x, name: tf.raw_ops.DebugGradientIdentity(input=x, name=name),
+    ],
+    ids=["by a node", "by known shapes", "as it is"],
+)
+def test_an_upstream_gradient_that_is_handed_on(op: Callable[..., tf.Tensor]) -> None:
     def build() -> None:
-        tfext.ops.round_straight_through(placeholder(), name="y")
+        op(placeholder(), name="y")
         placeholder("dy")
 
     graph = graph_of(build)

@@ -101,8 +101,26 @@ def with_static_shapes(cases: list[Case]) -> list[Case]:
     return cases + more
 
 
+def with_every_shape(one: Case) -> list[Case]:
+    """The case with ranks known, with shapes known, and with neither."""
+    return [
+        one,
+        dataclasses.replace(one, name=f"{one.name}_static", known_shapes=True),
+        dataclasses.replace(one, name=f"{one.name}_rank", known_shapes="rank"),
+    ]
+
+
+def output(*numbers: int) -> Callable[..., Any]:
+    """For `then`: the outputs with these numbers."""
+    return lambda *outputs: [outputs[number] for number in numbers]
+
+
 def ints(*numbers: Any, dtype: Any = np.int32) -> np.ndarray:
     return np.array(numbers, dtype)
+
+
+def longs(*numbers: Any) -> np.ndarray:
+    return ints(*numbers, dtype=np.int64)
 
 
 def floats(*values: np.ndarray) -> list[np.ndarray]:

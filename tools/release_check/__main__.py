@@ -6,7 +6,7 @@
 It checks the commit that is checked out, in a clone of its own in the cache: what is
 not committed is left out, and one may go on working. A step that passed for this commit
 is not run again, so an interrupted check goes on where it was. At the end
-docs/release_check.md has the table; what was not run keeps its row. Exit status: 0,
+out/release_check.md has the table; what was not run keeps its row. Exit status: 0,
 nothing failed; 1, something did; 2, wrong arguments; 130, interrupted.
 """
 
@@ -164,7 +164,8 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _terminate)
         finished = run_all(chosen, tree, state, folder / "durations.json")
-    page = _ROOT / "docs" / "release_check.md"
+    page = _ROOT / "out" / "release_check.md"
+    page.parent.mkdir(exist_ok=True)
     subject = _git("log", "-1", "--format=%s", commit)
     before = page.read_text() if page.exists() else ""
     page.write_text(report.page(all_steps, state, commit[:12], subject, before))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a release check: for a terminal, and docs/release_check.md."""
+"""The report of a release check: for a terminal, and out/release_check.md."""
 
 import datetime
 import os
@@ -15,17 +15,12 @@ from release_check.steps import Step
 _HEAD = """\
 # Release check
 
-What `./run release-check` showed last: what takes too long for every change, each step
-an ordinary command line that anybody may run in a checkout. The command writes this
-page; what it has not run, it lists as not run. A row names the commit that was checked;
-where that is not the one at the top, the step has not been run since.
-[Compatibility](compatibility.md) says what is promised.
+`./run release-check` wrote this. A row names the commit that was checked; where that is not
+the one at the top, the step has not been run since.
 
 | | |
 |---|---|
 """
-_COMMANDS = "## The commands"
-
 # A folder that there was for one run.
 _TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"/[^/\s]+/")
 
@@ -83,13 +78,12 @@ def summary(steps: Sequence[Step], state: State) -> str:
 
 
 def _rows(page: str) -> dict[str, str]:
-    """The rows of a page's table of results, by the names of their steps."""
-    table = page.partition(_COMMANDS)[0]
-    return {row[1]: row[0] for row in re.finditer(r"^\| `(.+?)` \| .*$", table, re.M)}
+    """The rows of a report, by the names of their steps."""
+    return {row[1]: row[0] for row in re.finditer(r"^\| `(.+?)` \| .*$", page, re.M)}
 
 
 def page(steps: Sequence[Step], state: State, commit: str, subject: str, before: str = "") -> str:
-    """docs/release_check.md.
+    """out/release_check.md.
 
     Args:
       steps: All there are.
@@ -119,6 +113,4 @@ def page(steps: Sequence[Step], state: State, commit: str, subject: str, before:
             f"| `{step.name}` | {_cell(step.what)} | {result_of(step, state)} "
             f"| {checked} | {_time(result.seconds)} | {_cell(result.shown)} |"
         )
-    lines += ["", _COMMANDS, "", "| step | |", "|---|---|"]
-    lines += [f"| `{step.name}` | `{_cell(step.command)}` |" for step in steps]
     return _HEAD + "\n".join(lines) + "\n"

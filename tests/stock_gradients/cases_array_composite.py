@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several tensors in one: optionals and the variants of composite tensors."""
 
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, normal
+from random_values import complex_normal, normal, single
+from rows import call, case, each, ints, numeric
 from tensorflow.python.ops import composite_tensor_ops
-
-raw = tf.raw_ops
 
 # ---- Optional
 
 
 def optional(*components: Any) -> Any:
-    return raw.OptionalFromValue(components=list(components))
+    return call("OptionalFromValue", list(components))
 
 
 def taken(value: Any, *likes: Any) -> Any:
     """The components, of the types of `likes`."""
-    return raw.OptionalGetValue(
-        optional=value,
-        output_types=[like.dtype for like in likes],
-        output_shapes=[None] * len(likes),
-    )
+    types = [getattr(like, "dtype", like) for like in likes]
+    return call("OptionalGetValue", value, output_types=types, output_shapes=[None] * len(likes))
 
 
 def in_and_out(x: Any) -> Any:
@@ -50,31 +47,33 @@ def taken_twice(x: Any, y: Any) -> Any:
 
 
 def one_in_another(x: Any) -> Any:
-    (inner,) = raw.OptionalGetValue(
-        optional=optional(optional(x * x)), output_types=[tf.variant], output_shapes=[None]
-    )
+    (inner,) = taken(optional(optional(x * x)), tf.variant)
     return taken(inner, x)[0]
+
+
+X, Y = normal(3), normal(3, seed=1)
 
 
 def optionals(op: str) -> list[Case]:
     # Python's gradient fails where a component has none.
-    numeric: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
+    fails = functools.partial(numeric, op)
     return [
-        Case(op, "one", in_and_out, [X]),
-        Case(op, "complex", in_and_out, [complex_normal(3)]),
-        Case(op, "float", in_and_out, [normal(2, 3, dtype=np.float32)]),
-        Case(op, "one_unused", one_unused, [X, Y], **numeric),
-        Case(op, "with_integers", with_integers, [X, INDICES], **numeric),
-        Case(op, "twice", taken_twice, [X, Y], **numeric),
-        Case(op, "one_in_another", one_in_another, [X], **numeric),
+        case(op, "one", X, build=in_and_out),
+        case(op, "complex", complex_normal(3), build=in_and_out),
+        case(op, "float", single(2, 3), build=in_and_out),
+        fails("one_unused", X, Y, build=one_unused),
+        fails("with_integers", X, ints(2, 0, 2), build=with_integers),
+        fails("twice", X, Y, build=taken_twice),
+        fails("one_in_another", X, build=one_in_another),
     ]
 
 
 # ---- Composite tensors
 
 
-def ragged(values: Any) -> Any:
-    return tf.RaggedTensor.from_row_splits(values, SPLITS, validate=False)
+def ragged(values: Any, *splits: int) -> Any:
+    rows = np.array(splits, np.int64)
+    return tf.RaggedTensor.from_row_splits(values, rows, validate=False)
 
 
 def through_variant(value: Any) -> Any:
@@ -84,14 +83,11 @@ def through_variant(value: Any) -> Any:
 
 
 def ragged_values(x: Any) -> Any:
-    return through_variant(ragged(x * x)).values ** 2
+    return through_variant(ragged(x * x, 0, 2, 3)).values ** 2
 
 
 def ragged_of_ragged(x: Any) -> Any:
-    outer = tf.RaggedTensor.from_row_splits(
-        ragged(x * x), np.array([0, 1, 2], np.int64), validate=False
-    )
-    return tf.sin(through_variant(outer).flat_values)
+    return tf.sin(through_variant(ragged(ragged(x * x, 0, 2, 3), 0, 1, 2)).flat_values)
 
 
 def sparse_values(x: Any) -> Any:
@@ -101,20 +97,15 @@ def sparse_values(x: Any) -> Any:
 
 def composites(op: str) -> list[Case]:
     return [
-        Case(op, "ragged", ragged_values, [X]),
-        Case(op, "ragged_float", ragged_values, [normal(3, 2, dtype=np.float32)]),
-        Case(op, "ragged_of_ragged", ragged_of_ragged, [X]),
-        Case(op, "sparse", sparse_values, [X]),
-        Case(op, "sparse_complex", sparse_values, [complex_normal(3)]),
+        case(op, "ragged", X, build=ragged_values),
+        case(op, "ragged_float", single(3, 2), build=ragged_values),
+        case(op, "ragged_of_ragged", X, build=ragged_of_ragged),
+        case(op, "sparse", X, build=sparse_values),
+        case(op, "sparse_complex", complex_normal(3), build=sparse_values),
     ]
 
 
-X, Y = normal(3), normal(3, seed=1)
-INDICES = np.array([2, 0, 2], np.int32)
-SPLITS = np.array([0, 2, 3], np.int64)
 CASES = [
-    *optionals("OptionalFromValue"),
-    *optionals("OptionalGetValue"),
-    *composites("CompositeTensorVariantFromComponents"),
-    *composites("CompositeTensorVariantToComponents"),
+    *each("OptionalFromValue OptionalGetValue", optionals),
+    *each("CompositeTensorVariantFromComponents CompositeTensorVariantToComponents", composites),
 ]

@@ -1,122 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of the ops that hand on their input: guards, prints, debuggers' probes."""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_array import ints
 from parity import Case
 from random_values import sequence
-from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+from rows import call, case, ints
 
-raw = tf.raw_ops
 values = sequence(2)
+singles = functools.partial(values, dtype="float32")
+complexes = functools.partial(values, dtype="complex128")
 
 
-PASS_THROUGH = [
-    Case(
-        "EnsureShape",
-        "full",
-        lambda x: tf.square(raw.EnsureShape(input=x, shape=[2, 3])),
-        [values(2, 3)],
-    ),
-    Case(
-        "EnsureShape",
-        "partial_float",
-        lambda x: raw.EnsureShape(input=x, shape=[None, 3]),
-        [values(2, 3, dtype="float32")],
-        known_shapes="rank",
-    ),
-    Case(
-        "EnsureShape",
+def _floating(*outputs: Any) -> list[Any]:
+    return [y * y for y in outputs if y.dtype != tf.int32]
+
+
+def _with_data(x: Any, y: Any, i: Any) -> Any:
+    return call("Print", x * y, [y, i], first_n=0)
+
+
+ensure = functools.partial(case, "EnsureShape")
+several = functools.partial(case, "IdentityN")
+default = functools.partial(case, "PlaceholderWithDefault")
+printed = functools.partial(case, "Print", first_n=0)
+check = functools.partial(case, "CheckNumericsV2")
+
+CASES = [
+    ensure("full", values(2, 3), shape=[2, 3], then=tf.square),
+    ensure("partial_float", singles(2, 3), shape=[None, 3], known_shapes="rank"),
+    ensure(
         "known_rank_complex",
-        lambda x: raw.EnsureShape(input=x, shape=[None, None]) * x,
-        [values(2, 2, dtype="complex128")],
+        complexes(2, 2),
+        build=lambda x: call("EnsureShape", x, shape=[None, None]) * x,
     ),
-    Case("IdentityN", "one", lambda x: raw.IdentityN(input=[tf.square(x)]), [values(2, 3)]),
-    Case(
-        "IdentityN",
-        "mixed_types",
-        lambda x, i, y: [t * t for t in raw.IdentityN(input=[x, i, y]) if t.dtype != tf.int32],
-        [values(2, 3), ints(1, 2), values(2, dtype="complex64")],
+    several("one", values(2, 3), build=lambda x: call("IdentityN", [tf.square(x)])),
+    several(
+        "mixed_types", [values(2, 3), ints(1, 2), values(2, dtype="complex64")], then=_floating
     ),
-    Case(
-        "IdentityN",
+    several(
         "one_output_unused",
-        lambda x, y: tf.square(raw.IdentityN(input=[x, y])[0]),
         [values(2, 3), values(2)],
+        then=lambda x, y: tf.square(x),
         known_shapes=True,
     ),
-    Case(
-        "PlaceholderWithDefault",
-        "known_shape",
-        lambda x: tf.exp(raw.PlaceholderWithDefault(input=x, shape=[2, 3])),
-        [values(2, 3)],
+    default("known_shape", values(2, 3), shape=[2, 3], then=tf.exp),
+    default("unknown_shape", singles(2, 3), shape=None),
+    default(
+        "complex", complexes(3), build=lambda x: call("PlaceholderWithDefault", x, shape=[None]) * x
     ),
-    Case(
-        "PlaceholderWithDefault",
-        "unknown_shape",
-        lambda x: raw.PlaceholderWithDefault(input=x, shape=None),
-        [values(2, 3, dtype="float32")],
-    ),
-    Case(
-        "PlaceholderWithDefault",
-        "complex",
-        lambda x: raw.PlaceholderWithDefault(input=x, shape=[None]) * x,
-        [values(3, dtype="complex128")],
-    ),
-    Case(
-        "Print",
-        "no_data",
-        lambda x: tf.square(raw.Print(input=x, data=[], first_n=0)),
-        [values(2, 3)],
-    ),
-    Case(
-        "Print",
-        "with_data",
-        lambda x, y, i: raw.Print(input=x * y, data=[y, i], first_n=0),
-        [values(2, 3), values(2, 3), ints(4)],
-    ),
-    Case(
+    printed("no_data", values(2, 3), data=[], then=tf.square),
+    case("Print", "with_data", values(2, 3), values(2, 3), ints(4), build=_with_data),
+    case(
         "Print",
         "float_message",
-        lambda x: raw.Print(input=x, data=[x], message="x", first_n=0),
-        [values(2, dtype="float32")],
+        singles(2),
+        build=lambda x: call("Print", x, [x], message="x", first_n=0),
         known_shapes=True,
     ),
-    Case(
-        "CheckNumericsV2",
-        "double",
-        lambda x: raw.CheckNumericsV2(tensor=tf.square(x), message="x"),
-        [values(2, 3)],
+    check(
+        "double", values(2, 3), build=lambda x: call("CheckNumericsV2", tf.square(x), message="x")
     ),
-    Case(
-        "CheckNumericsV2",
-        "float_of_a_product",
-        lambda x: raw.CheckNumericsV2(tensor=x, message="") * x,
-        [values(3, dtype="float32")],
+    check(
+        "float_of_a_product", singles(3), build=lambda x: call("CheckNumericsV2", x, message="") * x
     ),
-    Case(
-        "CheckNumericsV2",
-        "half_empty",
-        lambda x: raw.CheckNumericsV2(tensor=x, message="m"),
-        [values(0, 2, dtype="float16")],
-    ),
-    Case(
-        "CheckNumericsV2",
+    check("half_empty", values(0, 2, dtype="float16"), message="m"),
+    check(
         "the_gradient_is_infinite",
-        lambda x: tf.sqrt(raw.CheckNumericsV2(tensor=x, message="at zero")),
-        [np.zeros(2)],
+        np.zeros(2),
+        message="at zero",
+        then=tf.sqrt,
         error="The gradient is not finite. at zero",
     ),
     *(
-        Case(
+        case(
             "PreventGradient",
             name,
-            lambda x, message=message: raw.PreventGradient(input=x, message=message),
-            [values(2, dtype=dtype)],
+            values(2, dtype=dtype),
+            message=message,
             error=f"forbids to differentiate here: {message}",
         )
         for name, message, dtype in (
@@ -128,39 +92,25 @@ PASS_THROUGH = [
 ]
 
 
-def _identity(op: str, **names: str) -> Callable[[Any], Any]:
-    return lambda x: getattr(raw, op)(input=x, **names)
-
-
-# Python's gradient of DebugGradientIdentity serves a debugger only, and it has none
-# of the others.
-_ONLY_HERE = (
-    "Copy",
-    "CopyHost",
-    "DebugGradientIdentity",
-    "DebugIdentity",
-    "DebugIdentityV3",
-    "GuaranteeConst",
-    "Snapshot",
+# Identities with a side effect, or with a meaning for the runtime. Python's gradient of
+# DebugGradientIdentity serves a debugger only; Python has none of the other "numeric" ones.
+_NUMERIC = (
+    "Copy CopyHost DebugGradientIdentity DebugIdentity DebugIdentityV3 GuaranteeConst Snapshot"
 )
-# Identities with a side effect, or with a meaning for the runtime.
-_WATCHED = {
-    **{op: _identity(op) for op in _ONLY_HERE},
-    "DebugIdentity": _identity("DebugIdentity", tensor_name="x:0"),
-    "DebugIdentityV3": _identity("DebugIdentityV3", tensor_name="x:0"),
-    "DebugIdentityV2": _identity("DebugIdentityV2"),
-    "XlaSharding": lambda x: gen_xla_ops.xla_sharding(input=x, sharding=""),
+_ATTRIBUTES = {
+    "DebugIdentity": {"tensor_name": "x:0"},
+    "DebugIdentityV3": {"tensor_name": "x:0"},
+    "XlaSharding": {"sharding": ""},
 }
 
 
 def _watched(op: str, kind: str) -> Case:
-    watch = _WATCHED[op]
-    reference = "numeric" if op in _ONLY_HERE else "python"
-    return Case(
+    reference = "numeric" if op in _NUMERIC.split() else "python"
+    return case(
         op,
         kind,
-        lambda x: watch(x * x),
-        [values(3, 2, dtype=kind)],
+        values(3, 2, dtype=kind),
+        build=lambda x: call(op, x * x, **_ATTRIBUTES.get(op, {})),
         known_shapes=kind == "complex128",
         reference=reference,
         second_order=reference,
@@ -169,6 +119,8 @@ def _watched(op: str, kind: str) -> Case:
     )
 
 
-WATCHED = [_watched(op, kind) for op in _WATCHED for kind in ("float64", "float32", "complex128")]
-
-CASES = [*PASS_THROUGH, *WATCHED]
+CASES += [
+    _watched(op, kind)
+    for op in f"{_NUMERIC} DebugIdentityV2 XlaSharding".split()
+    for kind in ("float64", "float32", "complex128")
+]

@@ -1,52 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of the ops on diagonals of matrices."""
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_array import ints
 from parity import Case
 from random_values import sequence
+from rows import call, case, ints, numeric
 
-raw = tf.raw_ops
 values = sequence(2)
-ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
+singles = functools.partial(values, dtype="float32")
+complexes = functools.partial(values, dtype="complex128")
 
 
-def _part(version: str, **attributes: Any) -> Callable[..., Any]:
+def _padded(op: str, **attributes: Any) -> Callable[..., Any]:
+    """The op on an input, numbers of diagonals and a value that pads."""
+
     def build(x: Any, k: Any, padding: Any = 7) -> Any:
-        op = getattr(raw, f"MatrixDiagPart{version}")
         padding = tf.cast(padding, x.dtype)
-        return op(input=x, k=k, padding_value=padding, **attributes)
+        return call(op, x, k, padding_value=padding, **attributes)
 
     return build
 
 
-def _diag(version: str, rows: int = -1, columns: int = -1, **attributes: Any) -> Callable[..., Any]:
-    def build(x: Any, k: Any, padding: Any = 7) -> Any:
-        return getattr(raw, f"MatrixDiag{version}")(
-            diagonal=x,
-            k=k,
-            num_rows=rows,
-            num_cols=columns,
-            padding_value=tf.cast(padding, x.dtype),
-            **attributes,
-        )
-
-    return build
+def _nonlinear(op: str) -> Callable[..., Any]:
+    return lambda x, *d, **attributes: tf.square(call(op, x * x, *d, **attributes))
 
 
-def _set(version: str, k: Any, **attributes: Any) -> Callable[..., Any]:
-    def build(x: Any, diagonal: Any) -> Any:
-        op = getattr(raw, f"MatrixSetDiag{version}")
-        return op(input=x, diagonal=diagonal, k=k, **attributes)
-
-    return build
-
-
-def _version(version: str, **attributes: Any) -> Iterator[Case]:
+def _version(version: str, **attributes: Any) -> list[Case]:
     """The cases that V2 and V3 share.
 
     Python's gradients of the V2 ops take bands to be aligned as V3's default
@@ -55,138 +39,79 @@ def _version(version: str, **attributes: Any) -> Iterator[Case]:
     Python's gradient of MatrixDiagPart runs into that, the reference is the same.
     """
     tag = "".join(f"_{value.lower()}" for value in attributes.values())
-    bands: dict[str, Any] = (
-        {"reference": "numeric", "second_order": "numeric"} if version == "V2" else {}
-    )
-    part = f"MatrixDiagPart{version}"
-    yield Case(
-        part,
-        f"band_is_fed{tag}",
-        _part(version, **attributes),
-        [values(3, 4), ints(-2, 1)],
-        reference="numeric",
-        second_order="numeric",
-    )
-    yield Case(
-        part,
-        f"wide_batch_one_diagonal{tag}",
-        _part(version, **attributes),
-        [values(2, 3, 5), ints(1)[0]],
-        known_shapes=True,
-    )
-    yield Case(
-        part,
-        f"tall_complex{tag}",
-        _part(version, **attributes),
-        [values(4, 2, dtype="complex128"), ints(-3, -1)],
-        known_shapes="rank",
-        **bands,
-    )
-    diag = f"MatrixDiag{version}"
-    # Python has none by the value that pads.
-    numeric: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
-    yield Case(
-        part,
-        f"padding{tag}",
-        _part(version, **attributes),
-        [values(2, 3, 4), ints(-2, 1), values()],
-        known_shapes=True,
-        **numeric,
-    )
-    yield Case(
-        diag,
-        f"padding{tag}",
-        _diag(version, 3, 4, **attributes),
-        [values(2, 4, 3), ints(-2, 1), values()],
-        known_shapes=True,
-        **numeric,
-    )
-    yield Case(
-        diag, f"band{tag}", _diag(version, **attributes), [values(3, 3), ints(-1, 1)], **bands
-    )
-    yield Case(
-        diag,
-        f"rectangular_batch{tag}",
-        _diag(version, 3, 4, **attributes),
-        [values(2, 4, 3), ints(-2, 1)],
-        known_shapes=True,
-        **bands,
-    )
-    yield Case(
-        diag,
-        f"above_float{tag}",
-        _diag(version, **attributes),
-        [values(2, 3, dtype="float32"), ints(2)],
-    )
-    set_diag = f"MatrixSetDiag{version}"
-    yield Case(
-        set_diag,
-        f"band{tag}",
-        _set(version, [-1, 1], **attributes),
-        [values(3, 4), values(3, 3)],
-        known_shapes=True,
-        **bands,
-    )
-    yield Case(
-        set_diag,
-        f"batch_one_diagonal{tag}",
-        _set(version, -1, **attributes),
-        [values(2, 4, 3), values(2, 3)],
-        known_shapes=True,
-    )
-    yield Case(
-        set_diag,
-        f"nonlinear_complex{tag}",
-        lambda x, d: tf.square(_set(version, [2, 3], **attributes)(x * x, d)),
-        [values(3, 5, dtype="complex128"), values(2, 3, dtype="complex128")],
-        known_shapes="rank",
-        **bands,
-    )
+    bands = numeric if version == "V2" else case
+
+    def part(kind: Callable[..., Case], name: str, *inputs: Any, **known: Any) -> Case:
+        op = f"MatrixDiagPart{version}"
+        return kind(op, name + tag, *inputs, build=_padded(op, **attributes), **known)
+
+    def diag(
+        kind: Callable[..., Case], name: str, *inputs: Any, rows: int = -1, **known: Any
+    ) -> Case:
+        op = f"MatrixDiag{version}"
+        size = {"num_rows": rows, "num_cols": 4 if rows == 3 else -1}
+        return kind(op, name + tag, *inputs, build=_padded(op, **size, **attributes), **known)
+
+    def set_diag(kind: Callable[..., Case], name: str, *inputs: Any, **more: Any) -> Case:
+        return kind(f"MatrixSetDiag{version}", name + tag, *inputs, **{**attributes, **more})
+
+    nonlinear = _nonlinear(f"MatrixSetDiag{version}")
+    return [
+        part(numeric, "band_is_fed", values(3, 4), ints(-2, 1)),
+        part(case, "wide_batch_one_diagonal", values(2, 3, 5), ints(1)[0], known_shapes=True),
+        part(bands, "tall_complex", complexes(4, 2), ints(-3, -1), known_shapes="rank"),
+        # Python has none by the value that pads.
+        part(numeric, "padding", values(2, 3, 4), ints(-2, 1), values(), known_shapes=True),
+        diag(numeric, "padding", values(2, 4, 3), ints(-2, 1), values(), rows=3, known_shapes=True),
+        diag(bands, "band", values(3, 3), ints(-1, 1)),
+        diag(bands, "rectangular_batch", values(2, 4, 3), ints(-2, 1), rows=3, known_shapes=True),
+        diag(case, "above_float", singles(2, 3), ints(2)),
+        set_diag(bands, "band", values(3, 4), values(3, 3), k=[-1, 1], known_shapes=True),
+        set_diag(
+            case, "batch_one_diagonal", values(2, 4, 3), values(2, 3), k=-1, known_shapes=True
+        ),
+        set_diag(
+            bands,
+            "nonlinear_complex",
+            *(complexes(3, 5), complexes(2, 3)),
+            k=[2, 3],
+            build=nonlinear,
+            known_shapes="rank",
+        ),
+    ]
 
 
 CASES = [
-    Case(
-        "MatrixDiagPart",
-        "square",
-        lambda x: raw.MatrixDiagPart(input=x),
-        [values(2, 3, 3)],
-        known_shapes=True,
-    ),
-    Case(
-        "MatrixDiagPart",
-        "wide_float",
-        lambda x: raw.MatrixDiagPart(input=x),
-        [values(2, 3, dtype="float32")],
-    ),
-    Case(
+    case("MatrixDiagPart", "square", values(2, 3, 3), known_shapes=True),
+    case("MatrixDiagPart", "wide_float", singles(2, 3)),
+    case(
         "MatrixDiagPart",
         "tall_nonlinear_complex",
-        lambda x: tf.square(raw.MatrixDiagPart(input=x * x)),
-        [values(4, 2, dtype="complex128")],
+        complexes(4, 2),
+        build=_nonlinear("MatrixDiagPart"),
         known_shapes="rank",
     ),
-    Case("MatrixDiagPart", "empty", lambda x: raw.MatrixDiagPart(input=x), [values(0, 2, 2)]),
-    Case(
-        "MatrixSetDiag",
-        "square",
-        lambda x, d: raw.MatrixSetDiag(input=x, diagonal=d),
-        [values(2, 3, 3), values(2, 3)],
-        known_shapes=True,
-    ),
-    Case(
-        "MatrixSetDiag",
-        "wide_float",
-        lambda x, d: raw.MatrixSetDiag(input=x, diagonal=d),
-        [values(2, 3, dtype="float32"), values(2, dtype="float32")],
-    ),
-    Case(
+    case("MatrixDiagPart", "empty", values(0, 2, 2)),
+    case("MatrixSetDiag", "square", values(2, 3, 3), values(2, 3), known_shapes=True),
+    case("MatrixSetDiag", "wide_float", singles(2, 3), singles(2)),
+    case(
         "MatrixSetDiag",
         "tall_nonlinear_complex",
-        lambda x, d: tf.square(raw.MatrixSetDiag(input=x * x, diagonal=d)),
-        [values(4, 2, dtype="complex128"), values(2, dtype="complex128")],
+        *(complexes(4, 2), complexes(2)),
+        build=_nonlinear("MatrixSetDiag"),
         known_shapes="rank",
     ),
     *_version("V2"),
-    *(case for align in ALIGNMENTS for case in _version("V3", align=align)),
-    Case("MatrixDiagV3", "one_number", _diag("V3"), [np.array([2.5]), ints(0)[0]]),
+    *(
+        one
+        for align in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
+        for one in _version("V3", align=align)
+    ),
+    case(
+        "MatrixDiagV3",
+        "one_number",
+        np.array([2.5]),
+        ints(0)[0],
+        build=_padded("MatrixDiagV3", num_rows=-1, num_cols=-1),
+    ),
 ]

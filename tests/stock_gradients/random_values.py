@@ -14,6 +14,11 @@ def normal(*shape: int, dtype: Any = np.float64, seed: int = 0) -> np.ndarray:
     return np.asarray(np.random.default_rng(key).normal(size=shape)).astype(dtype)
 
 
+def single(*shape: int, seed: int = 0) -> np.ndarray:
+    """Standard normal numbers in single precision."""
+    return normal(*shape, seed=seed, dtype=np.float32)
+
+
 def complex_normal(*shape: int, dtype: Any = np.complex128, seed: int = 0) -> np.ndarray:
     """Complex numbers with standard normal parts."""
     values = normal(*shape, seed=2 * seed) + 1j * normal(*shape, seed=2 * seed + 1)

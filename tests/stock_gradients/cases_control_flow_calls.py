@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of functions within a branch, alone and in each other.
 
-cases_stock_calls.py has those outside of a branch.
+cases_stock.py has those outside of a branch.
 """
 
 from typing import Any

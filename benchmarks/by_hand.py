@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import comparisons
 import numpy as np
-import references
+import reference_ops
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -197,7 +197,7 @@ _OTHERWISE: dict[str, Callable[..., object]] = {
     "layer_norm": tfe.layer_norm,
     "rms_norm": tfe.rms_norm,
     "reverse_gradient_n": lambda x: tfe.reverse_gradient_n([x, x], scale=0.5),
-    "roi_pool": lambda data, rois: tfe.roi_pool(data, rois, **references.BINS),
+    "roi_pool": lambda data, rois: tfe.roi_pool(data, rois, **reference_ops.BINS),
     "zero_out_with_index": tfe.zero_out_with_index,
 }
 

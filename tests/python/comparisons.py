@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import references
+import reference_ops
 import slopes
 import tensorflow as tf
-from references import with_value
+from reference_ops import with_value
 
 import tensorflow_ext as tfe
 
@@ -56,9 +56,9 @@ _WIDE = _X * 4
 
 _ACTIVATIONS = [
     Comparison("relu", tfe.relu, tf.nn.relu, (_X,)),
-    Comparison("gelu", tfe.gelu, references.gelu, (_WIDE,)),
+    Comparison("gelu", tfe.gelu, reference_ops.gelu, (_WIDE,)),
     Comparison(
-        "gelu, exact", lambda x: tfe.gelu(x, approximate=False), references.gelu_exact, (_WIDE,)
+        "gelu, exact", lambda x: tfe.gelu(x, approximate=False), reference_ops.gelu_exact, (_WIDE,)
     ),
     Comparison(
         "swiglu",
@@ -77,14 +77,14 @@ _ACTIVATIONS = [
     Comparison("tanhshrink", tfe.tanhshrink, lambda x: x - tf.tanh(x), (_WIDE,)),
     Comparison(
         "hardshrink",
-        lambda x: tfe.hardshrink(x, **references.BOUNDS),
-        references.hardshrink,
+        lambda x: tfe.hardshrink(x, **reference_ops.BOUNDS),
+        reference_ops.hardshrink,
         (_WIDE,),
     ),
     Comparison(
         "softshrink",
-        lambda x: tfe.softshrink(x, **references.BOUNDS),
-        references.softshrink,
+        lambda x: tfe.softshrink(x, **reference_ops.BOUNDS),
+        reference_ops.softshrink,
         (_WIDE,),
     ),
     Comparison(
@@ -99,11 +99,11 @@ _ACTIVATIONS = [
         lambda x: tf.nn.leaky_relu(x, 0.25),
         (_X,),
     ),
-    Comparison("sparsemax", tfe.sparsemax, references.sparsemax, (_X,), any_shape=False),
+    Comparison("sparsemax", tfe.sparsemax, reference_ops.sparsemax, (_X,), any_shape=False),
     Comparison(
         "sparsemax, axis 0",
         lambda x: tfe.sparsemax(x, 0),
-        lambda x: tf.transpose(references.sparsemax(tf.transpose(x))),
+        lambda x: tf.transpose(reference_ops.sparsemax(tf.transpose(x))),
         (_X,),
         any_shape=False,
     ),
@@ -112,7 +112,7 @@ _ACTIVATIONS = [
 _ROW = apart((4,), 1) * 8 + 0.3
 
 _ARITHMETIC = [
-    Comparison("floor_mod", tfe.floor_mod, references.floor_mod, (_X[:, np.newaxis] * 9, _ROW)),
+    Comparison("floor_mod", tfe.floor_mod, reference_ops.floor_mod, (_X[:, np.newaxis] * 9, _ROW)),
     Comparison(
         "multiply_left",
         tfe.multiply_left,
@@ -125,21 +125,21 @@ _ARITHMETIC = [
 
 def _clip(x: tf.Tensor, y: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
     clipped, norm = tfe.clip_by_global_norm([x, y], clip_norm)
-    return references.flat(*clipped, norm)
+    return reference_ops.flat(*clipped, norm)
 
 
 _CLIPPING = [
     Comparison(
         "clip_by_global_norm",
         _clip,
-        references.clip_by_global_norm,
+        reference_ops.clip_by_global_norm,
         (_X, apart((5,), 1), np.array(0.5)),
         vectorizes_exactly=False,
     ),
     Comparison(
         "clip_by_global_norm, not clipped",
         _clip,
-        references.clip_by_global_norm,
+        reference_ops.clip_by_global_norm,
         (_X, apart((5,), 1), np.array(3.0)),
         vectorizes_exactly=False,
     ),
@@ -148,20 +148,20 @@ _CLIPPING = [
 _EMBEDDING = [
     Comparison(
         "embedding_bag",
-        lambda params, weights: tfe.embedding_bag(references.INDICES, params, weights),
-        references.embedding_bag,
-        (apart((6, 5), 23), apart(references.INDICES.shape, 24)),
+        lambda params, weights: tfe.embedding_bag(reference_ops.INDICES, params, weights),
+        reference_ops.embedding_bag,
+        (apart((6, 5), 23), apart(reference_ops.INDICES.shape, 24)),
         any_shape=False,
     ),
     Comparison(
         "embedding_bag, mean",
         lambda params, weights: tfe.embedding_bag(
-            tf.constant(references.INDICES, tf.int32), params, weights, combiner="mean"
+            tf.constant(reference_ops.INDICES, tf.int32), params, weights, combiner="mean"
         ),
         lambda params, weights: (
-            references.embedding_bag(params, weights) / references.INDICES.shape[1]
+            reference_ops.embedding_bag(params, weights) / reference_ops.INDICES.shape[1]
         ),
-        (apart((6, 5), 23), apart(references.INDICES.shape, 24)),
+        (apart((6, 5), 23), apart(reference_ops.INDICES.shape, 24)),
         any_shape=False,
     ),
 ]
@@ -200,7 +200,7 @@ _GRADIENT_MODIFIERS = [
     Comparison(
         "clip_gradient",
         lambda x: tfe.clip_gradient(x, min=-0.5, max=0.25),
-        references.clip_gradient,
+        reference_ops.clip_gradient,
         (_X,),
     ),
     Comparison(
@@ -219,19 +219,19 @@ _SCALE, _OFFSET = _RNG.normal(size=(2, 5))
 _NORMALIZATION = [
     Comparison(
         "layer_norm",
-        lambda x, scale, offset: references.with_statistics(
-            *tfe.layer_norm(x, scale, offset, epsilon=references.EPSILON)
+        lambda x, scale, offset: reference_ops.with_statistics(
+            *tfe.layer_norm(x, scale, offset, epsilon=reference_ops.EPSILON)
         ),
-        references.layer_norm,
+        reference_ops.layer_norm,
         (_ROWS, _SCALE, _OFFSET),
         any_shape=False,
     ),
     Comparison(
         "rms_norm",
-        lambda x, scale: references.with_statistics(
-            *tfe.rms_norm(x, scale, epsilon=references.EPSILON)
+        lambda x, scale: reference_ops.with_statistics(
+            *tfe.rms_norm(x, scale, epsilon=reference_ops.EPSILON)
         ),
-        references.rms_norm,
+        reference_ops.rms_norm,
         (_ROWS, _SCALE),
         any_shape=False,
     ),
@@ -242,14 +242,14 @@ _PRUNING = [
     Comparison(
         "prune_by_magnitude",
         tfe.prune_by_magnitude,
-        lambda weights, threshold: with_value(weights, references.prune(weights, threshold)),
+        lambda weights, threshold: with_value(weights, reference_ops.prune(weights, threshold)),
         (_X, np.array(0.25)),
         without_gradient=(1,),
     ),
     Comparison(
         "prune_by_magnitude, masked",
         lambda weights, threshold: tfe.prune_by_magnitude(weights, threshold, gradient="masked"),
-        references.prune,
+        reference_ops.prune,
         (apart((3, 4), 1), np.array(0.25)),
         without_gradient=(1,),
     ),
@@ -261,56 +261,56 @@ _PAIR = (2, 5, 6, 3)
 _ON_IMAGES = [
     Comparison(
         "correlation_cost",
-        lambda a, b: tfe.correlation_cost(a, b, **references.DISPLACEMENTS),
-        references.correlation_cost,
+        lambda a, b: tfe.correlation_cost(a, b, **reference_ops.DISPLACEMENTS),
+        reference_ops.correlation_cost,
         (apart(_PAIR, 21), np.flip(apart(_PAIR, 22), 1).copy()),
         any_shape=False,
     ),
     Comparison(
         "roi_pool",
-        lambda data, rois: tfe.roi_pool(data, rois, **references.BINS).pooled,
-        references.roi_pool,
-        (_IMAGES, references.POOLED_REGIONS),
+        lambda data, rois: tfe.roi_pool(data, rois, **reference_ops.BINS).pooled,
+        reference_ops.roi_pool,
+        (_IMAGES, reference_ops.POOLED_REGIONS),
         without_gradient=(1,),
         any_shape=False,
     ),
     Comparison(
         "roi_align",
-        lambda data, rois: tfe.roi_align(data, rois, **references.BINS),
-        references.roi_align,
-        (_IMAGES, references.ALIGNED_REGIONS),
+        lambda data, rois: tfe.roi_align(data, rois, **reference_ops.BINS),
+        reference_ops.roi_align,
+        (_IMAGES, reference_ops.ALIGNED_REGIONS),
         without_gradient=(1,),
         any_shape=False,
     ),
     Comparison(
         "resampler",
         tfe.resampler,
-        references.resampler,
-        (apart((2, 5, 5, 3), 4), references.POINTS),
+        reference_ops.resampler,
+        (apart((2, 5, 5, 3), 4), reference_ops.POINTS),
         any_shape=False,
     ),
     Comparison(
         "interpolate_bilinear",
         tfe.interpolate_bilinear,
-        references.interpolate_bilinear,
-        (apart((2, 5, 5, 3), 4), references.POINTS * 2),
+        reference_ops.interpolate_bilinear,
+        (apart((2, 5, 5, 3), 4), reference_ops.POINTS * 2),
         any_shape=False,
     ),
     Comparison(
         "dense_image_warp",
         tfe.dense_image_warp,
-        references.dense_image_warp,
+        reference_ops.dense_image_warp,
         (apart((2, 4, 5, 3), 4), apart((2, 4, 5, 2), 5) * 2.5 + 0.01),
         any_shape=False,
     ),
 ]
 
 _ZEROING = [
-    Comparison("zero_out", tfe.zero_out, references.zero_out, (_X,)),
+    Comparison("zero_out", tfe.zero_out, reference_ops.zero_out, (_X,)),
     Comparison(
         "zero_out_with_index",
         lambda x: tfe.zero_out_with_index(x).zeroed,
-        references.zero_out,
+        reference_ops.zero_out,
         (_X,),
     ),
 ]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import processes
 import pytest
-import references
+import reference_ops
 import tensorflow as tf
 
 import tensorflow_ext as tfe
@@ -75,7 +75,7 @@ def test_resampler(count: int, width: int, height: int, channels: int, dtype: tf
     data = _RNG.normal(size=(2, height, width, channels))
     warp = _points(2, count, width, height)
     upstream = _RNG.normal(size=(2, count, channels))
-    _assert_close(tfe.resampler, references.resampler, [data, warp], upstream, dtype)
+    _assert_close(tfe.resampler, reference_ops.resampler, [data, warp], upstream, dtype)
 
 
 @every_type
@@ -148,8 +148,8 @@ def _bags(chosen: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor
 def test_correlation_cost(width: int, channels: int, dtype: tf.DType) -> None:
     shape = (2, 5, width, channels)
     _assert_close(
-        functools.partial(tfe.correlation_cost, **references.DISPLACEMENTS),
-        references.correlation_cost,
+        functools.partial(tfe.correlation_cost, **reference_ops.DISPLACEMENTS),
+        reference_ops.correlation_cost,
         [_RNG.normal(size=shape), _RNG.normal(size=shape)],
         _RNG.normal(size=(2, 4, (width + 3) // 2, 9)),
         dtype,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SavedModels with ops of TensorFlow Addons, in Python and in C.
 
-old_model is one as TensorFlow 2.10 writes it from a graph: as text, its attributes
-stripped of defaults.
+old_model is one as TensorFlow 2.10 writes it from a graph, its attributes stripped of defaults.
 
 Environment: CLIENT  the program of old_model_client.c
 """

@@ -4,10 +4,8 @@
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 
-import crossings
-import limit_reasons
 import limits
-import reasons
+import summary
 from results import Move, Result, Suite, by_group
 from rich.console import Console
 from rich.markup import escape
@@ -138,14 +136,12 @@ def write_markdown(
     """
     newest = max(record.values(), key=lambda suite: suite.date)
     lines = ["# Benchmarks", ""]
-    lines += [
-        f"`./run bench --torch --markdown docs/{file.name}` writes this page; with",
-        "names of suites it measures those alone, and the other rows stay.",
-        "",
-    ]
+    lines += []
     facts = newest.machine | {"date": newest.date}
     lines += [f"- {name}: {value}" for name, value in facts.items()]
-    lines += ["", _HOW_TO_READ]
+    rows = [result for suite in record.values() for result in suite.results]
+    table, said = summary.text(rows)
+    lines += ["", table, "", said, "", _HOW_TO_READ]
     for picture in pictures:
         name = picture.removesuffix(".png").replace("_", " ")
         lines += ["", f"![{name}]({picture})"]
@@ -153,10 +149,6 @@ def write_markdown(
         for group, members in by_group(suite.results):
             lines += ["", f"## {group}", "", *_when(suite, newest)]
             lines += _markdown_rows(members)
-    rows = [result for suite in record.values() for result in suite.results]
-    for section in (crossings.section, reasons.section, limit_reasons.section):
-        if text := section(rows):
-            lines += ["", *text]
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 

@@ -3,10 +3,12 @@
 
 import dataclasses
 import datetime
+import gzip
 import itertools
 import json
 import math
 import pathlib
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from limits import Needs
@@ -15,7 +17,7 @@ from limits import Needs
 # times what the rounds of the two runs were apart. The median of 15 rounds has a
 # standard error of half that, and two of them make three standard errors of both.
 _SMALLEST_MOVE = 0.05
-SPREADS = 2.0
+_SPREADS = 2.0
 
 # The part of our time that the machine's limit is to be.
 LIMIT_BAR = 0.85
@@ -64,7 +66,7 @@ class Result:
     def is_clearly_above(self, limit: float) -> bool:
         """Whether the ratio, as it is printed, is above a limit, and by more than its
         rounds are apart."""
-        noise = SPREADS * self.spread
+        noise = _SPREADS * self.spread
         return round(self.ratio, 2) > limit and self.ratio - limit > noise
 
     @property
@@ -109,10 +111,12 @@ def measured_today(rows: Sequence[Result], machine: Mapping[str, str]) -> Suite:
 
 
 def save(record: Mapping[str, Suite], file: pathlib.Path) -> None:
-    """Writes a record for `load`."""
+    """Writes a record for `load`: as JSON, compressed if the name ends in .gz."""
     suites = {name: dataclasses.asdict(suite) for name, suite in record.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(suites, indent=1) + "\n", encoding="utf-8")
+    text = (json.dumps(suites, indent=1) + "\n").encode()
+    # Without the time, so that the same rows are the same file.
+    file.write_bytes(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 
 
 def load(file: pathlib.Path) -> Record:
@@ -121,17 +125,28 @@ def load(file: pathlib.Path) -> Record:
     Raises:
       ValueError: The file is none of an earlier run.
     """
+    text = file.read_bytes()
     try:
+        if file.suffix == ".gz":
+            text = gzip.decompress(text)
         return {
             name: Suite(
                 suite["date"], suite.get("machine", {}), [_result(row) for row in suite["results"]]
             )
-            for name, suite in json.loads(file.read_text(encoding="utf-8")).items()
+            for name, suite in json.loads(text).items()
         }
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+        gzip.BadGzipFile,
+        zlib.error,
+    ) as error:
         raise ValueError(
             f"{file}: expected what an earlier ./run bench wrote, e.g. "
-            "docs/benchmarks.json or out/benchmarks.json"
+            "docs/benchmarks.json.gz or out/benchmarks.json"
         ) from error
 
 
@@ -164,7 +179,7 @@ def moves(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[Mov
             was = old.get(row.key)
             if was is None:
                 continue
-            noise = SPREADS * math.hypot(was.spread, row.spread)
+            noise = _SPREADS * math.hypot(was.spread, row.spread)
             if abs(row.ratio - was.ratio) > max(noise, _SMALLEST_MOVE * was.ratio):
                 found.append(Move(row, was.ratio, row.ratio))
     return iter(sorted(found, key=lambda move: move.was / max(move.now, 1e-12)))

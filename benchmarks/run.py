@@ -11,6 +11,7 @@ import argparse
 import importlib
 import pathlib
 import sys
+from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
 
 import tensorflow as tf
@@ -68,14 +69,27 @@ def main() -> int:
         "--markdown",
         type=pathlib.Path,
         metavar="FILE",
-        help="where to write the tables as Markdown, with what they were measured on; "
-        "beside it their rows, as JSON. Rows of other suites stay",
+        help="where to write a summary and all rows as Markdown, with pictures beside it",
+    )
+    parser.add_argument(
+        "--update",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="an earlier run's rows, as JSON or JSON in gzip: those of the suites that are "
+        "measured are replaced",
+    )
+    parser.add_argument(
+        "--from",
+        dest="measured",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="measure nothing: show an earlier run's rows",
     )
     parser.add_argument(
         "--against",
         type=pathlib.Path,
         metavar="FILE",
-        help="an earlier run's JSON: say which ratios moved beyond the noise",
+        help="an earlier run's rows: say which ratios moved beyond the noise",
     )
     arguments = parser.parse_args()
     unknown = set(arguments.suites) - set(SUITES)
@@ -84,39 +98,31 @@ def main() -> int:
 
     try:
         before = results.load(arguments.against) if arguments.against else None
-        kept = _kept(arguments.markdown)
+        kept = results.load(arguments.update) if arguments.update else {}
+        record = results.load(arguments.measured) if arguments.measured else {}
+        if arguments.suites:
+            record = {name: record[name] for name in arguments.suites if name in record}
     except (OSError, ValueError) as error:
         parser.error(str(error))
 
     # Where nobody says how wide the screen is, as wide as the table.
     console = Console(width=None if sys.stdout.isatty() else 170)
-    record: results.Record = {}
     ended = []
-    machine.keep_freed_memory()
-    measured_on = machine.describe()
-    for suite in track(arguments.suites or SUITES, "measuring", console=console):
-        try:
-            rows = measure.in_own_process(_measure, suite)
-        except BrokenProcessPool:
-            ended.append(suite)
-            console.print(f"{suite}: its process was ended, for want of memory?")
-            continue
-        record[suite] = results.measured_today(rows, measured_on)
-        # Not at the end alone: who stops it has what was measured.
-        results.save(record, ROOT / "out" / "benchmarks.json")
+    if not arguments.measured:
+        record, ended = _measure_all(arguments.suites or SUITES, console)
     if not record:
         return 1
+    if arguments.update:
+        updated = kept | record
+        results.save({name: updated[name] for name in SUITES if name in updated}, arguments.update)
     rows = [row for suite in record.values() for row in suite.results]
     report.print_table(console, rows)
     pictures.draw_ratios(rows, arguments.picture)
     pictures.draw_growth(rows, arguments.picture)
     console.print(f"pictures: {arguments.picture} and beside it")
     if arguments.markdown:
-        merged = {name: found for name in SUITES if (found := (kept | record).get(name))}
-        rows = [row for suite in merged.values() for row in suite.results]
         names = pictures.draw_growth(rows, arguments.markdown)
-        report.write_markdown(merged, names, arguments.markdown)
-        results.save(merged, arguments.markdown.with_suffix(".json"))
+        report.write_markdown(record, names, arguments.markdown)
         console.print(f"table: {arguments.markdown}")
     if pytorch.torch is None:
         console.print(pytorch.HOW_TO_INSTALL)
@@ -127,16 +133,29 @@ def main() -> int:
     return int(bool(ended) or any(move.is_slower for move in moves))
 
 
+def _measure_all(suites: Sequence[str], console: Console) -> tuple[results.Record, list[str]]:
+    """What was measured, and the suites whose processes were ended."""
+    record: results.Record = {}
+    ended = []
+    machine.keep_freed_memory()
+    measured_on = machine.describe()
+    for suite in track(suites, "measuring", console=console):
+        try:
+            rows = measure.in_own_process(_measure, suite)
+        except BrokenProcessPool:
+            ended.append(suite)
+            console.print(f"{suite}: its process was ended, for want of memory?")
+            continue
+        record[suite] = results.measured_today(rows, measured_on)
+        # Not at the end alone: if it is stopped, what was measured is there.
+        results.save(record, ROOT / "out" / "benchmarks.json")
+    return record, ended
+
+
 def _measure(suite: str) -> list[results.Result]:
     # Of many functions that are traced once it warns as of one traced often.
     tf.get_logger().setLevel("ERROR")
     return importlib.import_module(suite).run()
-
-
-def _kept(markdown: pathlib.Path | None) -> results.Record:
-    """The rows that the page has already."""
-    file = markdown.with_suffix(".json") if markdown else None
-    return results.load(file) if file and file.exists() else {}
 
 
 if __name__ == "__main__":

@@ -1,47 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of docs/benchmarks.md that measure an op."""
+"""The rows of docs/benchmarks.json.gz that measure an op."""
 
 import functools
+import gzip
+import itertools
+import json
 import pathlib
 import re
+from typing import Any
 
-_PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
-# The columns to show: case, ours, rival, ratio.
-_COLUMNS = (0, 1, 3, 5)
+_FILE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "benchmarks.json.gz"
+_HEADER = "| case | ours | rival | ratio |\n|---|--:|---|--:|"
 
 
 def tables_of(op: str) -> dict[str, str]:
-    """A table for each section that measures an op, as Markdown, by its heading.
+    """A table for each group of rows that measures an op, as Markdown, by its heading.
 
     Args:
       op: The op's name without its namespace.
     """
     word = re.compile(rf"(?<![\w>]){op}(Grad)?(?![\w])")
     tables = {}
-    for heading, (header, rows) in _sections().items():
-        about = word.search(heading) is not None and " and " not in heading
-        chosen = [row for row in rows if about or word.search(row[0].split(">")[-1])]
+    for group, rows in _groups().items():
+        about = word.search(group) is not None and " and " not in group
+        chosen = [row for row in rows if about or word.search(row["case"].split(">")[-1])]
         if chosen:
-            lines = [header, ["---", "--:", "---", "--:"]]
-            lines += [[row[i] for i in _COLUMNS] for row in chosen]
-            tables[heading] = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+            tables[group] = "\n".join([_HEADER, *_lines(chosen)])
     return tables
 
 
 @functools.cache
-def _sections() -> dict[str, tuple[list[str], list[list[str]]]]:
-    """By heading: the chosen columns' names, and all rows."""
-    found: dict[str, tuple[list[str], list[list[str]]]] = {}
-    heading, case = "", ""
-    for line in _PAGE.read_text(encoding="utf-8").splitlines():
-        if line.startswith("## "):
-            heading = line[3:]
-        if not line.startswith("| ") or not heading:
-            continue
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if cells[0] == "case":
-            found[heading] = ([cells[i] for i in _COLUMNS], [])
-        elif heading in found:
-            case = cells[0] or case
-            found[heading][1].append([case, *cells[1:]])
-    return found
+def _groups() -> dict[str, list[dict[str, Any]]]:
+    suites = json.loads(gzip.decompress(_FILE.read_bytes())).values()
+    rows = itertools.chain.from_iterable(suite["results"] for suite in suites)
+    return {group: list(own) for group, own in itertools.groupby(rows, lambda row: row["group"])}
+
+
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows; a time that is the same as in the row above is left out."""
+    lines = []
+    last = None
+    for row in rows:
+        case = (row["case"], row["seconds"])
+        ours = _time(row["seconds"]) if case != last else ""
+        texts = [text.replace("|", "\\|").replace("*", "\\*") for text in (case[0], row["rival"])]
+        lines.append(f"| {texts[0]} | {ours} | {texts[1]} | {row['ratio']:.2f} |")
+        last = case
+    return lines
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"

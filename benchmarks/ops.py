@@ -100,18 +100,7 @@ def compare(
         contenders[name] = measure.contender(
             rival.function, theirs, by, rival.bar, upstream, rival.mode, copies(theirs, len(more))
         )
-    for name, contender in (torch or {}).items():
-        contenders |= pytorch.contenders(
-            name,
-            contender.function,
-            inputs,
-            by,
-            side.work,
-            upstream,
-            contender.layout,
-            contender.tolerance,
-            more,
-        )
+    contenders |= _of_torch(torch or {}, inputs, by, side.work, upstream, more)
     results = measure.compare(group, case, side, contenders, rounds, calls, needs, size)
     if one_call:
         results += _one_call(
@@ -145,18 +134,25 @@ def _one_call(
         for name, rival in rivals.items()
         if rival.mode == "tf.function"
     }
-    for name, contender in torch.items():
-        contenders |= {
-            theirs: dataclasses.replace(found, bar=None)
-            for theirs, found in pytorch.contenders(
-                name,
-                contender.function,
-                inputs,
-                by,
-                side.work,
-                upstream,
-                contender.layout,
-                contender.tolerance,
-            ).items()
-        }
+    contenders |= {
+        name: dataclasses.replace(contender, bar=None)
+        for name, contender in _of_torch(torch, inputs, by, side.work, upstream).items()
+    }
     return measure.compare(group, f"{case}: one call", side, contenders, rounds)
+
+
+def _of_torch(
+    torch: Mapping[str, Torch],
+    inputs: Sequence[tf.Tensor],
+    by: Sequence[int],
+    ours: measure.Work,
+    upstream: tf.Tensor | None,
+    more: Sequence[Sequence[tf.Tensor]] = (),
+) -> dict[str, measure.Contender]:
+    """PyTorch's sides, by their names; see `pytorch.contenders`."""
+    found = {}
+    for name, rival in torch.items():
+        found |= pytorch.contenders(
+            name, rival.function, inputs, by, ours, upstream, rival.layout, rival.tolerance, more
+        )
+    return found

@@ -124,7 +124,7 @@ def main() -> int:
         names = pictures.draw_growth(rows, arguments.markdown)
         report.write_markdown(record, names, arguments.markdown)
         console.print(f"table: {arguments.markdown}")
-    if pytorch.torch is None:
+    if pytorch.torch is None and not arguments.measured:
         console.print(pytorch.HOW_TO_INSTALL)
     if before is None:
         return int(bool(ended))

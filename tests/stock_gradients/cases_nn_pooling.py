@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of pooling and of its gradients."""
+"""Gradients of pooling and grayscale dilation and of their gradients."""
 
-import dataclasses
-from collections.abc import Callable
+import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
-from fed_kernels import outputs_are_fed
+from fed_kernels import fed
 from parity import Case
 from random_values import distinct, normal
-
-raw = tf.raw_ops
+from rows import call, case, each, ints, numeric
 
 # Windows of different kinds: overlapping, with gaps, padded, uneven.
 WINDOWS_2D: dict[str, dict[str, Any]] = {
@@ -27,191 +27,130 @@ WINDOWS_3D: dict[str, dict[str, Any]] = {
 }
 IMAGES = (2, 5, 6, 3)
 VOLUMES = (2, 4, 5, 4, 2)
+NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 
 
-def _evaluate(op: Callable[..., Any], *values: np.ndarray, **window: Any) -> np.ndarray:
-    """What `op` gives in a graph of its own."""
+def evaluate(op: str, x: np.ndarray, **how: Any) -> Any:
+    """What the op gives in a graph of its own."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        return session.run(op(*[tf.constant(v) for v in values], **window))
+        return session.run(call(op, tf.constant(x), **how))
 
 
-def _avg_pool_grad(op: str) -> list[Case]:
-    three_d = "3D" in op
-    cases = []
-    for name, window in (WINDOWS_3D if three_d else WINDOWS_2D).items():
-        shape = VOLUMES if three_d else IMAGES
-        forward = raw.AvgPool3D if three_d else raw.AvgPool
-        for dtype in (np.float32, ml_dtypes.bfloat16 if three_d else np.float64):
-            x = normal(*shape, dtype=dtype)
-
-            def pool(x: Any, forward: Any = forward, window: Any = window) -> Any:
-                return forward(**({"input": x} if three_d else {"value": x}), **window)
-
-            dy = normal(*_evaluate(pool, x).shape, dtype=dtype, seed=1)
-
-            def build(dy: Any, shape: Any = shape, op: Any = op, window: Any = window) -> Any:
-                return getattr(raw, op)(orig_input_shape=shape, grad=dy, **window)
-
-            cases.append(Case(op, f"{name}_{np.dtype(dtype).name}", build, [dy]))
-    cases.append(
-        Case(
-            op,
-            "shape_is_an_input",
-            lambda dy, s: getattr(raw, op)(orig_input_shape=s, grad=dy, **window),
-            [dy, np.array(shape, np.int32)],
-        )
-    )
-    if not three_d:  # AvgPool3D has no double
-        cases.append(
-            Case(
-                op,
-                "numeric",
-                build,
-                [dy],
-                reference="numeric",
-                second_order="numeric",
-                known_shapes=True,
-            )
-        )
-    return cases
+def tables(op: str) -> tuple[tuple[int, ...], dict[str, dict[str, Any]], str]:
+    """A shape and windows for the op, and what its name has of 3-D."""
+    return (VOLUMES, WINDOWS_3D, "3D") if "3D" in op else (IMAGES, WINDOWS_2D, "")
 
 
-def _max_pool(three_d: bool, window: dict[str, Any]) -> Callable[[Any], Any]:
-    op = raw.MaxPool3D if three_d else raw.MaxPool
-    return lambda x: op(input=x, **window)
+# ---- Averages and maxima
 
 
-def _max_pool_grads(op: str, dtypes: list[Any]) -> list[Case]:
-    """MaxPoolGrad and MaxPoolGradGrad, 2-D and 3-D, by all inputs."""
-    three_d, twice = "3D" in op, op.endswith("GradGrad")
-    shape = VOLUMES if three_d else IMAGES
-    cases = []
-    for name, window in (WINDOWS_3D if three_d else WINDOWS_2D).items():
+def avg_pool_grad(op: str) -> Iterator[Case]:
+    shape, windows, suffix = tables(op)
+    for name, window in windows.items():
+        for dtype in (np.float32, ml_dtypes.bfloat16 if suffix else np.float64):
+            pooled = evaluate(f"AvgPool{suffix}", normal(*shape, dtype=dtype), **window)
+            dy = normal(*pooled.shape, dtype=dtype, seed=1)
+            how = {"orig_input_shape": shape, **window}
+            yield case(op, f"{name}_{np.dtype(dtype).name}", dy, **how)
 
-        def build(x: Any, y: Any, d: Any, window: Any = window) -> Any:
-            return getattr(raw, op)(orig_input=x, orig_output=y, grad=d, **window)
+    def swapped(dy: Any, shape: Any, **how: Any) -> Any:
+        return call(op, shape, dy, **how)
 
+    yield case(op, "shape_is_an_input", dy, ints(*shape), build=swapped, **window)
+    if not suffix:  # AvgPool3D has no double
+        yield numeric(op, "numeric", dy, known_shapes=True, **how)
+
+
+def max_pool_grad(op: str, dtypes: list[Any]) -> Iterator[Case]:
+    """By all inputs."""
+    shape, windows, suffix = tables(op)
+
+    def inputs(x: np.ndarray, seed: int, **window: Any) -> tuple[np.ndarray, ...]:
+        y = evaluate(f"MaxPool{suffix}", x, **window)
+        gradient_of = x if op.endswith("GradGrad") else y
+        return x, y, normal(*gradient_of.shape, seed=seed).astype(x.dtype)
+
+    for name, window in windows.items():
         for dtype in dtypes:
-            x = distinct(*shape, dtype=dtype)
-            y = _evaluate(_max_pool(three_d, window), x)
-            d = normal(*(x if twice else y).shape, seed=1).astype(dtype)
-            cases.append(Case(op, f"{name}_{np.dtype(dtype).name}", build, [x, y, d]))
+            arrays = inputs(distinct(*shape, dtype=dtype), 1, **window)
+            yield case(op, f"{name}_{np.dtype(dtype).name}", *arrays, **window)
     ties = np.floor(normal(*shape)).astype(np.float32)
-    y = _evaluate(_max_pool(three_d, window), ties)
-    d = normal(*(ties if twice else y).shape, dtype=np.float32)
-    cases.append(Case(op, "ties", build, [ties, y, d], known_shapes=True))
-    return cases
+    yield case(op, "ties", *inputs(ties, 0, **window), known_shapes=True, **window)
 
 
-def _max_pool_grad_v2(op: str) -> list[Case]:
-    twice = op == "MaxPoolGradGradV2"
-    cases = []
-    for name, window in WINDOWS_2D.items():
-        x = distinct(*IMAGES)
-        y = _evaluate(_max_pool(False, window), x)
-        d = normal(*(x if twice else y).shape, seed=1)
-
-        def build(x: Any, y: Any, d: Any, ksize: Any, strides: Any, window: Any = window) -> Any:
-            return getattr(raw, op)(
-                orig_input=x,
-                orig_output=y,
-                grad=d,
-                ksize=ksize,
-                strides=strides,
-                padding=window["padding"],
-            )
-
-        inputs = [x, y, d, *(np.array(window[a], np.int32) for a in ("ksize", "strides"))]
-        # Python has no gradient of MaxPoolGradGradV2, so none of second order.
-        reference = "numeric" if twice else "python"
-        cases.append(
-            Case(op, name, build, inputs, wrt=[2], reference=reference, second_order="numeric")
-        )
-        cases.append(
-            Case(
-                op,
-                f"{name}_numeric",
-                build,
-                inputs,
-                wrt=[2],
-                reference="numeric",
-                second_order="numeric",
-            )
-        )
-    return cases
-
-
-def _explicit(name: str, paddings: list[int], ksize: list[int]) -> Case:
-    """Python refuses explicit paddings; negative images show what pads them."""
-    window = {
-        "ksize": ksize,
-        "strides": [1, 2, 1, 1],
-        "padding": "EXPLICIT",
-        "explicit_paddings": paddings,
-    }
-    x = distinct(*IMAGES) - 20
-    y = _evaluate(_max_pool(False, window), x)
-    return Case(
-        "MaxPoolGrad",
-        name,
-        lambda x, y, d: raw.MaxPoolGrad(orig_input=x, orig_output=y, grad=d, **window),
-        [x, y, normal(*y.shape)],
-        wrt=[2],
-        reference="numeric",
-        second_order="numeric",
-    )
-
-
-def _with_argmax(**attributes: Any) -> Callable[[Any], Any]:
-    return lambda x: raw.MaxPoolWithArgmax(input=x, **attributes)[0]
-
-
-def _argmax_cases() -> list[Case]:
-    op, cases = "MaxPoolWithArgmax", []
+def max_pool_grad_v2(op: str) -> Iterator[Case]:
     x = distinct(*IMAGES)
     for name, window in WINDOWS_2D.items():
-        for batch in (False, True):
-            build = _with_argmax(include_batch_in_index=batch, **window)
-            suffix = "_batch_in_index" if batch else ""
-            cases.append(Case(op, f"{name}{suffix}", build, [x], second_order="numeric"))
-    ties = np.floor(normal(*IMAGES, dtype=np.float32))
-    cases.append(Case(op, "ties", build, [ties], second_order=None))
-    # Python's gradient asks for a kernel that does not exist.
-    build = _with_argmax(Targmax=tf.int32, **WINDOWS_2D["valid"])
-    cases.append(
-        Case(
-            op,
-            "int32_index",
-            build,
-            [x],
-            known_shapes=True,
-            reference="numeric",
-            second_order="numeric",
-        )
-    )
-    return cases
+        y = evaluate("MaxPool", x, **window)
+        d = normal(*(x if op == "MaxPoolGradGradV2" else y).shape, seed=1)
+        sizes = ints(*window["ksize"]), ints(*window["strides"])
+        row = functools.partial(numeric, wrt=[2], padding=window["padding"])
+        # Python has no gradient of MaxPoolGradGradV2, so none of second order.
+        reference = "numeric" if op == "MaxPoolGradGradV2" else "python"
+        yield row(op, name, x, y, d, *sizes, reference=reference)
+        yield row(op, f"{name}_numeric", x, y, d, *sizes)
 
 
-def _grad_with_argmax(name: str, batch: bool) -> Case:
+def explicit(name: str, paddings: list[int], ksize: list[int]) -> Case:
+    """Python refuses explicit paddings; negative images show what pads them."""
+    window = {"ksize": ksize, "strides": [1, 2, 1, 1], "padding": "EXPLICIT"}
+    window["explicit_paddings"] = paddings
+    x = distinct(*IMAGES) - 20
+    y = evaluate("MaxPool", x, **window)
+    return numeric("MaxPoolGrad", name, x, y, normal(*y.shape), wrt=[2], **window)
+
+
+def same_size(op: str) -> Case:
+    """As many maxima as pixels, of an image and with gradients that no client holds.
+
+    The kernel of MaxPoolGradGrad writes over such a gradient before it reads it, so
+    Python is no reference.
+    """
+    shape, _, suffix = tables(op)
+    x, axes = distinct(*shape), len(shape) - 2
+
+    def build(x: Any) -> Any:
+        window = {"ksize": [1, *[2] * axes, 1], "strides": [1] * len(shape)}
+        if op == "MaxPoolV2":
+            window = {name: tf.constant(sizes) for name, sizes in window.items()}
+        return tf.sin(call(op, 0.75 * x, padding="SAME", **window))
+
+    if suffix:  # MaxPool3D has no double
+        x, coarse = x.astype(np.float32), {"step": 1e-2, "tolerance": 1e-3}
+        return case(op, "same_size", x, build=build, second_order="numeric", **coarse)
+    return case(op, "same_size", x, build=build, second_order="numeric")
+
+
+MAXIMA = [
+    *(same_size(op) for op in ("MaxPool", "MaxPoolV2", "MaxPool3D")),
+    *each("AvgPoolGrad AvgPool3DGrad", avg_pool_grad),
+    *max_pool_grad("MaxPoolGrad", [np.float64, np.float32]),
+    *max_pool_grad("MaxPoolGradGrad", [np.float64, np.float32]),
+    *max_pool_grad("MaxPool3DGrad", [np.float32, ml_dtypes.bfloat16]),
+    *max_pool_grad("MaxPool3DGradGrad", [np.float32]),
+    *each("MaxPoolGradV2 MaxPoolGradGradV2", max_pool_grad_v2),
+    explicit("explicit", [0, 0, 1, 1, 1, 0, 0, 0], [1, 3, 2, 1]),
+    explicit("explicit_one_side", [0, 0, 0, 2, 0, 1, 0, 0], [1, 3, 3, 1]),
+]
+
+# ---- With their places
+
+with_argmax = functools.partial(
+    case, "MaxPoolWithArgmax", then=lambda y, argmax: y, second_order="numeric"
+)
+
+
+def grad_with_argmax(name: str, batch: bool) -> Case:
     """Its own gradient, which Python has not, through the forward op's argmax."""
-    window = WINDOWS_2D[name]
-    attributes = {"include_batch_in_index": batch, **window}
+    how = {"include_batch_in_index": batch, **WINDOWS_2D[name]}
 
     def build(x: Any, dy: Any) -> Any:
-        _, argmax = raw.MaxPoolWithArgmax(input=x, **attributes)
-        return raw.MaxPoolGradWithArgmax(input=x, grad=dy, argmax=argmax, **attributes)
+        _, argmax = call("MaxPoolWithArgmax", x, **how)
+        return call("MaxPoolGradWithArgmax", x, dy, argmax, **how)
 
     x = distinct(*IMAGES)
-    y = _evaluate(lambda x: raw.MaxPoolWithArgmax(input=x, **attributes)[0], x)
-    return Case(
-        "MaxPoolGradWithArgmax",
-        name,
-        build,
-        [x, normal(*y.shape)],
-        wrt=[1],
-        reference="numeric",
-        second_order="numeric",
-    )
+    dy = normal(*evaluate("MaxPoolWithArgmax", x, **how)[0].shape)
+    return numeric("MaxPoolGradWithArgmax", name, x, dy, build=build, wrt=[1])
 
 
 @tf.RegisterGradient("ScatterToArgmax")
@@ -225,67 +164,154 @@ def _scatter_to_argmax(op: tf.Operation, upstream: tf.Tensor) -> Any:
     return tf.zeros_like(image), tf.reshape(dgrad, tf.shape(grad)), None
 
 
-def _grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
+def grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
     """It has kernels for GPUs only: outputs are fed."""
-    op, attributes = "MaxPoolGradGradWithArgmax", {"include_batch_in_index": True}
-    attributes |= WINDOWS_2D[name]
-    x = distinct(*IMAGES, dtype=dtype)
-    argmax = _evaluate(lambda x: raw.MaxPoolWithArgmax(input=x, **attributes).argmax, x)
-    grad = normal(*IMAGES, dtype=dtype)
-
-    def build(x: Any, grad: Any) -> Any:
-        graph = tf.compat.v1.get_default_graph()
-        override = graph.gradient_override_map({op: "ScatterToArgmax"})
-        with override, outputs_are_fed(op):
-            return getattr(raw, op)(input=x, grad=grad, argmax=argmax, name="fed", **attributes)
-
-    fed = {"fed:0": grad.ravel()[argmax]}
-    return Case(op, name, build, [x, grad], also_fed=fed, **more)
+    op, how = "MaxPoolGradGradWithArgmax", {"include_batch_in_index": True, **WINDOWS_2D[name]}
+    x, grad = distinct(*IMAGES, dtype=dtype), normal(*IMAGES, dtype=dtype)
+    argmax = evaluate("MaxPoolWithArgmax", x, **how)[1]
+    how |= {"argmax": argmax, "build": fed(op, "ScatterToArgmax"), **more}
+    return case(op, name, x, grad, also_fed={"fed:0": grad.ravel()[argmax]}, **how)
 
 
-def _same_size(op: str) -> Case:
-    """As many maxima as pixels, of an image and with gradients that no client holds.
-
-    The kernel of MaxPoolGradGrad writes over such a gradient before it reads it, so
-    Python is no reference.
-    """
-    three_d, second = "3D" in op, op.endswith("V2")
-    axes = 3 if three_d else 2
-    ksize, strides = [1, *[2] * axes, 1], [1, *[1] * axes, 1]
-
-    def build(x: Any) -> Any:
-        window = (
-            {"ksize": tf.constant(ksize), "strides": tf.constant(strides)}
-            if second
-            else {"ksize": ksize, "strides": strides}
-        )
-        return tf.sin(getattr(raw, op)(input=0.75 * x, padding="SAME", **window))
-
-    x = distinct(*(VOLUMES if three_d else IMAGES))
-    case = Case(op, "same_size", build, [x], second_order="numeric")
-    if not three_d:
-        return case
-    x = x.astype(np.float32)  # MaxPool3D has no double
-    return dataclasses.replace(case, inputs=[x], step=1e-2, tolerance=1e-3)
-
-
-CASES = [
-    *[_same_size(op) for op in ("MaxPool", "MaxPoolV2", "MaxPool3D")],
-    *_avg_pool_grad("AvgPoolGrad"),
-    *_avg_pool_grad("AvgPool3DGrad"),
-    *_max_pool_grads("MaxPoolGrad", [np.float64, np.float32]),
-    *_max_pool_grads("MaxPoolGradGrad", [np.float64, np.float32]),
-    *_max_pool_grads("MaxPool3DGrad", [np.float32, ml_dtypes.bfloat16]),
-    *_max_pool_grads("MaxPool3DGradGrad", [np.float32]),
-    *_max_pool_grad_v2("MaxPoolGradV2"),
-    *_max_pool_grad_v2("MaxPoolGradGradV2"),
-    _explicit("explicit", [0, 0, 1, 1, 1, 0, 0, 0], [1, 3, 2, 1]),
-    _explicit("explicit_one_side", [0, 0, 0, 2, 0, 1, 0, 0], [1, 3, 3, 1]),
-    *_argmax_cases(),
-    _grad_with_argmax("valid", batch=False),
-    _grad_with_argmax("same_overlapping", batch=True),
-    _grad_with_argmax("uneven", batch=False),
-    _grad_grad_with_argmax("valid", np.float64),
-    _grad_grad_with_argmax("same_overlapping", np.float32, known_shapes=True),
-    _grad_grad_with_argmax("uneven", np.float64, known_shapes="rank"),
+PLACES = [
+    *(
+        with_argmax(f"{name}{suffix}", distinct(*IMAGES), include_batch_in_index=batch, **window)
+        for name, window in WINDOWS_2D.items()
+        for suffix, batch in (("", False), ("_batch_in_index", True))
+    ),
+    with_argmax(
+        "ties",
+        np.floor(normal(*IMAGES, dtype=np.float32)),
+        second_order=None,
+        include_batch_in_index=True,
+        **WINDOWS_2D["uneven"],
+    ),
+    # Python's gradient asks for a kernel that does not exist.
+    with_argmax(
+        "int32_index",
+        distinct(*IMAGES),
+        reference="numeric",
+        known_shapes=True,
+        Targmax=tf.int32,
+        **WINDOWS_2D["valid"],
+    ),
+    grad_with_argmax("valid", batch=False),
+    grad_with_argmax("same_overlapping", batch=True),
+    grad_with_argmax("uneven", batch=False),
+    grad_grad_with_argmax("valid", np.float64),
+    grad_grad_with_argmax("same_overlapping", np.float32, known_shapes=True),
+    grad_grad_with_argmax("uneven", np.float64, known_shapes="rank"),
 ]
+
+# ---- Gradients of the gradients of fractional pooling, of which Python has none
+
+# Where the cells of 7 rows and 6 columns begin, and where the last ones end.
+ROWS, COLUMNS = np.array([0, 2, 3, 5, 7]), np.array([0, 1, 3, 6])
+
+
+def maxima(x: np.ndarray, extra: int) -> np.ndarray:
+    cells = [
+        [
+            x[:, top : bottom + extra, left : right + extra].max((1, 2))
+            for left, right in itertools.pairwise(COLUMNS)
+        ]
+        for top, bottom in itertools.pairwise(ROWS)
+    ]
+    return np.moveaxis(np.array(cells), 2, 0)
+
+
+def fractional_max_grad(name: str, x: np.ndarray, overlapping: bool, **more: Any) -> Case:
+    y = maxima(x, int(overlapping))
+    return numeric(
+        "FractionalMaxPoolGrad",
+        name,
+        x,
+        y,
+        normal(*y.shape, dtype=x.dtype, seed=1),
+        row_pooling_sequence=ROWS,
+        col_pooling_sequence=COLUMNS,
+        overlapping=overlapping,
+        wrt=[2],  # by x and y it is constant, but where these no longer fit each other
+        **more,
+    )
+
+
+def fractional_avg_grad(name: str, overlapping: bool, dtype: Any = np.float64, **more: Any) -> Case:
+    inputs = np.array([2, 7, 6, 3]), normal(2, 4, 3, 3, dtype=dtype), ROWS, COLUMNS
+    return numeric("FractionalAvgPoolGrad", name, *inputs, overlapping=overlapping, **more)
+
+
+SINGLE: dict[str, Any] = {"step": 1.0, "tolerance": None}
+APART, TIES = distinct(2, 7, 6, 3), np.floor(normal(2, 7, 6, 3))
+FRACTIONAL = [
+    fractional_max_grad("apart", APART, False),
+    fractional_max_grad("overlapping", APART, True),
+    fractional_max_grad("float", APART.astype(np.float32), False, **SINGLE),
+    fractional_max_grad("overlapping_float", APART.astype(np.float32), True, **SINGLE),
+    fractional_max_grad("ties", TIES, False, known_shapes=True),
+    fractional_max_grad("overlapping_ties", TIES, True, known_shapes=True),
+    fractional_max_grad("unknown_rank", APART, True, known_shapes="rank"),
+    fractional_avg_grad("apart", False),
+    fractional_avg_grad("overlapping", True),
+    fractional_avg_grad("float", False, np.float32, **SINGLE),
+    fractional_avg_grad("overlapping_float", True, np.float32, known_shapes=True, **SINGLE),
+    fractional_avg_grad("unknown_rank", True, known_shapes="rank"),
+]
+
+# ---- Grayscale dilation: a maximum of sums with a filter
+
+DILATIONS: dict[str, dict[str, Any]] = {
+    "valid": {"strides": [1, 1, 1, 1], "rates": [1, 1, 1, 1], "padding": "VALID"},
+    "same_strided": {"strides": [1, 2, 1, 1], "rates": [1, 1, 1, 1], "padding": "SAME"},
+    "dilated": {"strides": [1, 1, 2, 1], "rates": [1, 2, 1, 1], "padding": "VALID"},
+    "same_dilated": {"strides": [1, 1, 2, 1], "rates": [1, 2, 3, 1], "padding": "SAME"},
+}
+
+
+def image_and_filter(dtype: Any) -> list[np.ndarray]:
+    """Off the multiples of 1/8 so that no sums are equal."""
+    # NumPy 2.0 makes bfloat16 less an integer a float.
+    return [
+        (distinct(2, 6, 5, 2, dtype=dtype) - 9).astype(dtype),
+        (normal(3, 2, 2) / 3).astype(dtype),
+    ]
+
+
+def dilation(window: str, dtype: Any = np.float64, name: str = "", **more: Any) -> Case:
+    # Python has no second order.
+    how = {"second_order": "numeric", **DILATIONS[window], **more}
+    name = name or f"{window}_{np.dtype(dtype).name}"
+    return case("Dilation2D", name, *image_and_filter(dtype), **how)
+
+
+def dilation_gradients(op: str) -> Iterator[Case]:
+    def row(window: str, dtype: Any = np.float64, name: str = "", **more: Any) -> Case:
+        x, f = image_and_filter(dtype)
+        with tf.Graph().as_default():
+            zeros = tf.zeros(x.shape), tf.zeros(f.shape)
+            shape = call("Dilation2D", *zeros, **DILATIONS[window]).shape
+        width = {} if dtype == np.float64 else SINGLE
+        how = {"wrt": [2], **DILATIONS[window], **width, **more}
+        name = name or f"{window}_{np.dtype(dtype).name}"
+        return numeric(op, name, x, f, normal(*shape).astype(dtype), **how)
+
+    yield from map(row, DILATIONS)
+    yield row("valid", np.float32, known_shapes=True)
+    yield row("same_strided", np.float32, known_shapes="rank")
+    yield row("valid", np.float16)
+    yield row("dilated", ml_dtypes.bfloat16)
+    # Where the winners are does not move.
+    yield row("valid", name="by_all", wrt=None)
+
+
+DILATION = [
+    dilation("valid"),
+    dilation("same_strided"),
+    dilation("dilated", np.float32, second_order=None),
+    dilation("same_dilated"),
+    dilation("valid", np.float32, step=1.0, second_order=None, known_shapes=True),
+    dilation("same_strided", name="numeric", reference="numeric", known_shapes="rank"),
+    *each("Dilation2DBackpropInput Dilation2DBackpropFilter", dilation_gradients),
+]
+
+CASES = [*MAXIMA, *PLACES, *FRACTIONAL, *DILATION]

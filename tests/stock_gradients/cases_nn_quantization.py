@@ -1,184 +1,200 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of quantization.
+"""Gradients of quantization, and of dequantization by the range or the scales.
 
-They are straight-through estimates: no differences of the op would give them.
+Those of quantization are straight-through estimates: no differences of the op would give
+them. Python has none of dequantization, whose results are linear in the range, or nearly
+so.
 """
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import normal
+from rows import call, case, numeric
+from tensorflow.python.framework import op_def_registry
 
-raw = tf.raw_ops
+single = functools.partial(normal, dtype=np.float32)
+
+# ---- Fake quantization
 
 # Below, at and above the bounds of the ranges used here.
 VALUES = np.array([-9, -6.1, -6, -2, -1, -0.3, 0, 0.2, 0.99, 1, 2, 6, 6.1, 9.0])
 FLOATS = VALUES.astype(np.float32)
-
-
 # Away from the bounds, for differences.
 APART = np.array([-9, -5, -1.8, -0.7, -0.3, 0.2, 0.7, 1.6, 5, 9.0], np.float32)
+PAIRS = APART.reshape(5, 2)
 # Python takes the gradients for constants; they are linear in the upstream ones.
-TWICE: dict[str, Any] = {"second_order": "numeric", "step": 1e-2, "tolerance": 2e-3}
-ONCE: dict[str, Any] = {"second_order": None}
+ROUGH = {"step": 1e-2, "tolerance": 2e-3}
+TWICE: dict[str, Any] = {"second_order": "numeric", **ROUGH}
+
+of_args = functools.partial(case, "FakeQuantWithMinMaxArgs", second_order=None)
 
 
-def _args(
-    name: str, x: np.ndarray = FLOATS, more: dict[str, Any] = ONCE, **attributes: Any
-) -> Case:
-    return Case(
-        "FakeQuantWithMinMaxArgs",
-        name,
-        lambda x: raw.FakeQuantWithMinMaxArgs(inputs=x, **attributes),
-        [x],
-        **more,
-    )
+def of_vars(name: str, low: float, high: float, x: np.ndarray = FLOATS, **more: Any) -> Case:
+    bounds = np.float32(low), np.float32(high)
+    return case("FakeQuantWithMinMaxVars", name, x, *bounds, **{"second_order": None, **more})
 
 
-def _vars(
-    name: str,
-    low: float,
-    high: float,
-    x: np.ndarray = FLOATS,
-    more: dict[str, Any] = ONCE,
-    **attributes: Any,
-) -> Case:
-    return Case(
-        "FakeQuantWithMinMaxVars",
-        name,
-        lambda x, low, high: raw.FakeQuantWithMinMaxVars(inputs=x, min=low, max=high, **attributes),
-        [x, np.array(low, np.float32), np.array(high, np.float32)],
-        **more,
-    )
+def per_channel(name: str, x: np.ndarray, **more: Any) -> Case:
+    bounds = (np.linspace(sign, sign * 2.2, x.shape[-1], dtype=np.float32) for sign in (-1, 1))
+    op, how = "FakeQuantWithMinMaxVarsPerChannel", {"second_order": None, **more}
+    return case(op, name, x.astype(np.float32), *bounds, **how)
 
 
-def _per_channel(name: str, x: np.ndarray, more: dict[str, Any] = ONCE, **attributes: Any) -> Case:
-    channels = x.shape[-1]
-    return Case(
-        "FakeQuantWithMinMaxVarsPerChannel",
-        name,
-        lambda x, low, high: raw.FakeQuantWithMinMaxVarsPerChannel(
-            inputs=x, min=low, max=high, **attributes
-        ),
-        [
-            x.astype(np.float32),
-            np.linspace(-1, -2.2, channels, dtype=np.float32),
-            np.linspace(1, 2.2, channels, dtype=np.float32),
-        ],
-        **more,
-    )
-
-
-def _of_gradient(op: str, *bounds: np.ndarray, **attributes: Any) -> Callable[..., Any]:
+def of_gradient(op: str, *bounds: Any) -> list[Case]:
     """The gradient as an op of its own, by its upstream gradient."""
-    extra = dict(zip(("min", "max"), bounds, strict=False))
-    return lambda dy, x: getattr(raw, op)(gradients=dy, inputs=x, **extra, **attributes)
+    how = {**dict(zip(("min", "max"), bounds, strict=False)), "wrt": [0], **TWICE}
+    row = functools.partial(case, op, reference="numeric", **how)
+    return [
+        row("default", single(5, 2), PAIRS),
+        row("narrow", single(5, 2), PAIRS, narrow_range=True),
+        row("bits", single(5, 2), PAIRS, num_bits=4),
+    ]
 
 
-def _v2(
-    name: str, dtype: Any = np.float64, bounds: tuple[Any, Any] = (-6.0, 6.0), **attributes: Any
-) -> Case:
-    return Case(
-        "QuantizeAndDequantizeV2",
-        name,
-        lambda x, low, high: raw.QuantizeAndDequantizeV2(
-            input=x, input_min=low, input_max=high, **attributes
-        ),
-        [VALUES.reshape(7, 2).astype(dtype), *(np.array(b, dtype) for b in bounds)],
-    )
-
-
-def _v4_grad(
-    name: str, dtype: Any = np.float64, bounds: tuple[Any, Any] = (-1.0, 1.0), **attributes: Any
-) -> Case:
-    """Python fails here (TypeError): central differences instead.
-
-    By the upstream gradient: by the values the derivative is zero.
-    """
-    dtype = np.dtype(dtype)
-    more: dict[str, Any] = {} if dtype == np.float64 else {"step": 1e-2, "tolerance": 2e-3}
-    return Case(
-        "QuantizeAndDequantizeV4Grad",
-        name,
-        lambda dy, x, low, high: raw.QuantizeAndDequantizeV4Grad(
-            gradients=dy, input=x, input_min=low, input_max=high, **attributes
-        )[0],
-        [
-            normal(7, 2, dtype=dtype),
-            VALUES.reshape(7, 2).astype(dtype),
-            *(np.array(b, dtype) for b in bounds),
-        ],
-        wrt=[0],
-        reference="numeric",
-        second_order="numeric",
-        **more,
-    )
-
-
-CASES = [
-    _args("default"),
-    _args("range", min=-1.0, max=2.0),
-    _args("bits_narrow", min=-2.0, max=1.0, num_bits=4, narrow_range=True),
-    _args("empty", x=np.zeros([0, 3], np.float32)),
-    _args("twice", APART, TWICE, min=-1.0, max=2.0),
-    _vars("range", -1.0, 2.0),
-    _vars("bits_narrow", -2.0, 1.0, num_bits=4, narrow_range=True),
-    _vars("positive_range", 0.5, 2.0),
-    _vars("zero_range", 0.0, 0.0),
-    _vars("matrix", -1.0, 2.0, x=FLOATS.reshape(7, 2)),
-    _vars("twice", -1.0, 2.0, APART.reshape(5, 2), TWICE),
-    _vars("twice_positive_range", 0.5, 2.0, APART, TWICE),
-    _per_channel("vector", normal(3) * 2),
-    _per_channel("matrix", normal(4, 3) * 2),
-    _per_channel("images_narrow", normal(2, 3, 2, 4) * 2, num_bits=5, narrow_range=True),
-    _per_channel("twice", APART.reshape(5, 2), TWICE),
-    *(
-        Case(
-            op,
-            name,
-            _of_gradient(op, *bounds, **attributes),
-            [normal(5, 2, dtype=np.float32), APART.reshape(5, 2)],
-            wrt=[0],
-            reference="numeric",
-            **TWICE,
-        )
-        for op, bounds in (
-            ("FakeQuantWithMinMaxArgsGradient", ()),
-            ("FakeQuantWithMinMaxVarsGradient", np.array([-1, 2], np.float32)),
-            (
-                "FakeQuantWithMinMaxVarsPerChannelGradient",
-                np.array([[-1.2, -1.4], [1.3, 2.0]], np.float32),
-            ),
-        )
-        for name, attributes in (
-            ("default", {}),
-            ("narrow", {"narrow_range": True}),
-            ("bits", {"num_bits": 4}),
-        )
-    ),
-    _v2("range_found"),
-    _v2("range_given", range_given=True),
-    _v2("unsigned_half_up", signed_input=False, round_mode="HALF_UP"),
-    _v2("narrow_float", np.float32, narrow_range=True, num_bits=4),
-    _v4_grad("scalar_range"),
-    _v4_grad("float", np.float32),
-    _v4_grad("per_channel", bounds=([-1.5, -0.5], [1.0, 3.0]), axis=1),
-    _v4_grad("first_axis", bounds=(np.full(7, -1.5), np.full(7, 2.5)), axis=0),
-    Case(
-        "QuantizeAndDequantizeV4Grad",
-        "of_v4",
-        lambda x, dy: tf.gradients(
-            raw.QuantizeAndDequantizeV4(
-                input=x, input_min=np.float64(-1.5), input_max=np.float64(1.5), range_given=True
-            ),
-            x,
-            dy,
-        )[0],
-        [VALUES, normal(14)],
-        reference="numeric",
-        second_order="numeric",
+FAKE = [
+    of_args("default", FLOATS),
+    of_args("range", FLOATS, min=-1.0, max=2.0),
+    of_args("bits_narrow", FLOATS, min=-2.0, max=1.0, num_bits=4, narrow_range=True),
+    of_args("empty", np.zeros([0, 3], np.float32)),
+    of_args("twice", APART, min=-1.0, max=2.0, **TWICE),
+    of_vars("range", -1.0, 2.0),
+    of_vars("bits_narrow", -2.0, 1.0, num_bits=4, narrow_range=True),
+    of_vars("positive_range", 0.5, 2.0),
+    of_vars("zero_range", 0.0, 0.0),
+    of_vars("matrix", -1.0, 2.0, FLOATS.reshape(7, 2)),
+    of_vars("twice", -1.0, 2.0, PAIRS, **TWICE),
+    of_vars("twice_positive_range", 0.5, 2.0, APART, **TWICE),
+    per_channel("vector", normal(3) * 2),
+    per_channel("matrix", normal(4, 3) * 2),
+    per_channel("images_narrow", normal(2, 3, 2, 4) * 2, num_bits=5, narrow_range=True),
+    per_channel("twice", PAIRS, **TWICE),
+    *of_gradient("FakeQuantWithMinMaxArgsGradient"),
+    *of_gradient("FakeQuantWithMinMaxVarsGradient", np.float32(-1), np.float32(2)),
+    *of_gradient(
+        "FakeQuantWithMinMaxVarsPerChannelGradient",
+        np.array([-1.2, -1.4], np.float32),
+        np.array([1.3, 2.0], np.float32),
     ),
 ]
+
+# ---- Quantization and back
+
+
+def v2(name: str, dtype: Any = np.float64, **how: Any) -> Case:
+    bounds = np.array(-6.0, dtype), np.array(6.0, dtype)
+    x = VALUES.reshape(7, 2).astype(dtype)
+    return case("QuantizeAndDequantizeV2", name, x, *bounds, **how)
+
+
+def v4_grad(
+    name: str, low: Any = -1.0, high: Any = 1.0, dtype: Any = np.float64, **more: Any
+) -> Case:
+    """By the upstream gradient: by the values the derivative is zero. Python fails."""
+    inputs = (normal(7, 2), VALUES.reshape(7, 2), np.array(low), np.array(high))
+    how = {"wrt": [0], "then": lambda by_x, *_: by_x, **more}
+    op = "QuantizeAndDequantizeV4Grad"
+    return numeric(op, name, *(value.astype(dtype) for value in inputs), **how)
+
+
+def _gradient_of_v4(x: Any, dy: Any) -> Any:
+    y = call("QuantizeAndDequantizeV4", x, np.float64(-1.5), np.float64(1.5), range_given=True)
+    return tf.gradients(y, x, dy)[0]
+
+
+AND_BACK = [
+    v2("range_found"),
+    v2("range_given", range_given=True),
+    v2("unsigned_half_up", signed_input=False, round_mode="HALF_UP"),
+    v2("narrow_float", np.float32, narrow_range=True, num_bits=4),
+    v4_grad("scalar_range"),
+    v4_grad("float", dtype=np.float32, **ROUGH),
+    v4_grad("per_channel", [-1.5, -0.5], [1.0, 3.0], axis=1),
+    v4_grad("first_axis", np.full(7, -1.5), np.full(7, 2.5), axis=0),
+    numeric("QuantizeAndDequantizeV4Grad", "of_v4", VALUES, normal(14), build=_gradient_of_v4),
+]
+
+# ---- Dequantization. Numbers of steps are whole but for changes of the range that are
+# too small to differ in single precision.
+
+
+def stored(integers: Any) -> Any:
+    steps = np.arange(-118, 121, 18).reshape(2, 7)
+    if np.dtype(integers).kind == "u":
+        steps -= steps.min()
+    quantized = tf.dtypes.as_dtype(f"q{np.dtype(integers).name}")
+    return tf.bitcast(tf.constant(steps.astype(integers)), quantized)
+
+
+def of_range(
+    name: str, low: Any = -1.5, high: Any = 2.0, integers: Any = np.int8, **more: Any
+) -> Case:
+    def build(low: Any, high: Any, **how: Any) -> Any:
+        return call("Dequantize", stored(integers), low, high, **how)
+
+    bounds = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    how = {"dtype": tf.float32, "step": 0.05, "tolerance": 1e-3, **more}
+    return numeric("Dequantize", name, *bounds, build=build, **how)
+
+
+def of_scales(name: str, scales: Any, zeros: Any, integers: Any = np.int8, **more: Any) -> Case:
+    def build(scales: Any, **how: Any) -> Any:
+        return call("UniformDequantize", stored(integers), scales, **how)
+
+    return numeric(
+        "UniformDequantize",
+        name,
+        np.asarray(scales, np.float32),
+        build=build,
+        zero_points=np.asarray(zeros, np.int32),
+        Tout=tf.float32,
+        quantization_axis=np.ndim(zeros) - 1 + (np.size(zeros) > 2),
+        quantization_min_val=np.iinfo(integers).min,
+        quantization_max_val=np.iinfo(integers).max,
+        step=0.05,
+        tolerance=1e-3,
+        **more,
+    )
+
+
+def unsigned() -> list[Case]:
+    """Of the versions of TensorFlow whose op takes it."""
+    types = op_def_registry.get("UniformDequantize").attr[0].allowed_values.list.type
+    if tf.quint8.as_datatype_enum not in types:
+        return []
+    return [of_scales("unsigned", 0.3, 130, np.uint8, known_shapes=True)]
+
+
+LOWS, HIGHS = -1 - np.arange(7) / 8, 2 + np.arange(7) / 4
+ROWS = [-1.5, -2], [2.0, 1.0]
+scaled = functools.partial(of_range, mode="SCALED")
+first = functools.partial(of_range, mode="MIN_FIRST", step=1e-3)
+DEQUANTIZATION = [
+    of_range("signed"),
+    of_range("unsigned", integers=np.uint8),
+    of_range("short", integers=np.int16, known_shapes=True),
+    of_range("unsigned_short", integers=np.uint16),
+    of_range("long", integers=np.int32),
+    of_range("bfloat16", dtype=tf.bfloat16, step=0.5, tolerance=5e-2),
+    of_range("columns", LOWS, HIGHS, axis=1),
+    of_range("rows", *ROWS, np.uint8, axis=0),
+    scaled("scaled_by_high"),
+    scaled("scaled_by_low", -2.5, known_shapes="rank"),
+    scaled("scaled_narrow", -2.5, narrow_range=True),
+    scaled("scaled_unsigned", integers=np.uint8),
+    scaled("scaled_short", -2.5, integers=np.int16),
+    scaled("scaled_long", -2.5, integers=np.int32),
+    scaled("scaled_rows", *ROWS, axis=0),
+    first("first", integers=np.uint8),
+    first("first_signed"),
+    of_scales("signed", 0.3, 3),
+    *unsigned(),
+    of_scales("long", 0.3, -2, np.int32, known_shapes="rank"),
+    of_scales("rows", [0.3, 0.7], [3, -4]),
+    of_scales("columns", 0.3 + np.arange(7) / 8, np.arange(7)),
+]
+
+CASES = [*FAKE, *AND_BACK, *DEQUANTIZATION]

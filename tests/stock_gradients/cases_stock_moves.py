@@ -23,9 +23,14 @@ def long(number: int) -> np.ndarray:
 
 # ---- Shapes
 
+
+def ends(dtype: Any) -> list[np.ndarray]:
+    """Where slices begin and end, and their strides."""
+    return [np.array(numbers, dtype) for numbers in ([0, 2, 1], [2, 0, 4], [1, -1, 2])]
+
+
 PADS = [[1, 0], [0, 2], [1, 1]]
 END_PADS = [[1, 0], [0, 2], [0, 0]]
-STRIDES = [0, 2, 1], [2, 0, 4], [1, -1, 2]
 IMAGE, BATCHES, BLOCK = normal(1, 3, 3, 2), normal(4, 2, 2, 2), ints(2, 2)
 EDGES = ints([1, 0], [0, 1])
 broadcast = functools.partial(case, "BroadcastTo")
@@ -78,13 +83,13 @@ SHAPES = [
         slice_(f"unknown_size{name}", X, longs(1, 0, 2), longs(-1, 3, 0), known_shapes=known)
         for name, known in (("", False), ("_unknown_rank", "rank"), ("_known_shapes", True))
     ),
-    strided("int32", X, *map(np.int32, STRIDES)),
-    strided("masks", X, *map(np.int32, STRIDES), begin_mask=1, end_mask=2, shrink_axis_mask=1),
-    strided("new_axis", X, *map(np.int32, STRIDES), new_axis_mask=2, ellipsis_mask=4),
-    strided("int64", X, *map(np.int64, STRIDES)),
-    strided("int64_unknown_rank", X, *map(np.int64, STRIDES), known_shapes="rank"),
+    strided("int32", X, *ends(np.int32)),
+    strided("masks", X, *ends(np.int32), begin_mask=1, end_mask=2, shrink_axis_mask=1),
+    strided("new_axis", X, *ends(np.int32), new_axis_mask=2, ellipsis_mask=4),
+    strided("int64", X, *ends(np.int64)),
+    strided("int64_unknown_rank", X, *ends(np.int64), known_shapes="rank"),
     # Python fails.
-    numeric("StridedSlice", "int16", X, *map(np.int16, STRIDES)),
+    numeric("StridedSlice", "int16", X, *ends(np.int16)),
     case("Split", "axis", scalar(1), normal(2, 4), num_split=2),
     case("SplitV", "axis", normal(2, 4), ints(3, 1), scalar(1), num_split=2),
     case("SplitV", "negative_axis", normal(4, 2), ints(3, 1), scalar(-2), num_split=2),

@@ -12,6 +12,16 @@ from tensorflow.python.framework import op_def_registry
 _PRODUCER = 10
 
 
+def of_version(producer: int, build: Callable[..., Any]) -> Callable[..., Any]:
+    """`build` in a graph of this version, which still takes the op."""
+
+    def built(*inputs: Any, **attributes: Any) -> Any:
+        tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": producer}))
+        return build(*inputs, **attributes)
+
+    return built
+
+
 def old_op(op: str, **attributes: Any) -> Callable[..., list[Any]]:
     """A function of an op's inputs that adds the op and returns its outputs.
 

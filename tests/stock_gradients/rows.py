@@ -44,13 +44,7 @@ def call(op: str, /, *inputs: Any, **attributes: Any) -> Any:
 
 
 def case(
-    op: str,
-    name: str,
-    /,
-    *inputs: Any,
-    build: Callable[..., Any] | None = None,
-    then: Callable[..., Any] | None = None,
-    **options: Any,
+    op: str, name: str, /, *inputs: Any, build: Any = None, then: Any = None, **options: Any
 ) -> Case:
     """A case that feeds `inputs`.
 

@@ -5,33 +5,34 @@ Python's own gradient of these hands values from the call on to its gradient, wh
 the library computes them again; both have to agree.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, normal
-
-raw = tf.raw_ops
-
-
-def yes(value: bool) -> np.ndarray:
-    return np.array(value)
+from random_values import complex_normal, normal, single
+from rows import call, case, ints, numeric
 
 
-def both_ways(name: str, build: Callable[..., Any], *inputs: Any) -> list[Case]:
+def both_ways(
+    op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any
+) -> list[Case]:
     """One case for each branch of an If on the first input."""
     return [
-        Case(op, f"{name}_{str(way).lower()}", build, [yes(way), *inputs])
-        for op in ("StatelessIf",)
-        for way in (True, False)
+        case(op, f"{name}_{way}", np.array(way == "true"), *inputs, build=build, **more)
+        for way in ("true", "false")
     ]
 
 
 def in_branch(build: Callable[..., Any]) -> Callable[..., Any]:
     """`build` as the only branch of a Case."""
     return lambda *xs: tf.switch_case(tf.constant(0), [lambda: build(*xs)])
+
+
+def read(variable: Any, like: Any) -> Any:
+    return call("ReadVariableOp", variable, dtype=like.dtype)
 
 
 # ---- If
@@ -95,34 +96,22 @@ def chained(p: Any, x: Any, y: Any) -> Any:
 
 
 def on_a_number(p: Any, x: Any) -> Any:
-    return raw.StatelessIf(
-        cond=p,
-        input=[x],
-        Tout=[tf.float64],
-        then_branch=_function(lambda x: x * x),
-        else_branch=_function(lambda x: tf.exp(x)),
-    )[0]
+    def function(body: Callable[..., Any]) -> Any:
+        return tf.function(body).get_concrete_function(tf.TensorSpec([None], tf.float64))
 
-
-def _function(body: Callable[..., Any], rank: int = 1) -> Any:
-    spec = tf.TensorSpec([None] * rank, tf.float64)
-    count = body.__code__.co_argcount
-    return tf.function(body).get_concrete_function(*[spec] * count)
+    branches = {"then_branch": function(lambda x: x * x), "else_branch": function(tf.exp)}
+    return call("StatelessIf", p, [x], Tout=[tf.float64], **branches)
 
 
 def reads_variable(p: Any, x: Any, v: Any) -> Any:
-    def value() -> Any:
-        return raw.ReadVariableOp(resource=v, dtype=x.dtype)
-
-    return tf.cond(p, lambda: x * value() * value(), lambda: tf.sin(x))
+    return tf.cond(p, lambda: x * read(v, x) * read(v, x), lambda: tf.sin(x))
 
 
 def rows_of_variable(p: Any, v: Any, i: Any) -> Any:
-    return tf.cond(
-        p,
-        lambda: raw.ResourceGather(resource=v, indices=i, dtype=tf.float64) ** 2,
-        lambda: tf.zeros([3, 2], tf.float64),
-    )
+    def rows() -> Any:
+        return call("ResourceGather", v, i, dtype=tf.float64) ** 2
+
+    return tf.cond(p, rows, lambda: tf.zeros([3, 2], tf.float64))
 
 
 def reports(p: Any, x: Any) -> Any:
@@ -138,77 +127,53 @@ def reports(p: Any, x: Any) -> Any:
 
 def list_of_tensors(p: Any, x: Any) -> Any:
     """A list in a variant goes in and comes out."""
-    handle = raw.TensorListFromTensor(tensor=x * x, element_shape=[2])
+    handle = call("TensorListFromTensor", x * x, element_shape=[2])
 
     def longer() -> Any:
-        return raw.TensorListPushBack(input_handle=handle, tensor=x[0] * x[1])
+        return call("TensorListPushBack", handle, x[0] * x[1])
 
     out = tf.cond(p, longer, lambda: handle)
-    return raw.TensorListStack(input_handle=out, element_shape=[2], element_dtype=x.dtype)
+    return call("TensorListStack", out, element_shape=[2], element_dtype=x.dtype)
 
 
+X, Y = normal(3), normal(3, seed=1)
+one_if = functools.partial(both_ways, "StatelessIf")
 IF = [
-    *both_ways("two_formulas", two_formulas, normal(3), normal(3, seed=1)),
-    *both_ways("of_one_each", of_one_each, normal(3), normal(3, seed=1)),
-    *both_ways("without_input", without_input, normal(3)),
-    *both_ways("hands_on", hands_on, normal(3), normal(3, seed=1)),
-    *both_ways("nested", nested, normal(3), normal(3, seed=1)),
-    *both_ways("integers", integer_input, normal(4), np.array([2, 0, 2], np.int32)),
-    *both_ways("broadcast", broadcast, normal(3, 2), normal(2)),
-    *both_ways("other_shapes", other_shapes, normal(4)),
-    *both_ways("chained", chained, normal(3), normal(3, seed=1)),
-    *both_ways("list_of_tensors", list_of_tensors, normal(3, 2)),
-    *both_ways("complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)),
-    *both_ways(
-        "float", two_formulas, normal(3, dtype=np.float32), normal(3, dtype=np.float32, seed=1)
-    ),
-    *[
-        Case("StatelessIf", f"several_{way}", several, [yes(way), normal(3), normal(3)])
-        for way in (True, False)
-    ],
+    *one_if("two_formulas", two_formulas, X, Y),
+    *one_if("of_one_each", of_one_each, X, Y),
+    *one_if("without_input", without_input, X),
+    *one_if("hands_on", hands_on, X, Y),
+    *one_if("nested", nested, X, Y),
+    *one_if("integers", integer_input, normal(4), ints(2, 0, 2)),
+    *one_if("broadcast", broadcast, normal(3, 2), normal(2)),
+    *one_if("other_shapes", other_shapes, normal(4)),
+    *one_if("chained", chained, X, Y),
+    *one_if("list_of_tensors", list_of_tensors, normal(3, 2)),
+    *one_if("complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)),
+    *one_if("float", two_formulas, single(3), single(3, seed=1)),
+    *one_if("several", several, X, X),
     # Python's gradient wants a boolean.
     *[
-        Case(
-            "StatelessIf",
-            f"on_number_{number}",
-            on_a_number,
-            [np.array(number), normal(3)],
-            reference="numeric",
-            second_order="numeric",
-        )
+        numeric("StatelessIf", f"on_number_{number}", np.array(number), X, build=on_a_number)
         for number in (0, 2)
     ],
-    Case(
+    case(
         "StatelessIf",
         "unknown_rank",
-        broadcast,
-        [yes(True), normal(3, 2), normal(2)],
+        *(np.array(True), normal(3, 2), normal(2)),
+        build=broadcast,
         known_shapes="rank",
     ),
-    Case(
-        "StatelessIf",
-        "known_shapes",
-        nested,
-        [yes(False), normal(3), normal(3, seed=1)],
-        known_shapes=True,
+    case("StatelessIf", "known_shapes", np.array(False), X, Y, build=nested, known_shapes=True),
+    *both_ways("If", "variable", reads_variable, X, X, variables=[2]),
+    *both_ways(
+        "If",
+        "rows_of_variable",
+        rows_of_variable,
+        *(normal(4, 2), ints(2, 0, 2, dtype=np.int64)),
+        variables=[1],
     ),
-    *[
-        Case(
-            "If", f"variable_{way}", reads_variable, [yes(way), normal(3), normal(3)], variables=[2]
-        )
-        for way in (True, False)
-    ],
-    *[
-        Case(
-            "If",
-            f"rows_of_variable_{way}",
-            rows_of_variable,
-            [yes(way), normal(4, 2), np.array([2, 0, 2])],
-            variables=[1],
-        )
-        for way in (True, False)
-    ],
-    *[Case("If", f"reports_{way}", reports, [yes(way), normal(3)]) for way in (True, False)],
+    *both_ways("If", "reports", reports, X),
 ]
 
 # ---- Case
@@ -230,42 +195,18 @@ def case_in_case(i: Any, x: Any, y: Any) -> Any:
 
 
 def cases_read_variable(i: Any, x: Any, v: Any) -> Any:
-    def value() -> Any:
-        return raw.ReadVariableOp(resource=v, dtype=x.dtype)
-
-    return tf.switch_case(i, [lambda: x * value(), lambda: tf.exp(x), lambda: value() ** 2])
+    branches = [lambda: x * read(v, x), lambda: tf.exp(x), lambda: read(v, x) ** 2]
+    return tf.switch_case(i, branches)
 
 
-CASE = [
-    *[
-        Case(
-            "StatelessCase",
-            f"choice_{i}",
-            three_formulas,
-            [np.array(i, np.int32), normal(3), normal(3, seed=1)],
-        )
-        for i in (0, 1, 2, 7, -1)
-    ],
-    *[
-        Case(
-            "StatelessCase",
-            f"nested_{i}",
-            case_in_case,
-            [np.array(i, np.int32), normal(3), normal(3, seed=1)],
-        )
-        for i in (0, 1)
-    ],
-    Case("StatelessCase", "only_one", only_one, [np.array(0, np.int32), normal(3)]),
-    *[
-        Case(
-            "Case",
-            f"variable_{i}",
-            cases_read_variable,
-            [np.array(i, np.int32), normal(3), normal(3, seed=1)],
-            variables=[2],
-        )
-        for i in (0, 1, 2)
-    ],
+def choices(op: str, name: str, build: Callable[..., Any], numbers: Any, **more: Any) -> list[Case]:
+    return [case(op, f"{name}_{i}", ints(i)[0], X, Y, build=build, **more) for i in numbers]
+
+
+CASES = [
+    *IF,
+    *choices("StatelessCase", "choice", three_formulas, (0, 1, 2, 7, -1)),
+    *choices("StatelessCase", "nested", case_in_case, (0, 1)),
+    case("StatelessCase", "only_one", ints(0)[0], X, build=only_one),
+    *choices("Case", "variable", cases_read_variable, (0, 1, 2), variables=[2]),
 ]
-
-CASES = [*IF, *CASE]

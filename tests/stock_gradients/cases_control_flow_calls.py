@@ -6,13 +6,12 @@ cases_stock.py has those outside of a branch.
 
 from typing import Any
 
-import numpy as np
+import rows
 import tensorflow as tf
-from cases_control_flow import in_branch
+from cases_control_flow import in_branch, read
 from parity import Case
-from random_values import complex_normal, normal
-
-raw = tf.raw_ops
+from random_values import complex_normal, normal, single
+from rows import case, numeric
 
 
 def call(x: Any, y: Any) -> Any:
@@ -83,7 +82,7 @@ def attention(x: Any, w: Any) -> Any:
 def call_reads_variable(x: Any, v: Any) -> Any:
     @tf.function
     def function(x: Any, v: Any) -> Any:
-        value = raw.ReadVariableOp(resource=v, dtype=x.dtype)
+        value = read(v, x)
         return x * value * value, value
 
     return function(x, v)
@@ -94,8 +93,8 @@ def assigns_another(x: Any, v: Any, w: Any) -> Any:
 
     @tf.function
     def function(x: Any, v: Any, w: Any) -> Any:
-        raw.AssignAddVariableOp(resource=w, value=x)
-        return x * raw.ReadVariableOp(resource=v, dtype=x.dtype) ** 2
+        rows.call("AssignAddVariableOp", w, x)
+        return x * read(v, x) ** 2
 
     return function(x, v, w)
 
@@ -103,8 +102,8 @@ def assigns_another(x: Any, v: Any, w: Any) -> Any:
 def assigns_what_it_reads(x: Any, v: Any) -> Any:
     @tf.function
     def function(x: Any, v: Any) -> Any:
-        value = raw.ReadVariableOp(resource=v, dtype=x.dtype)
-        raw.AssignAddVariableOp(resource=v, value=x)
+        value = read(v, x)
+        rows.call("AssignAddVariableOp", v, x)
         return x * value * value
 
     return function(x, v)
@@ -137,43 +136,36 @@ def also_draws(x: Any) -> Any:
     return [squares, zeros]
 
 
-def stateless(name: str, build: Any, *inputs: Any, **settings: Any) -> Case:
-    return Case("StatelessCase", f"call_{name}", in_branch(build), inputs, **settings)
-
-
-def stateful(name: str, build: Any, *inputs: Any, **settings: Any) -> Case:
-    return Case("Case", f"call_{name}", in_branch(build), inputs, **settings)
-
-
 def remote(name: str, function: Any, *inputs: Any) -> Case:
     """A RemoteCall, which Python has no gradient of, to the device that runs it."""
 
     def build(*xs: Any) -> Any:
-        concrete = tf.function(function).get_concrete_function(
-            *(tf.TensorSpec(x.shape, x.dtype) for x in xs)
-        )
-        return raw.RemoteCall(
-            target="/job:localhost/replica:0/task:0/device:CPU:0",
-            args=list(xs),
-            Tout=[x.dtype for x in concrete.outputs],
-            f=concrete,
-        )
+        specs = [tf.TensorSpec(x.shape, x.dtype) for x in xs]
+        concrete = tf.function(function).get_concrete_function(*specs)
+        target = "/job:localhost/replica:0/task:0/device:CPU:0"
+        types = [x.dtype for x in concrete.outputs]
+        return rows.call("RemoteCall", target, list(xs), Tout=types, f=concrete)
 
-    return Case("RemoteCall", name, build, inputs, reference="numeric", second_order="numeric")
+    return numeric("RemoteCall", name, *inputs, build=build)
 
 
-def single(*shape: int, seed: int = 0) -> np.ndarray:
-    return normal(*shape, seed=seed, dtype=np.float32)
+def stateless(name: str, build: Any, *inputs: Any, **more: Any) -> Case:
+    return case("StatelessCase", f"call_{name}", *inputs, build=in_branch(build), **more)
 
 
-X, Y = normal(3), normal(3, seed=1)
-COMPLEX = complex_normal(3)
+def stateful(name: str, build: Any, *inputs: Any, **more: Any) -> Case:
+    return case("Case", f"call_{name}", *inputs, build=in_branch(build), **more)
+
+
+X, Y, W = normal(3), normal(3, seed=1), normal(3, seed=2)
+Z = complex_normal(3)
 NOT_THE_SAME = "of op RandomStandardNormal need not give the same value twice"
+WRITES = "of op AssignAddVariableOp writes to a resource that the function"
 
 CASES = [
     stateless("formula", call, X, Y),
     stateless("float", call, single(3), single(3, seed=1)),
-    stateless("complex", call, complex_normal(3), complex_normal(3, seed=1)),
+    stateless("complex", call, Z, complex_normal(3, seed=1)),
     stateless("twice", call_twice, X, Y),
     stateless("captures", captures, X, Y),
     stateless("nested", call_in_call, X, Y),
@@ -185,21 +177,12 @@ CASES = [
     stateless("attention", attention, normal(3, 4), normal(4, 4)),
     stateless("draws_stateless", draws_stateless, X),
     stateful("variable", call_reads_variable, X, Y, variables=[1]),
-    stateful(
-        "assigns_another", assigns_another, X, Y, normal(3, seed=2), variables=[1, 2], wrt=[0, 1]
-    ),
+    stateful("assigns_another", assigns_another, X, Y, W, variables=[1, 2], wrt=[0, 1]),
     stateful("also_draws", also_draws, X),
-    stateful(
-        "assigns_what_it_reads",
-        assigns_what_it_reads,
-        X,
-        Y,
-        variables=[1],
-        error="of op AssignAddVariableOp writes to a resource that the function",
-    ),
+    stateful("assigns_what_it_reads", assigns_what_it_reads, X, Y, variables=[1], error=WRITES),
     stateful("draws", draws, X, error=NOT_THE_SAME),
     stateful("draws_below", draws_below, X, error=NOT_THE_SAME),
     remote("formula", lambda x, y: [x * y * y + tf.sin(x)], X, Y),
     remote("two_results", lambda x, y: [x * y, tf.exp(y)], X, Y),
-    remote("complex", lambda x, y: [x * y], COMPLEX, COMPLEX[::-1]),
+    remote("complex", lambda x, y: [x * y], Z, Z[::-1]),
 ]

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """MapDefun: a function called for each row of its arguments."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from differences import numeric
-from parity import Case
-from random_values import complex_normal, normal
-
-raw = tf.raw_ops
+from random_values import complex_normal, normal, single
+from rows import call, case, ints, numeric
 
 
 def mapped(
@@ -28,13 +26,8 @@ def mapped(
     made = tf.function(function).get_concrete_function(*specs)
     types = [y.dtype for y in made.outputs]
     made.add_to_graph(tf.compat.v1.get_default_graph())
-    return raw.MapDefun(
-        arguments=rows,
-        captured_inputs=captured,
-        output_types=types,
-        output_shapes=[shape] * len(types),
-        f=made,
-    )
+    shapes = [shape] * len(types)
+    return call("MapDefun", rows, captured, output_types=types, output_shapes=shapes, f=made)
 
 
 def products(x: Any, y: Any) -> list[Any]:
@@ -66,10 +59,7 @@ def matrices(x: Any, w: Any) -> list[Any]:
 
 
 def nested(x: Any, w: Any) -> list[Any]:
-    def rows(x: Any, w: Any) -> Any:
-        return mapped(lambda x, w: x * w * w, [x], [w])[0] * w
-
-    return mapped(rows, [x], [w])
+    return mapped(lambda x, w: mapped(lambda x, w: x * w * w, [x], [w])[0] * w, [x], [w])
 
 
 def calls(x: Any, w: Any) -> list[Any]:
@@ -85,51 +75,39 @@ def no_path(x: Any, y: Any) -> list[Any]:
 
 
 def reads_a_variable(x: Any, v: Any) -> list[Any]:
-    def function(x: Any, v: Any) -> Any:
-        return x * raw.ReadVariableOp(resource=v, dtype=x.dtype)
-
-    return mapped(function, [x], [v])
+    return mapped(lambda x, v: x * call("ReadVariableOp", v, dtype=x.dtype), [x], [v])
 
 
 def draws(x: Any) -> list[Any]:
     return mapped(lambda x: x * tf.random.normal([], dtype=x.dtype), [x])
 
 
+row = functools.partial(numeric, "MapDefun")
+known = functools.partial(row, known_shapes=True)
 ROWS, ROW = normal(3, 2), normal(2)
-CASES: list[Case] = [
-    numeric("MapDefun", "products", products, [ROWS, normal(3, 2, seed=1)]),
-    numeric("MapDefun", "captures", captures, [ROWS, ROW]),
-    numeric("MapDefun", "captures_known_shapes", captures, [ROWS, ROW], known_shapes=True),
-    numeric("MapDefun", "captures_alone", captures_alone, [ROWS, ROW]),
-    numeric("MapDefun", "one_result_used", one_result_used, [ROWS, ROWS]),
-    numeric(
-        "MapDefun",
-        "indices",
-        with_indices,
-        [ROW, np.array([2, 0], np.int32), normal(3)],
-        known_shapes=True,
-    ),
-    numeric("MapDefun", "matrices", matrices, [normal(2, 2, 3), normal(3, 2)]),
-    numeric("MapDefun", "complex", captures, [complex_normal(2, 2), complex_normal(2)]),
-    numeric(
-        "MapDefun",
-        "float",
-        one_result_used,
-        [normal(2, 2, dtype=np.float32), normal(2, 2, dtype=np.float32)],
-    ),
-    numeric("MapDefun", "nested", nested, [normal(2, 3), normal()], known_shapes=True),
-    numeric("MapDefun", "calls", calls, [ROWS, np.abs(ROW)], known_shapes=True),
-    numeric("MapDefun", "no_rows", known_results, [ROWS[:0], ROW], known_shapes=True),
-    numeric("MapDefun", "known_results", known_results, [ROWS, ROW]),
-    numeric("MapDefun", "no_path", no_path, [ROWS, ROW]),
-    Case(
+CASES = [
+    row("products", ROWS, normal(3, 2, seed=1), build=products),
+    row("captures", ROWS, ROW, build=captures),
+    known("captures_known_shapes", ROWS, ROW, build=captures),
+    row("captures_alone", ROWS, ROW, build=captures_alone),
+    row("one_result_used", ROWS, ROWS, build=one_result_used),
+    known("indices", ROW, ints(2, 0), normal(3), build=with_indices),
+    row("matrices", normal(2, 2, 3), normal(3, 2), build=matrices),
+    row("complex", complex_normal(2, 2), complex_normal(2), build=captures),
+    row("float", single(2, 2), single(2, 2), build=one_result_used),
+    known("nested", normal(2, 3), normal(), build=nested),
+    known("calls", ROWS, np.abs(ROW), build=calls),
+    known("no_rows", ROWS[:0], ROW, build=known_results),
+    row("known_results", ROWS, ROW, build=known_results),
+    row("no_path", ROWS, ROW, build=no_path),
+    case(
         "MapDefun",
         "reads_a_variable",
-        reads_a_variable,
-        [ROW, normal()],
+        *(ROW, normal()),
+        build=reads_a_variable,
         variables=[1],
         wrt=[0, 1],
         error="input 1 is of type resource; only numbers have a gradient here",
     ),
-    Case("MapDefun", "draws", draws, [ROW], error="RandomStandardNormal"),
+    case("MapDefun", "draws", ROW, build=draws, error="RandomStandardNormal"),
 ]

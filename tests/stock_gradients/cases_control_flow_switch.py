@@ -1,40 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Branches of Switch and Merge, as tf.cond makes them in TensorFlow 1."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+import cases_control_flow as version_2
 import numpy as np
 import tensorflow as tf
-from cases_control_flow import hands_on, of_one_each, several, two_formulas, without_input, yes
+from cases_control_flow import read
 from parity import Case
-from random_values import complex_normal, normal
-
-raw = tf.raw_ops
-v1 = tf.compat.v1
+from random_values import complex_normal, normal, single
+from rows import call
 
 
 def of_version_1(build: Callable[..., Any]) -> Callable[..., Any]:
     """`build` with control flow of TensorFlow 1."""
 
     def built(*inputs: Any) -> Any:
-        v1.disable_control_flow_v2()
+        tf.compat.v1.disable_control_flow_v2()
         try:
             return build(*inputs)
         finally:
-            v1.enable_control_flow_v2()
+            tf.compat.v1.enable_control_flow_v2()
 
     return built
 
 
 def both_ways(
-    op: str, name: str, build: Callable[..., Any], *inputs: Any, **settings: Any
+    op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any
 ) -> list[Case]:
-    """A case for each branch."""
-    return [
-        Case(op, f"{name}_{str(way).lower()}", of_version_1(build), [yes(way), *inputs], **settings)
-        for way in (True, False)
-    ]
+    return version_2.both_ways(op, name, of_version_1(build), *inputs, **more)
 
 
 def nested(p: Any, x: Any, y: Any) -> Any:
@@ -53,34 +49,24 @@ def in_a_row(p: Any, x: Any, y: Any) -> Any:
 
 def captured_twice(p: Any, x: Any) -> Any:
     """Of one Switch, one output is used twice and the other once."""
-    no, yes_ = raw.Switch(data=x * x, pred=p)
-    merged = raw.Merge(inputs=[no * tf.sin(no), tf.exp(yes_)])
-    return merged.output * tf.cast(merged.value_index + 1, x.dtype)
+    no, yes = call("Switch", x * x, p)
+    merged, index = call("Merge", [no * tf.sin(no), tf.exp(yes)])
+    return merged * tf.cast(index + 1, x.dtype)
 
 
 def of_three(p: Any, x: Any, y: Any) -> Any:
     """A Merge of three inputs."""
-    no, yes_ = raw.Switch(data=x, pred=p)
-    positive = tf.reduce_sum(no) > 0
-    first, second = raw.Switch(data=no, pred=positive)
-    return raw.Merge(inputs=[yes_ * yes_, first**3, second * second]).output * y
+    no, yes = call("Switch", x, p)
+    first, second = call("Switch", no, tf.reduce_sum(no) > 0)
+    return call("Merge", [yes * yes, first**3, second * second])[0] * y
 
 
 def with_matrix(p: Any, x: Any, w: Any) -> Any:
-    def wide() -> Any:
-        return tf.matmul(x, w)
-
-    def high() -> Any:
-        return tf.tanh(tf.matmul(x, w))
-
-    return tf.cond(p, wide, high)
+    return tf.cond(p, lambda: tf.matmul(x, w), lambda: tf.tanh(tf.matmul(x, w)))
 
 
 def reads_variable(p: Any, x: Any, v: Any) -> Any:
-    def product() -> Any:
-        return x * raw.ReadVariableOp(resource=v, dtype=x.dtype)
-
-    return tf.cond(p, product, lambda: x * x)
+    return tf.cond(p, lambda: x * read(v, x), lambda: x * x)
 
 
 def loop(x: Any) -> Any:
@@ -104,30 +90,25 @@ def of_whole_numbers_before(p: Any, x: Any) -> Any:
 
 X, Y = normal(3), normal(3, seed=1)
 LOOP = "belongs to a loop of TensorFlow 1 that TF_NewWhile did not make"
-_numeric: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
+switch = functools.partial(both_ways, "Switch")
+merge = functools.partial(both_ways, "Merge")
+NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 CASES = [
-    *both_ways("Merge", "two_formulas", two_formulas, X, Y),
-    *both_ways("Switch", "of_one_each", of_one_each, X, Y),
-    *both_ways("Merge", "without_input", without_input, X),
-    *both_ways("Switch", "hands_on", hands_on, X, Y),
-    *both_ways("Merge", "several", several, X, Y),
-    *both_ways("Merge", "nested", nested, X, Y),
-    *both_ways("Merge", "nested_below", nested, X, -np.abs(Y)),
-    *both_ways("Switch", "in_a_row", in_a_row, X, Y),
-    *both_ways("Switch", "twice", captured_twice, X, **_numeric),
-    *both_ways("Merge", "of_three", of_three, X, Y, **_numeric),
-    *both_ways("Merge", "of_three_below", of_three, -np.abs(X), Y, **_numeric),
-    *both_ways("Switch", "complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)),
-    *both_ways(
-        "Switch",
-        "float",
-        with_matrix,
-        normal(2, 3, dtype=np.float32),
-        normal(3, 2, dtype=np.float32),
-        known_shapes=True,
-    ),
-    *both_ways("Switch", "variable", reads_variable, X, Y, variables=[2]),
-    *both_ways("Merge", "loop_in_branch", loop_in_branch, X, error=LOOP),
-    *both_ways("Merge", "loop_before", loop_before, X, error=LOOP),
-    *both_ways("Merge", "of_whole_numbers_before", of_whole_numbers_before, X),
+    *merge("two_formulas", version_2.two_formulas, X, Y),
+    *switch("of_one_each", version_2.of_one_each, X, Y),
+    *merge("without_input", version_2.without_input, X),
+    *switch("hands_on", version_2.hands_on, X, Y),
+    *merge("several", version_2.several, X, Y),
+    *merge("nested", nested, X, Y),
+    *merge("nested_below", nested, X, -np.abs(Y)),
+    *switch("in_a_row", in_a_row, X, Y),
+    *switch("twice", captured_twice, X, **NUMERIC),
+    *merge("of_three", of_three, X, Y, **NUMERIC),
+    *merge("of_three_below", of_three, -np.abs(X), Y, **NUMERIC),
+    *switch("complex", version_2.two_formulas, complex_normal(3), complex_normal(3, seed=1)),
+    *switch("float", with_matrix, single(2, 3), single(3, 2), known_shapes=True),
+    *switch("variable", reads_variable, X, Y, variables=[2]),
+    *merge("loop_in_branch", loop_in_branch, X, error=LOOP),
+    *merge("loop_before", loop_before, X, error=LOOP),
+    *merge("of_whole_numbers_before", of_whole_numbers_before, X),
 ]

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops: of a fixed number of iterations and of one that depends on the data."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_control_flow import in_branch
-from parity import Case
+from cases_control_flow import in_branch, read
 from random_values import complex_normal, normal
-
-raw = tf.raw_ops
+from rows import call, case, floats, ints
 
 
 def repeat(count: Any, body: Callable[..., Any], *variables: Any, **settings: Any) -> Any:
@@ -63,10 +62,7 @@ def nested(x: Any, y: Any) -> Any:
 
 
 def with_branches(x: Any, y: Any) -> Any:
-    def body(a: Any) -> Any:
-        return tf.cond(a[0] > 0.2, lambda: a * x - y, lambda: tf.exp(a) * y)
-
-    return repeat(4, body, x)
+    return repeat(4, lambda a: tf.cond(a[0] > 0.2, lambda: a * x - y, lambda: tf.exp(a) * y), x)
 
 
 def with_array(x: Any) -> Any:
@@ -97,10 +93,7 @@ def integers(x: Any, i: Any) -> Any:
 
 
 def reads_variable(x: Any, v: Any) -> Any:
-    def body(y: Any) -> Any:
-        return y * raw.ReadVariableOp(resource=v, dtype=x.dtype) + y
-
-    return repeat(3, body, x)
+    return repeat(3, lambda y: y * read(v, x) + y, x)
 
 
 def in_function(x: Any, y: Any) -> Any:
@@ -114,58 +107,42 @@ def draws(x: Any) -> Any:
 
 def assigns(x: Any, v: Any) -> Any:
     def body(y: Any) -> Any:
-        read = raw.ReadVariableOp(resource=v, dtype=x.dtype)
-        raw.AssignVariableOp(resource=v, value=y)
-        return y * read
+        before = read(v, x)
+        call("AssignVariableOp", v, y)
+        return y * before
 
     return repeat(2, body, x)[0]
 
 
 X, Y = 0.5 * normal(3), 0.5 * normal(3, seed=1)
-
-
-def count(n: int) -> np.ndarray:
-    return np.array(n, np.int32)
-
-
+row = functools.partial(case, "StatelessWhile")
+variable = functools.partial(case, "While", build=reads_variable, variables=[1])
 CASES = [
-    Case("StatelessWhile", "powers", powers, [X]),
-    Case("StatelessWhile", "float", powers, [X.astype(np.float32)]),
-    Case("StatelessWhile", "complex", powers, [0.5 * complex_normal(3)]),
-    *[Case("StatelessWhile", f"{n}_iterations", fed_count, [X, count(n)]) for n in (0, 1, 5)],
-    Case("StatelessWhile", "pairs", pairs, [X, Y]),
-    Case("StatelessWhile", "first_of_pairs", first_of_pairs, [X, Y]),
-    Case("StatelessWhile", "until", until, [1 + np.abs(X)]),
+    row("powers", X, build=powers),
+    row("float", *floats(X), build=powers),
+    row("complex", 0.5 * complex_normal(3), build=powers),
+    *[row(f"{n}_iterations", X, ints(n)[0], build=fed_count) for n in (0, 1, 5)],
+    row("pairs", X, Y, build=pairs),
+    row("first_of_pairs", X, Y, build=first_of_pairs),
+    row("until", 1 + np.abs(X), build=until),
     # Python's second order fails.
-    Case("StatelessWhile", "grows", grows, [X], second_order="numeric"),
-    Case("StatelessWhile", "nested", nested, [X, Y]),
-    Case("StatelessWhile", "with_branches", with_branches, [X, Y]),
-    Case("StatelessWhile", "with_array", with_array, [normal(3, 2)]),
-    Case(
-        "StatelessWhile",
-        "recurrent",
-        recurrent,
-        [normal(4, 2, 3), 0.5 * normal(5, 2), normal(2, 2)],
-    ),
-    Case("StatelessWhile", "integers", integers, [X, count(1)]),
-    Case("StatelessWhile", "in_function", in_function, [X, Y]),
-    Case("StatelessWhile", "known_shapes", pairs, [X, Y], known_shapes=True),
-    Case("While", "variable", reads_variable, [X, Y], variables=[1]),
-    Case("While", "variable_scalar", reads_variable, [X[0], Y[0]], variables=[1]),
-    Case(
-        "While",
-        "variable_matrix",
-        reads_variable,
-        [normal(2, 3), normal(3)],
-        variables=[1],
-        known_shapes=True,
-    ),
-    Case("While", "draws", draws, [X], error="of op RandomStandardNormal need not"),
-    Case(
+    row("grows", X, build=grows, second_order="numeric"),
+    row("nested", X, Y, build=nested),
+    row("with_branches", X, Y, build=with_branches),
+    row("with_array", normal(3, 2), build=with_array),
+    row("recurrent", normal(4, 2, 3), 0.5 * normal(5, 2), normal(2, 2), build=recurrent),
+    row("integers", X, ints(1)[0], build=integers),
+    row("in_function", X, Y, build=in_function),
+    row("known_shapes", X, Y, build=pairs, known_shapes=True),
+    variable("variable", X, Y),
+    variable("variable_scalar", X[0], Y[0]),
+    variable("variable_matrix", normal(2, 3), normal(3), known_shapes=True),
+    case("While", "draws", X, build=draws, error="of op RandomStandardNormal need not"),
+    case(
         "While",
         "assigns",
-        assigns,
-        [X, Y],
+        *(X, Y),
+        build=assigns,
         variables=[1],
         error="of op AssignVariableOp writes to a resource that the function",
     ),

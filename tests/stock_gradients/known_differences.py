@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints docs/known_differences.md: where gradients of TensorFlow disagree.
+"""Measures where the gradients of Python, TensorFlow's C++ and this library differ.
 
-As a program: python known_differences.py --library LIB --kernels LIB
+    .venv/bin/python tests/stock_gradients/known_differences.py --output JSON \
+      --library bazel-bin/tensorflow_ext/libtensorflow_ext.so \
+      --kernels bazel-bin/tests/stock_gradients/libcsr_kernels.so
+
+It takes about ten minutes; tools/documentation/difference_tables.py makes the list of it.
 """
 
 import argparse
 import dataclasses
+import json
+import math
 import os
-import sys
-import textwrap
+import pathlib
+import re
 import unittest.mock
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import known_differences_text as text
+# Before TensorFlow is imported. Else it goes by the CPU, and what kernels that has.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+
 import numpy as np
+import parity_python
+import tensorflow as tf
 from covered_ops import NOT_IN_PYTHON, ONLY_IN_PYTHON, STAND_INS
-from known_differences_rows import Difference, Gradients, cell, table, tolerance, verdict, worst
-from parity import HERE, Case, Outcome, load_cases, run_cases, run_client
+from parity import HERE, TOLERANCES, Case, Outcome, deviation, load_cases, run_cases, run_client
+
+Gradients = Sequence[np.ndarray | None]
+Row = list[str]
 
 # The ops that TensorFlow has a function gradient of and no client gradient.
 FUNCTION_GRADIENT_ALONE = {
@@ -26,98 +38,162 @@ FUNCTION_GRADIENT_ALONE = {
 }
 # Whose cases put a gradient of their own in place of Python's.
 OVERRIDDEN = {"StatelessParameterizedTruncatedNormal", "TopK", "XlaEinsum"}
+# Python's gradient is memory as it was found, now right, now wrong.
+NOT_REPEATABLE = {
+    f"SparseSegment{reduction}{segments}-empty"
+    for reduction in ("Sum", "Mean", "SqrtN")
+    for segments in ("", "WithNumSegments")
+}
+ORDERS = ("first", "second")
+
+
+@dataclasses.dataclass
+class Difference:
+    """A gradient that is not the reference's, which is `expected`."""
+
+    case: Case
+    order: str
+    found: str
+    expected: Gradients
+    ours: str = ""
+    size: float = math.inf
+    error: bool = False
+    mended: str = ""
+
+
+def worst(found: Gradients, expected: Gradients) -> float:
+    """The largest deviation of these gradients; None and zeros are the same."""
+    sizes = [0.0]
+    for f, e in zip(found, expected, strict=True):
+        if f is None and e is None:
+            continue
+        f = np.zeros_like(e) if f is None else f
+        e = np.zeros_like(f) if e is None else e
+        sizes.append(deviation(f, e))
+    return max(sizes)
+
+
+def cell(message: str) -> str:
+    """An error of TensorFlow's, fit for a cell of a table."""
+    missing = re.search(r"No gradient defined for .*op type: (\w+)|op: (\w+)", message)
+    if missing:
+        return f"no gradient of {missing[1] or missing[2]}"
+    # Behind the traceback, the node; behind that, the message of a kernel.
+    kernels = re.search(r"\nNode: .*\n(?:.*root error.*\n)?(?:\s*\(\d\).*?: )?(.+)", message)
+    empty = ("", "Graph execution error:")
+    lines = [
+        line
+        for line in message.splitlines()
+        if "root error" not in line and line.strip() not in empty
+    ]
+    line = (kernels[1] if kernels else lines[0]).strip().replace("|", "/")
+    return f"`{line[:90].rstrip()}{'…' if len(line) > 90 else ''}`"
+
+
+def verdict(found: Gradients, expected: Gradients) -> str:
+    """What is wrong with a gradient, fit for a cell of a table."""
+    pairs = [(f, e) for f, e in zip(found, expected, strict=True) if e is not None]
+    if {f is None for f, e in pairs if np.any(e != 0)} == {True}:
+        return "none"
+    known = [(f, e) for f, e in pairs if f is not None]
+    if any(f.shape != e.shape for f, e in known):
+        return "another shape"
+    if any(np.any(np.isfinite(f) != np.isfinite(e)) for f, e in known):
+        return "not finite"
+    return f"{worst(found, expected):.1e}"
+
+
+def compare(
+    case: Case, order: str, found: Gradients | str, expected: Gradients, ours: Gradients | None
+) -> Difference | None:
+    """None where the gradient is right; a text is an error."""
+    our_size = "" if ours is None else f"{worst(ours, expected):.1e}"
+    if isinstance(found, str):
+        return Difference(case, order, cell(found), expected, our_size, error=True)
+    size = worst(found, expected)
+    types = [e.dtype.name for e in expected if e is not None] or ["float64"]
+    if size <= (case.tolerance or max(TOLERANCES[name] for name in types)):
+        return None
+    return Difference(case, order, verdict(found, expected), expected, our_size, size)
+
+
+def first_of(rows: Iterable[Difference | None]) -> list[Difference]:
+    """Only the first order where that is wrong: the second then says nothing."""
+    row = next((row for row in rows if row), None)
+    return [row] if row else []
+
+
+def table(differences: Iterable[Difference], error: bool, ours: bool = True) -> list[Row]:
+    """A row an op, with its worst case, first order before second."""
+    by_op: dict[str, list[Difference]] = {}
+    for difference in differences:
+        if difference.error == error:
+            by_op.setdefault(difference.case.op, []).append(difference)
+    rows = []
+    for op, group in sorted(by_op.items()):
+        row = min(group, key=lambda d: (d.order, -d.size))
+        others = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        cells = [op, row.case.name + others, row.order, row.found]
+        rows.append([*cells, *([row.ours] if ours else []), *([row.mended] if row.mended else [])])
+    return rows
 
 
 # ---- Python
 
 
+def by_python(case: Case) -> Case:
+    second = case.second_order and "python"
+    return dataclasses.replace(case, reference="python", second_order=second)
+
+
+def without_overriding() -> Any:
+    return unittest.mock.patch.object(tf.Graph, "gradient_override_map")
+
+
 def python_differences(cases: Iterable[Case], library: str, kernels: str) -> list[Difference]:
     """Python's gradients and the library's against central differences."""
-    import parity_python
-    import tensorflow as tf
-
-    tf.load_library(kernels)
     outcomes = []
     for case in cases:
-        second = case.second_order and "python"
-        second_is_numeric = case.second_order == "numeric"
-        asked = dataclasses.replace(case, reference="python", second_order=second)
-        task = parity_python.prepare(asked)
-        task["numeric"] = (case.reference == "numeric", second_is_numeric)
+        task = parity_python.prepare(by_python(case))
+        task["numeric"] = (case.reference == "numeric", case.second_order == "numeric")
         outcomes.append(Outcome(case, task))
     run_client(outcomes, library, kernels)
-    found = []
+    found: list[Difference] = []
     for outcome in outcomes:
-        for order in ("first", "second"):
-            expected = outcome.result.get(f"{order}_numeric")
-            if expected is None:
-                continue
-            case, pythons = outcome.case, outcome.task[order]
-            row = python_difference(case, order, pythons, expected)
-            if row is None:
-                continue
-            row.ours = f"{worst(outcome.result[order], expected):.1e}"
-            found.append(row)
-            break  # of a wrong first order the second says nothing
+        task, result = outcome.task, outcome.result
+        found += first_of(
+            compare(outcome.case, order, task[order], result[f"{order}_numeric"], result[order])
+            for order in ORDERS
+            if f"{order}_numeric" in result
+        )
     return found
 
 
 def overridden_differences(cases: Sequence[Case], library: str, kernels: str) -> list[Difference]:
     """The same where a case brings a reference of its own, in place of Python's."""
-    import parity_python
-    import tensorflow as tf
-
-    outcomes = run_cases(cases, library, kernels)
-    found = []
-    for outcome in outcomes:
-        with unittest.mock.patch.object(tf.Graph, "gradient_override_map"):
+    found: list[Difference] = []
+    for outcome in run_cases(cases, library, kernels):
+        with without_overriding():
             pythons = parity_python.prepare(outcome.case)["first"]
-        case, expected = outcome.case, outcome.task["first"]
-        row = python_difference(case, "first", pythons, expected)
-        if row is not None:
-            row.ours = f"{worst(outcome.result['first'], expected):.1e}"
-            found.append(row)
+        expected, ours = outcome.task["first"], outcome.result["first"]
+        found += first_of([compare(outcome.case, "first", pythons, expected, ours)])
     return found
 
 
-def python_difference(
-    case: Case, order: str, pythons: Gradients | str, expected: Gradients
-) -> Difference | None:
-    """None where Python's gradient is right."""
-    row = Difference(case.op, case.name, order, "", expected=expected)
-    if isinstance(pythons, str):
-        row.found, row.error = cell(pythons), True
-        return row
-    row.size = worst(pythons, expected)
-    if row.size <= tolerance(case, expected):
-        return None
-    row.found = verdict(pythons, expected)
-    return row
-
-
-def add_mended(rows: Iterable[Difference], cases: Sequence[Case]) -> None:
+def add_mended(rows: Iterable[Difference]) -> None:
     """What Python gives for these after tensorflow_ext.gradients.mend().
 
     Without it where `import tensorflow_ext` is enough. From here on this process has
     the library: to be called last.
     """
-    import parity_python
-    import tensorflow as tf
-
     import tensorflow_ext
 
     tensorflow_ext.gradients.mend()
-    by_id = {case.id: case for case in cases}
     for row in rows:
-        case = by_id[f"{row.op}-{row.case}"]
-        second = case.second_order and "python"
-        asked = dataclasses.replace(case, reference="python", second_order=second)
-        with unittest.mock.patch.object(tf.Graph, "gradient_override_map"):
-            pythons = parity_python.prepare(asked)[row.order]
-        if isinstance(pythons, str):
-            row.mended = cell(pythons)
-        else:
-            row.mended = f"{worst(pythons, row.expected):.1e}"
+        with without_overriding():
+            pythons = parity_python.prepare(by_python(row.case))[row.order]
+        failed = isinstance(pythons, str)
+        row.mended = cell(pythons) if failed else f"{worst(pythons, row.expected):.1e}"
 
 
 # ---- TensorFlow's client gradients
@@ -127,8 +203,6 @@ def client_outcomes(
     cases: Iterable[Case], library: str, kernels: str
 ) -> list[tuple[Outcome, Outcome]]:
     """What TensorFlow's gradients give without the library, and what with it."""
-    import parity_python
-
     with_ours = [Outcome(case, parity_python.prepare(case)) for case in cases]
     run_client(with_ours, library, kernels)
     without = [
@@ -138,48 +212,23 @@ def client_outcomes(
     return list(zip(without, with_ours, strict=True))
 
 
-def client_differences(outcomes: Iterable[tuple[Outcome, Outcome]]) -> list[Difference]:
-    """TensorFlow's client gradients.
-
-    The reference is Python, or differences where the case asks for them.
-    """
-    found = []
-    for theirs, ours in outcomes:
-        for order in ("first", "second"):
-            row = client_difference(order, theirs, ours)
-            if row is not None:
-                found.append(row)
-                break  # of a wrong first order the second says nothing
-    return found
-
-
 def client_difference(order: str, theirs: Outcome, ours: Outcome) -> Difference | None:
-    """Of one case in one order; None where TensorFlow's gradient is right."""
+    """The reference is Python, or differences where the case asks for them."""
     case, result = theirs.case, theirs.result
     expected = ours.result.get(f"{order}_numeric", ours.task[order])
     if order == "second" and (case.second_order is None or isinstance(expected, str)):
         return None
-    our_size = worst(ours.result[order], expected)
-    row = Difference(case.op, case.name, order, "", f"{our_size:.1e}")
-    if not result:
-        row.found, row.error = f"`{theirs.problems[0].partition(':')[0]}`", True
-        return row
-    if "error" in result:
-        row.found, row.error = cell(result["error"]), True
-        return row
-    if result[order] is None:
+    if result:
+        found = result.get("error", result.get(order))
+    else:
+        found = theirs.problems[0].partition(":")[0]
+    if found is None:
         return None  # differentiable once only
-    row.size = worst(result[order], expected)
-    if row.size <= tolerance(case, [*expected, np.zeros(0)]):
-        return None
-    row.found = verdict(result[order], expected)
-    return row
+    return compare(case, order, found, expected, ours.result[order])
 
 
-def on_the_way() -> list[str]:
+def on_the_way() -> list[Row]:
     """TF_AddGradients where one y lies on the way to another, at x = 1."""
-    import tensorflow as tf
-
     v1 = tf.compat.v1
     functions: dict[str, Callable[[Any, Any], Any]] = {
         "sin y": lambda _, y: tf.sin(y),
@@ -194,26 +243,23 @@ def on_the_way() -> list[str]:
             y = tf.tanh(x)
             ys = [y, function(x, y)]
             apart = [tf.identity(tensor) for tensor in ys]
-            serialized = graph.as_graph_def().SerializeToString()
             python = session.run(tf.gradients(ys, x)[0], {x: 1.0})
+            task = {
+                "graph": graph.as_graph_def().SerializeToString(),
+                "feeds": {x.name: np.array(1.0)},
+                "xs": [x.name],
+                "upstream": [],
+                "numeric": (False, False),
+                "second_order": False,
+            }
+        case = Case("Tanh", name, function, [])
         outcomes = [
-            Outcome(
-                Case("Tanh", name, function, []),
-                {
-                    "graph": serialized,
-                    "feeds": {x.name: np.array(1.0)},
-                    "ys": [tensor.name for tensor in tensors],
-                    "xs": [x.name],
-                    "upstream": [],
-                    "numeric": (False, False),
-                    "second_order": False,
-                },
-            )
+            Outcome(case, task | {"ys": [tensor.name for tensor in tensors]})
             for tensors in (ys, apart)
         ]
         run_client(outcomes, None, None)
         client = [outcome.result["first"][0] for outcome in outcomes]
-        rows.append(f"| {name} | {client[0]:.4f} | {client[1]:.4f} | {python:.4f} |")
+        rows.append([name, *(f"{value:.4f}" for value in (*client, python))])
     return rows
 
 
@@ -222,106 +268,93 @@ def on_the_way() -> list[str]:
 
 def function_differences(
     outcomes: Iterable[tuple[Outcome, Outcome]],
-) -> tuple[list[Difference], int, int]:
-    """Those that are wrong, and the numbers of cases and ops.
+) -> tuple[list[Difference], list[str]]:
+    """Those that are wrong, and the ops of the cases.
 
     The reference is the library's client gradient, which the tests hold to Python or
     differences.
     """
-    found = []
+    found: list[Difference] = []
     ops = []
     for theirs, ours in outcomes:
-        case, error = theirs.case, theirs.result.get("function_error", "")
+        error = theirs.result.get("function_error", "")
         # A client gradient that ended the process left no time for this one.
         ended = ours.problems or theirs.problems
         no_definition = "No gradient defined for op" in error
         if ended or no_definition or "function_runtime" not in theirs.task:
             continue
-        ops.append(case.op)
-        row = Difference(case.op, case.name, "first", "")
-        expected = ours.result["first"]
-        if error:
-            row.found, row.error = cell(error), True
-        else:
-            row.size = worst(theirs.result["function"], expected)
-            if row.size <= tolerance(case, [*expected, np.zeros(0)]):
-                continue
-            row.found = verdict(theirs.result["function"], expected)
-        found.append(row)
-    return found, len(ops), len(set(ops))
+        ops.append(theirs.case.op)
+        gradients = error or theirs.result["function"]
+        found += first_of([compare(theirs.case, "first", gradients, ours.result["first"], None)])
+    return found, ops
 
 
-# ---- The document
-
-
-def names(ops: Iterable[str]) -> list[str]:
-    return textwrap.wrap(", ".join(sorted(ops)), 88)
-
-
-def document(library: str, kernels: str) -> str:
-    import tensorflow as tf
-
+def measure(library: str, kernels: str) -> dict[str, Any]:
+    """All tables, as difference_tables.py takes them."""
     modules = sorted(path.stem for path in HERE.glob("cases_*.py"))
-    stock = [module for module in modules if module.startswith("cases_stock")]
     cases = [
         case
         for case in load_cases(modules)
-        if not (case.error or case.no_gradient or case.id in text.NOT_REPEATABLE)
+        if not (case.error or case.no_gradient or case.id in NOT_REPEATABLE)
     ]
+    tf.load_library(kernels)
     numeric = [c for c in cases if "numeric" in (c.reference, c.second_order)]
     overridden = [c for c in cases if c.op in OVERRIDDEN and c not in numeric]
     python = python_differences(numeric, library, kernels)
     python += overridden_differences(overridden, library, kernels)
-    # Its case turned XLA on; TensorFlow's client gradients are to go without.
+    # Its case turned XLA on, which TensorFlow's client gradients must do without.
     os.environ.pop("TF_XLA_FLAGS", None)
-    stock_cases = load_cases(stock)
+    stock_cases = load_cases([name for name in modules if name.startswith("cases_stock")])
     outcomes = client_outcomes(stock_cases, library, kernels)
-    client = client_differences(outcomes)
+    client = [
+        row
+        for pair in outcomes
+        for row in first_of(client_difference(order, *pair) for order in ORDERS)
+    ]
     alone = [c for c in cases if c.op in FUNCTION_GRADIENT_ALONE]
     outcomes += client_outcomes(alone, library, kernels)
-    functions, function_cases, function_ops = function_differences(
-        [pair for pair in outcomes if not pair[0].case.variables]
+    function, function_ops = function_differences(
+        pair for pair in outcomes if not pair[0].case.variables
     )
-    add_mended(python, cases)
-
-    def of(differences: list[Difference], error: bool) -> list[Difference]:
-        return [d for d in differences if d.error == error]
-
-    none = {row.op for row in python if row.found == f"no gradient of {row.op}"}
-    python = [row for row in python if row.op not in none]
-
-    reasons, function_reasons = text.REASONS, text.FUNCTION_REASONS
-    tables = {
-        "PYTHON_WRONG": table(of(python, False), reasons, ours=True),
-        "PYTHON_NONE": names(none - NOT_IN_PYTHON.keys()),
-        "NOT_IN_PYTHON": names(none & NOT_IN_PYTHON.keys()),
-        "PYTHON_FAILS": table(of(python, True), reasons, ours=True),
-        "ONLY_IN_PYTHON": [f"| {op} | {why} |" for op, why in sorted(ONLY_IN_PYTHON.items())],
-        "CLIENT_WRONG": table(of(client, False), text.CLIENT_REASONS, ours=True),
-        "CLIENT_FAILS": table(of(client, True), text.CLIENT_REASONS, ours=True),
-        "FUNCTION_WRONG": table(of(functions, False), function_reasons, ours=False),
-        "FUNCTION_FAILS": table(of(functions, True), function_reasons, ours=False),
-        "ON_THE_WAY": on_the_way(),
+    second_outputs = on_the_way()
+    add_mended(python)
+    none = {row.case.op for row in python if row.found == f"no gradient of {row.case.op}"}
+    python = [row for row in python if row.case.op not in none]
+    return {
+        "tensorflow": tf.__version__,
+        "client_cases": len(stock_cases),
+        "client_ops": len({case.op for case in stock_cases}),
+        "stand_ins": len(STAND_INS),
+        "function_cases": len(function_ops),
+        "function_ops": len(set(function_ops)),
+        "python_none": sorted(none - NOT_IN_PYTHON.keys()),
+        "not_in_python": sorted(none & NOT_IN_PYTHON.keys()),
+        "tables": {
+            "python_wrong": table(python, error=False),
+            "python_fails": table(python, error=True),
+            "only_in_python": [[op, why] for op, why in sorted(ONLY_IN_PYTHON.items())],
+            "client_wrong": table(client, error=False),
+            "client_fails": table(client, error=True),
+            "function_wrong": table(function, error=False, ours=False),
+            "function_fails": table(function, error=True, ours=False),
+            "on_the_way": second_outputs,
+        },
     }
-    return text.DOCUMENT.format(
-        VERSION=tf.__version__,
-        CASES=len(stock_cases),
-        OPS=len({case.op for case in stock_cases}),
-        STAND_INS=len(STAND_INS),
-        FUNCTION_CASES=function_cases,
-        FUNCTION_OPS=function_ops,
-        **{name: "\n".join(rows) for name, rows in tables.items()},
-    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--library", required=True)
     parser.add_argument("--kernels", required=True)
+    parser.add_argument("--output", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
-    # Else TensorFlow goes by the CPU, and what kernels it has.
-    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
-    sys.stdout.write(document(arguments.library, arguments.kernels))
+    found = measure(arguments.library, arguments.kernels)
+    text = json.dumps(found, ensure_ascii=False, indent=1)
+    arguments.output.write_text(text, encoding="utf-8")
+    rows = sum(map(len, found["tables"].values())) + len(found["python_none"])
+    print(f"{rows} differences with TensorFlow {found['tensorflow']} in {arguments.output}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from mkdocs.structure.pages import Page
 _HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(_HERE), str(_HERE.parent)]
 
+import difference_tables  # noqa: E402
 import op_pages  # noqa: E402
 import sources  # noqa: E402
 import stock_page  # noqa: E402
@@ -55,5 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Leads links to files of the repository to their pages."""
+    """Adds the tables of differences; leads links to files of the repository to their pages."""
+    if page.file.src_uri == "known_differences.md":
+        markdown += "\n" + difference_tables.markdown(difference_tables.recorded())
     return sources.rewrite(markdown, page.file.src_uri)

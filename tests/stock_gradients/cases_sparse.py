@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse tensors with each other and with dense ones.
+"""Sparse tensors with each other and with dense ones; ops that move, select, fill in, join
+or split their values.
 
 Python differentiates few of these gradients once more: the second order is
 compared with central differences.
 """
 
-from collections.abc import Sequence
+import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import complex_normal, distinct, normal
+from rows import call, case, each, floats, longs, numeric, numeric_second
 
-raw = tf.raw_ops
+single = functools.partial(normal, dtype=np.float32)
 
 # Two patterns of shape [3, 4] that share three places; row 1 of A is empty.
 A = np.array([[0, 0], [0, 2], [2, 0], [2, 1], [2, 3]])
@@ -23,257 +27,211 @@ SHAPE = np.array([3, 4])
 CUBE = np.array([[0, 0, 1], [0, 2, 0], [1, 1, 0], [1, 1, 1], [1, 2, 1]])
 CUBE_SHAPE = np.array([2, 3, 2])
 NONE = np.zeros([0, 2], np.int64)
+# Indices, values and shape.
+MATRIX, COMPLEX = (A, normal(5), SHAPE), (A, complex_normal(5), SHAPE)
+FLOATS, EMPTY = (A, single(5), SHAPE), (NONE, normal(0), SHAPE)
+CUBES = CUBE, normal(5), CUBE_SHAPE
+COMPLEX_CUBES, FLOAT_CUBES = (CUBE, complex_normal(5), CUBE_SHAPE), (CUBE, single(5), CUBE_SHAPE)
+COARSE: dict[str, Any] = {"step": 1e-2, "tolerance": 1e-3}
+
+# ---- Of two sparse tensors
 
 
-def numeric(op: str, name: str, build: Any, inputs: Sequence[Any], **more: Any) -> Case:
-    """Python's gradient, and central differences for the second order."""
-    return Case(op, name, build, inputs, **{"second_order": "numeric", **more})
+def _add(a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any, threshold: float = 0) -> Any:
+    thresh = tf.constant(threshold, a.dtype.real_dtype)
+    return call("SparseAdd", a_indices, a, shape, b_indices, b, shape, thresh)[1]
 
 
-def first(op: str, name: str, build: Any, inputs: Sequence[Any], **more: Any) -> Case:
-    """First order only: for types in which differences are too coarse."""
-    return numeric(op, name, build, inputs, second_order=None, **more)
+add = functools.partial(numeric_second, "SparseAdd", build=_add)
+NEAR, FAR = np.array([1, 0.1, 2, -0.2, 1]), np.array([3, 1, 0.2, -1.9, 1])
 
 
-# ---- SparseAdd
+def extremum(op: str) -> list[Case]:
+    """Python has no gradient."""
 
-
-def sparse_add(threshold: float = 0.0) -> Any:
     def build(a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any) -> Any:
-        thresh = tf.constant(threshold, a.dtype.real_dtype)
-        return raw.SparseAdd(
-            a_indices=a_indices,
-            a_values=a,
-            a_shape=shape,
-            b_indices=b_indices,
-            b_values=b,
-            b_shape=shape,
-            thresh=thresh,
-        )[1]
-
-    return build
-
-
-SPARSE_ADD = [
-    numeric("SparseAdd", "matrix", sparse_add(), [A, normal(5), B, distinct(5), SHAPE]),
-    numeric(
-        "SparseAdd",
-        "threshold",
-        sparse_add(0.5),
-        [A, np.array([1, 0.1, 2, -0.2, 1]), B, np.array([3, 1, 0.2, -1.9, 1]), SHAPE],
-    ),
-    numeric(
-        "SparseAdd",
-        "complex",
-        sparse_add(),
-        [A, complex_normal(5), B, complex_normal(5, seed=1), SHAPE],
-    ),
-    numeric("SparseAdd", "empty", sparse_add(), [NONE, normal(0), B, normal(5), SHAPE]),
-    numeric("SparseAdd", "cube", sparse_add(), [CUBE[:3], normal(3), CUBE, normal(5), CUBE_SHAPE]),
-    first(
-        "SparseAdd",
-        "float",
-        sparse_add(),
-        [A, normal(5, dtype=np.float32), B, normal(5, dtype=np.float32), SHAPE],
-        known_shapes=True,
-    ),
-]
-
-# ---- SparseSparseMaximum, SparseSparseMinimum: Python has no gradient.
-
-
-def extremum_cases(op: str) -> list[Case]:
-    def build(a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any) -> Any:
-        return getattr(raw, op)(
-            a_indices=a_indices,
-            a_values=a,
-            a_shape=shape,
-            b_indices=b_indices,
-            b_values=b,
-            b_shape=shape,
-        )[1]
+        return call(op, a_indices, a, shape, b_indices, b, shape)[1]
 
     def with_itself(indices: Any, a: Any, shape: Any) -> Any:
         return build(indices, a, indices, a, shape)
 
     a, b = distinct(10)[:5], distinct(10)[5:]
+    a32, b32 = floats(a, b)
+    row = functools.partial(numeric, op, build=build)
     return [
-        numeric(op, "matrix", build, [A, a, B, b, SHAPE], reference="numeric"),
-        numeric(op, "cube", build, [CUBE, a, CUBE[1:4], b[:3], CUBE_SHAPE], reference="numeric"),
-        numeric(op, "ties", with_itself, [A, a, SHAPE], reference="numeric"),
-        numeric(op, "empty", build, [A, a, NONE, b[:0], SHAPE], reference="numeric"),
-        first(
-            op,
-            "float",
-            build,
-            [A, a.astype(np.float32), B, b.astype(np.float32), SHAPE],
-            reference="numeric",
-            step=1e-2,
-            tolerance=1e-3,
-        ),
+        row("matrix", A, a, B, b, SHAPE),
+        row("cube", CUBE, a, CUBE[1:4], b[:3], CUBE_SHAPE),
+        row("ties", A, a, SHAPE, build=with_itself),
+        row("empty", A, a, NONE, b[:0], SHAPE),
+        row("float", A, a32, B, b32, SHAPE, second_order=None, **COARSE),
     ]
 
+
+OF_TWO = [
+    add("matrix", A, normal(5), B, distinct(5), SHAPE),
+    add("threshold", A, NEAR, B, FAR, SHAPE, threshold=0.5),
+    add("complex", A, complex_normal(5), B, complex_normal(5, seed=1), SHAPE),
+    add("empty", NONE, normal(0), B, normal(5), SHAPE),
+    add("cube", CUBE[:3], normal(3), CUBE, normal(5), CUBE_SHAPE),
+    add("float", A, single(5), B, single(5), SHAPE, known_shapes=True, second_order=None),
+    *each("SparseSparseMaximum SparseSparseMinimum", extremum),
+]
 
 # ---- Sparse with dense
 
 
-def cwise_cases(op: str) -> list[Case]:
-    def build(indices: Any, x: Any, shape: Any, y: Any) -> Any:
-        return getattr(raw, op)(sp_indices=indices, sp_values=x, sp_shape=shape, dense=y)
-
-    def case(name: str, inputs: Sequence[Any], **more: Any) -> Case:
-        return numeric(op, name, build, inputs, **{**reference, **more})
-
+def cwise(op: str) -> list[Case]:
     # Python has none for the sum.
-    reference = {"reference": "numeric" if op == "SparseDenseCwiseAdd" else "python"}
-    x = normal(5)
-    single = [A, x.astype(np.float32), SHAPE, distinct(3, 4, dtype=np.float32)]
-    differences: dict[str, Any] = (
-        {"step": 1e-2, "tolerance": 1e-3} if op == "SparseDenseCwiseAdd" else {}
-    )
+    is_sum = op == "SparseDenseCwiseAdd"
+    row = functools.partial(numeric if is_sum else numeric_second, op)
+    width = COARSE if is_sum else {}
     return [
-        case("same_shape", [A, x, SHAPE, distinct(3, 4)]),
-        case("row", [A, x, SHAPE, distinct(4)]),
-        case("unknown_rank", [A, x, SHAPE, distinct(4)], known_shapes="rank"),
-        case("column", [A, x, SHAPE, distinct(3, 1)]),
-        case("one", [A, x, SHAPE, distinct(1, 1)]),
-        case("cube_by_matrix", [CUBE, x, CUBE_SHAPE, distinct(3, 1)]),
-        case("empty", [NONE, x[:0], SHAPE, distinct(3, 4)]),
-        case("float", single, second_order=None, known_shapes=True, **differences),
+        row("same_shape", *MATRIX, distinct(3, 4)),
+        row("row", *MATRIX, distinct(4)),
+        row("unknown_rank", *MATRIX, distinct(4), known_shapes="rank"),
+        row("column", *MATRIX, distinct(3, 1)),
+        row("one", *MATRIX, distinct(1, 1)),
+        row("cube_by_matrix", *CUBES, distinct(3, 1)),
+        row("empty", *EMPTY, distinct(3, 4)),
+        row(
+            "float",
+            *FLOATS,
+            distinct(3, 4, dtype=np.float32),
+            known_shapes=True,
+            **{**width, "second_order": None},
+        ),
     ]
 
 
-def tensor_dense_add(indices: Any, a: Any, shape: Any, b: Any) -> Any:
-    return raw.SparseTensorDenseAdd(a_indices=indices, a_values=a, a_shape=shape, b=b)
-
-
-def dense_add(name: str, inputs: Sequence[Any], **more: Any) -> Case:
-    return Case("SparseTensorDenseAdd", name, tensor_dense_add, inputs, **more)
-
-
-DENSE_ADD = [
-    dense_add("matrix", [A, normal(5), SHAPE, normal(3, 4)]),
-    dense_add("int32", [A.astype(np.int32), normal(5), SHAPE.astype(np.int32), normal(3, 4)]),
-    dense_add("repeated", [A[[0, 0, 1, 2, 2]], normal(5), SHAPE, normal(3, 4)]),
-    dense_add("complex", [A, complex_normal(5), SHAPE, complex_normal(3, 4)]),
-    dense_add(
-        "float", [CUBE, normal(5, dtype=np.float32), CUBE_SHAPE, normal(2, 3, 2, dtype=np.float32)]
-    ),
-    dense_add("empty", [NONE, normal(0), SHAPE, normal(3, 4)]),
-]
-
-# ---- SparseTensorDenseMatMul
-
-
-def matmul(adjoint_a: bool, adjoint_b: bool) -> Any:
-    def build(indices: Any, a: Any, shape: Any, b: Any) -> Any:
-        return raw.SparseTensorDenseMatMul(
-            a_indices=indices,
-            a_values=a,
-            a_shape=shape,
-            b=b,
-            adjoint_a=adjoint_a,
-            adjoint_b=adjoint_b,
-        )
-
-    return build
-
-
-def matmul_cases() -> list[Case]:
-    op = "SparseTensorDenseMatMul"
-    cases = []
-    for adjoint_a in (False, True):
-        for adjoint_b in (False, True):
-            build = matmul(adjoint_a, adjoint_b)
-            shape = (3 if adjoint_a else 4, 2)
-            b_shape = shape[::-1] if adjoint_b else shape
-            name = f"{'adjoint' if adjoint_a else 'a'}_{'adjoint' if adjoint_b else 'b'}"
-            cases += [
-                Case(
-                    op,
-                    f"complex_{name}",
-                    build,
-                    [A, complex_normal(5), SHAPE, complex_normal(*b_shape)],
-                ),
-                Case(op, f"double_{name}", build, [A, normal(5), SHAPE, normal(*b_shape)]),
-            ]
-    build = matmul(False, False)
+def products() -> Iterator[Case]:
+    row = functools.partial(case, "SparseTensorDenseMatMul")
+    for a, b in itertools.product((False, True), repeat=2):
+        shape = (3 if a else 4, 2)
+        shape = shape[::-1] if b else shape
+        name = f"{'adjoint' if a else 'a'}_{'adjoint' if b else 'b'}"
+        how = {"adjoint_a": a, "adjoint_b": b}
+        yield row(f"complex_{name}", *COMPLEX, complex_normal(*shape), **how)
+        yield row(f"double_{name}", *MATRIX, normal(*shape), **how)
     repeated = A[[0, 0, 1, 2, 2]].astype(np.int32)
-    wide = [repeated, normal(5), SHAPE, normal(4, 5)]
-    single = [A, normal(5, dtype=np.float32), SHAPE, normal(4, 1, dtype=np.float32)]
-    return [
-        *cases,
-        Case(op, "repeated_int32", build, wide),
-        Case(op, "float", build, single, known_shapes=True),
-        Case(op, "empty", build, [NONE, normal(0), SHAPE, normal(4, 2)]),
-    ]
+    yield row("repeated_int32", repeated, normal(5), SHAPE, normal(4, 5))
+    yield row("float", *FLOATS, single(4, 1), known_shapes=True)
+    yield row("empty", *EMPTY, normal(4, 2))
 
+
+dense_add = functools.partial(case, "SparseTensorDenseAdd")
+NARROW = A.astype(np.int32), normal(5), SHAPE.astype(np.int32)
+WITH_DENSE = [
+    *each("SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv", cwise),
+    dense_add("matrix", *MATRIX, normal(3, 4)),
+    dense_add("int32", *NARROW, normal(3, 4)),
+    dense_add("repeated", A[[0, 0, 1, 2, 2]], normal(5), SHAPE, normal(3, 4)),
+    dense_add("complex", *COMPLEX, complex_normal(3, 4)),
+    dense_add("float", CUBE, single(5), CUBE_SHAPE, single(2, 3, 2)),
+    dense_add("empty", *EMPTY, normal(3, 4)),
+    *products(),
+]
 
 # ---- SparseToDense
 
-
-def to_dense(validate: bool = True) -> Any:
-    def build(indices: Any, shape: Any, values: Any, default: Any) -> Any:
-        return raw.SparseToDense(
-            sparse_indices=indices,
-            output_shape=shape,
-            sparse_values=values,
-            default_value=default,
-            validate_indices=validate,
-        )
-
-    return build
-
-
-def dense(name: str, inputs: Sequence[Any], validate: bool = True, **more: Any) -> Case:
-    return Case("SparseToDense", name, to_dense(validate), inputs, **more)
-
-
+dense = functools.partial(case, "SparseToDense")
 # For indices that are no matrix, or repeat, Python's gradient fails or is wrong.
-by_differences: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
-VECTOR = np.array([1, 3, 4])
+by_differences = functools.partial(numeric, "SparseToDense")
+SIX = np.array([6])
+UNORDERED, REPEATED = A[[2, 0, 1, 4, 3]], A[[0, 0, 1, 2, 2]]
+SCALAR, SCALAR_SHAPE = np.array(2), np.array([4])
+NARROW_SCALAR = SCALAR.astype(np.int32), SCALAR_SHAPE.astype(np.int32)
 TO_DENSE = [
-    dense("matrix", [A, SHAPE, normal(5), normal()]),
-    dense("complex", [A, SHAPE, complex_normal(5), complex_normal()]),
-    dense("float", [A, SHAPE, normal(5, dtype=np.float32), normal(dtype=np.float32)]),
-    dense("unordered", [A[[2, 0, 1, 4, 3]], SHAPE, normal(5), normal()], validate=False),
-    dense("scalar_value", [A, SHAPE, normal(), normal()], **by_differences),
-    dense("vector_indices", [VECTOR, np.array([6]), normal(3), normal()], **by_differences),
-    dense(
-        "scalar_index",
-        [np.array(2, np.int32), np.array([4], np.int32), normal(), normal()],
-        **by_differences,
+    dense("matrix", A, SHAPE, normal(5), normal()),
+    dense("complex", A, SHAPE, complex_normal(5), complex_normal()),
+    dense("float", A, SHAPE, single(5), single()),
+    dense("unordered", UNORDERED, SHAPE, normal(5), normal(), validate_indices=False),
+    dense("unknown_rank", A, SHAPE, normal(5), normal(), known_shapes="rank"),
+    dense("empty", NONE, SHAPE, normal(0), normal()),
+    by_differences("scalar_value", A, SHAPE, normal(), normal()),
+    by_differences("vector_indices", longs(1, 3, 4), SIX, normal(3), normal()),
+    by_differences("scalar_index", *NARROW_SCALAR, normal(), normal()),
+    *(
+        by_differences(name, *inputs, normal(), validate_indices=False)
+        for name, *inputs in (
+            ("repeated", REPEATED, SHAPE, normal(5)),
+            ("repeated_vector", longs(1, 3, 1), SIX, normal(3)),
+            ("not_validated_scalar", SCALAR, SCALAR_SHAPE, normal()),
+        )
     ),
-    dense(
-        "repeated",
-        [A[[0, 0, 1, 2, 2]], SHAPE, normal(5), normal()],
-        validate=False,
-        **by_differences,
-    ),
-    dense(
-        "repeated_vector",
-        [np.array([1, 3, 1]), np.array([6]), normal(3), normal()],
-        validate=False,
-        **by_differences,
-    ),
-    dense(
-        "not_validated_scalar",
-        [np.array(2), np.array([4]), normal(), normal()],
-        validate=False,
-        **by_differences,
-    ),
-    dense("unknown_rank", [A, SHAPE, normal(5), normal()], known_shapes="rank"),
-    dense("empty", [NONE, SHAPE, normal(0), normal()]),
 ]
 
-CASES = [
-    *SPARSE_ADD,
-    *extremum_cases("SparseSparseMaximum"),
-    *extremum_cases("SparseSparseMinimum"),
-    *cwise_cases("SparseDenseCwiseAdd"),
-    *cwise_cases("SparseDenseCwiseMul"),
-    *cwise_cases("SparseDenseCwiseDiv"),
-    *DENSE_ADD,
-    *matmul_cases(),
-    *TO_DENSE,
+# ---- Moved, selected, filled in
+
+ORDER = [3, 0, 4, 1, 2]
+
+
+def second(_: Any, values: Any, *more: Any) -> Any:
+    """The values, the second output of most ops."""
+    return values
+
+
+reorder = functools.partial(case, "SparseReorder", then=second)
+slice_ = functools.partial(numeric_second, "SparseSlice", then=second)
+fill = functools.partial(numeric_second, "SparseFillEmptyRows", then=second)
+MOVED = [
+    reorder("matrix", A[ORDER], normal(5), SHAPE),
+    reorder("complex", A[ORDER], complex_normal(5), SHAPE),
+    reorder("repeated", A[[2, 2, 0, 4, 4]], normal(5), SHAPE),
+    reorder("cube_float", CUBE[ORDER], single(5), CUBE_SHAPE, known_shapes=True),
+    reorder("empty", *EMPTY),
+    slice_("matrix", *MATRIX, longs(0, 1), longs(3, 2)),
+    slice_("past_the_end", *MATRIX, longs(1, 0), longs(9, 9)),
+    slice_("nothing", *MATRIX, longs(1, 0), longs(1, 2)),
+    slice_("complex", *COMPLEX, longs(0, 0), longs(3, 3)),
+    slice_(
+        "cube_float",
+        *FLOAT_CUBES,
+        longs(0, 1, 0),
+        longs(2, 2, 2),
+        second_order=None,
+        known_shapes=True,
+    ),
+    fill("one", *MATRIX, normal()),
+    fill("all", *EMPTY, normal()),
+    fill("none", A[:2], normal(2), longs(1, 4), normal()),
+    fill("complex", *COMPLEX, complex_normal()),
+    fill("unordered", A[[4, 0, 3, 1, 2]], normal(5), longs(6, 4), normal()),
+    fill("float", CUBE[:2], single(2), CUBE_SHAPE, single(), second_order=None),
 ]
+
+# ---- SparseConcat, SparseSplit: Python has no gradient.
+
+
+def _concat(indices: Any, values: Any, axis: int, shape: tuple[int, ...]) -> Any:
+    squares = [tf.square(v) for v in values]
+    shapes = [tf.constant(shape, tf.int64)] * len(values)
+    return call("SparseConcat", indices, squares, shapes, concat_dim=axis)[1]
+
+
+def _split(axis: Any, indices: Any, values: Any, shape: Any, parts: int) -> Any:
+    made = tf.raw_ops.SparseSplit(
+        split_dim=axis, indices=indices, values=tf.square(values), shape=shape, num_split=parts
+    )
+    return made.output_values
+
+
+joined = functools.partial(numeric, "SparseConcat", build=_concat, shape=(3, 4))
+cut = functools.partial(numeric, "SparseSplit", build=_split)
+PAIR, VALUES = [A, A[[4, 0, 2]]], [normal(5), normal(3)]  # the second is not in order
+THREE, OF_THREE = [CUBE, CUBE[:2], CUBE[3:]], [complex_normal(n) for n in (5, 2, 2)]
+FIRST, SECOND = np.array(0), np.array(1)
+PARTS = [
+    joined("rows", PAIR, VALUES, axis=0),
+    joined("last_axis", PAIR, VALUES, axis=-1, known_shapes=True),
+    joined("three_complex", THREE, OF_THREE, axis=1, shape=(2, 3, 2)),
+    joined("one_empty", [NONE, A], [normal(0), normal(5)], axis=1, known_shapes="rank"),
+    joined("float", [A, A], [single(5), single(5, seed=1)], axis=0),
+    cut("columns", SECOND, *MATRIX, parts=2),
+    cut("rows", FIRST, *MATRIX, parts=3, known_shapes=True),
+    cut("one", FIRST, *MATRIX, parts=1),
+    cut("uneven_complex", SECOND, *COMPLEX_CUBES, parts=2, known_shapes="rank"),
+    cut("nothing", SECOND, *EMPTY, parts=2),
+    cut("float", SECOND, *FLOATS, parts=4),
+]
+
+CASES = [*OF_TWO, *WITH_DENSE, *TO_DENSE, *MOVED, *PARTS]

@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSR sparse matrices, between a conversion to one and one back."""
+"""CSR sparse matrices, between a conversion to one and one back.
 
+SparseMatrixAdd, SparseMatrixMul and SparseMatrixSoftmax have GPU kernels only: on the
+CPU they need the kernels of csr_kernels.cc.
+"""
+
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import differences
 import numpy as np
 import tensorflow as tf
-from cases_sparse import CUBE, CUBE_SHAPE, NONE, SHAPE, A, first, numeric
+from cases_sparse import (
+    COARSE,
+    COMPLEX,
+    COMPLEX_CUBES,
+    CUBE,
+    CUBE_SHAPE,
+    CUBES,
+    EMPTY,
+    FLOAT_CUBES,
+    FLOATS,
+    MATRIX,
+    NONE,
+    SHAPE,
+    A,
+    B,
+    single,
+)
 from parity import Case
 from random_values import complex_normal, normal
-
-raw = tf.raw_ops
+from rows import call, numeric, numeric_second
 
 
 def to_matrix(indices: Any, values: Any, shape: Any) -> Any:
@@ -20,15 +39,15 @@ def to_matrix(indices: Any, values: Any, shape: Any) -> Any:
     if indices.shape[1] is None:
         indices = tf.ensure_shape(indices, [None, 2])
         shape = tf.ensure_shape(shape, [2])
-    return raw.SparseTensorToCSRSparseMatrix(indices=indices, values=values, dense_shape=shape)
+    return call("SparseTensorToCSRSparseMatrix", indices, values, shape)
 
 
 def to_dense(matrix: Any, dtype: tf.DType) -> Any:
-    return raw.CSRSparseMatrixToDense(sparse_input=matrix, type=dtype)
+    return call("CSRSparseMatrixToDense", matrix, type=dtype)
 
 
 def to_values(matrix: Any, dtype: tf.DType) -> Any:
-    return raw.CSRSparseMatrixToSparseTensor(sparse_matrix=matrix, type=dtype).values
+    return call("CSRSparseMatrixToSparseTensor", matrix, type=dtype)[1]
 
 
 # ---- Conversions; squares, so that the second order is not 0.
@@ -45,85 +64,59 @@ def matrix_to_values(indices: Any, values: Any, shape: Any) -> Any:
 def dense_to_values(dense: Any, indices: Any) -> Any:
     if indices.shape[1] is None:
         indices = tf.ensure_shape(indices, [None, 2])
-    matrix = raw.DenseToCSRSparseMatrix(dense_input=dense, indices=indices)
+    matrix = call("DenseToCSRSparseMatrix", dense, indices)
     return to_values(matrix, dense.dtype) ** 2
 
 
-def conversions(op: str, build: Any, *, from_dense: bool = False) -> list[Case]:
-    def case(name: str, indices: Any, values: Any, shape: Any, **more: Any) -> Case:
-        if not from_dense:
-            return numeric(op, name, build, [indices, values, shape], **more)
+def conversions(op: str, build: Callable[..., Any]) -> list[Case]:
+    def row(name: str, indices: Any, values: Any, shape: Any, **more: Any) -> Case:
+        how = {"build": build, "known_shapes": True, **more}
+        if not op.startswith("Dense"):
+            return numeric_second(op, name, indices, values, shape, **how)
         make = complex_normal if np.iscomplexobj(values) else normal
-        dense = make(*shape, dtype=values.dtype)
-        return numeric(op, name, build, [dense, indices], **more)
+        return numeric_second(op, name, make(*shape, dtype=values.dtype), indices, **how)
 
-    known: dict[str, Any] = {"known_shapes": True}
     return [
-        case("matrix", A, normal(5), SHAPE, **known),
-        case("batch", CUBE, normal(5), CUBE_SHAPE, **known),
-        case("complex", A, complex_normal(5), SHAPE, **known),
-        case("empty", NONE, normal(0), SHAPE, **known),
-        case("unknown_shapes", A, normal(5), SHAPE),
-        case("float", A, normal(5, dtype=np.float32), SHAPE, **known, second_order=None),
+        row("matrix", *MATRIX),
+        row("batch", *CUBES),
+        row("complex", *COMPLEX),
+        row("empty", *EMPTY),
+        row("unknown_shapes", *MATRIX, known_shapes=False),
+        row("float", *FLOATS, second_order=None),
     ]
 
 
+def _components(indices: Any, values: Any, shape: Any, index: int) -> Any:
+    matrix = to_matrix(indices, values, shape)
+    parts = call("CSRSparseMatrixComponents", matrix, index=index, type=values.dtype)
+    return tf.square(parts[2])
+
+
+def _transpose(indices: Any, values: Any, shape: Any, conjugate: bool = False) -> Any:
+    matrix = to_matrix(indices, values, shape)
+    turned = call("SparseMatrixTranspose", matrix, conjugate=conjugate, type=values.dtype)
+    return to_values(turned, values.dtype) ** 2
+
+
+components = functools.partial(
+    numeric, "CSRSparseMatrixComponents", build=_components, known_shapes=True
+)
+transposed = functools.partial(numeric_second, "SparseMatrixTranspose", build=_transpose)
 CONVERSIONS = [
     *conversions("SparseTensorToCSRSparseMatrix", matrix_to_values),
     *conversions("CSRSparseMatrixToSparseTensor", matrix_to_values),
     *conversions("CSRSparseMatrixToDense", matrix_to_dense),
-    *conversions("DenseToCSRSparseMatrix", dense_to_values, from_dense=True),
-]
-
-
-def components(index: int) -> Any:
-    def build(indices: Any, values: Any, shape: Any) -> Any:
-        matrix = to_matrix(indices, values, shape)
-        return tf.square(
-            raw.CSRSparseMatrixComponents(
-                csr_sparse_matrix=matrix, index=index, type=values.dtype
-            ).values
-        )
-
-    return build
-
-
-COMPONENTS = [
-    differences.numeric(
-        "CSRSparseMatrixComponents", name, components(index), inputs, known_shapes=True
-    )
-    for name, index, inputs in (
-        ("matrix", 0, [A, normal(5), SHAPE]),
-        ("first_of_batch", 0, [CUBE, normal(5), CUBE_SHAPE]),
-        ("last_of_batch_complex", 1, [CUBE, complex_normal(5), CUBE_SHAPE]),
-        ("float", 1, [CUBE, normal(5, dtype=np.float32), CUBE_SHAPE]),
-        ("no_values", 1, [CUBE[:2], normal(2), CUBE_SHAPE]),
-    )
-]
-
-# ---- SparseMatrixTranspose
-
-
-def transpose(conjugate: bool) -> Any:
-    def build(indices: Any, values: Any, shape: Any) -> Any:
-        turned = raw.SparseMatrixTranspose(
-            input=to_matrix(indices, values, shape), conjugate=conjugate, type=values.dtype
-        )
-        return to_values(turned, values.dtype) ** 2
-
-    return build
-
-
-def transposed(name: str, inputs: Sequence[Any], conjugate: bool, **more: Any) -> Case:
-    return numeric("SparseMatrixTranspose", name, transpose(conjugate), inputs, **more)
-
-
-TRANSPOSES = [
-    transposed("matrix", [A, normal(5), SHAPE], False),
-    transposed("batch", [CUBE, normal(5), CUBE_SHAPE], False, known_shapes=True),
-    transposed("complex", [A, complex_normal(5), SHAPE], False),
-    transposed("conjugate", [A, complex_normal(5), SHAPE], True),
-    transposed("float", [A, normal(5, dtype=np.float32), SHAPE], True, second_order=None),
+    *conversions("DenseToCSRSparseMatrix", dense_to_values),
+    components("matrix", *MATRIX, index=0),
+    components("first_of_batch", *CUBES, index=0),
+    components("last_of_batch_complex", *COMPLEX_CUBES, index=1),
+    components("float", *FLOAT_CUBES, index=1),
+    components("no_values", CUBE[:2], normal(2), CUBE_SHAPE, index=1),
+    transposed("matrix", *MATRIX),
+    transposed("batch", *CUBES, known_shapes=True),
+    transposed("complex", *COMPLEX),
+    transposed("conjugate", *COMPLEX, conjugate=True),
+    transposed("float", *FLOATS, conjugate=True, second_order=None),
 ]
 
 # ---- Products
@@ -143,123 +136,117 @@ def name_of(*parts: str) -> str:
     return "_".join(part or "plain" for part in parts)
 
 
-def dense_product(**attributes: bool) -> Any:
-    def build(indices: Any, values: Any, shape: Any, b: Any) -> Any:
-        return raw.SparseMatrixMatMul(a=to_matrix(indices, values, shape), b=b, **attributes)
-
-    return build
+def _dense_product(indices: Any, values: Any, shape: Any, b: Any, **how: bool) -> Any:
+    return call("SparseMatrixMatMul", to_matrix(indices, values, shape), b, **how)
 
 
-def dense_cases() -> list[Case]:
-    op = "SparseMatrixMatMul"
-    cases = []
-    outputs: tuple[dict[str, bool], ...] = (
-        {},
-        {"transpose_output": True},
-        {"conjugate_output": True},
-        {"transpose_output": True, "conjugate_output": True},
-    )
-    for (a, b), output in itertools.product(itertools.product(OPS, OPS), outputs):
+def dense_products() -> Iterator[Case]:
+    row = functools.partial(numeric_second, "SparseMatrixMatMul", build=_dense_product)
+    known = functools.partial(row, known_shapes=True)
+    turn, conjugate = "transpose_output", "conjugate_output"
+    outputs: list[tuple[str, ...]] = [(), (turn,), (conjugate,), (turn, conjugate)]
+    for a, b, output in itertools.product(OPS, OPS, outputs):
         rows = 3 if a else 4
-        dense_b = complex_normal(*((2, rows) if b else (rows, 2)))
-        name = name_of(a, b, *output)
-        build = dense_product(**operation(a, b), **output)
-        inputs = [A, complex_normal(5), SHAPE, dense_b]
-        cases.append(numeric(op, name, build, inputs, known_shapes=True))
-    build = dense_product()
-    turned = dense_product(transpose_a=True, transpose_b=True, transpose_output=True)
-    real = [A, normal(5), SHAPE]
-    return [
-        *cases,
-        # Python wants to know the shapes of both factors.
-        numeric(op, "unknown_shapes", build, [*real, normal(4, 3)], reference="numeric"),
-        numeric(op, "turned", turned, [*real, normal(2, 3)], known_shapes=True),
-        numeric(
-            op, "batch", build, [CUBE, normal(5), CUBE_SHAPE, normal(2, 2, 3)], known_shapes=True
-        ),
-        numeric(
-            op,
-            "batch_turned",
-            turned,
-            [CUBE, normal(5), CUBE_SHAPE, normal(2, 4, 3)],
-            known_shapes=True,
-        ),
-        first(
-            op,
-            "float",
-            build,
-            [A, normal(5, dtype=np.float32), SHAPE, normal(4, 2, dtype=np.float32)],
-            known_shapes=True,
-        ),
-        numeric(op, "empty", build, [NONE, normal(0), SHAPE, normal(4, 2)], reference="numeric"),
-    ]
-
-
-def sparse_product(**attributes: bool) -> Any:
-    def build(a_indices: Any, a: Any, a_shape: Any, b_indices: Any, b: Any, b_shape: Any) -> Any:
-        product = raw.SparseMatrixSparseMatMul(
-            a=to_matrix(a_indices, a, a_shape),
-            b=to_matrix(b_indices, b, b_shape),
-            type=a.dtype,
-            **attributes,
-        )
-        return to_dense(product, a.dtype)
-
-    return build
+        dense = complex_normal(*((2, rows) if b else (rows, 2)))
+        how = {**operation(a, b), **dict.fromkeys(output, True)}
+        yield known(name_of(a, b, *output), *COMPLEX, dense, **how)
+    turned = dict.fromkeys(("transpose_a", "transpose_b", turn), True)
+    # Python wants to know the shapes of both factors.
+    yield row("unknown_shapes", *MATRIX, normal(4, 3), reference="numeric")
+    yield known("turned", *MATRIX, normal(2, 3), **turned)
+    yield known("batch", *CUBES, normal(2, 2, 3))
+    yield known("batch_turned", *CUBES, normal(2, 4, 3), **turned)
+    yield known("float", *FLOATS, single(4, 2), second_order=None)
+    yield row("empty", *EMPTY, normal(4, 2), reference="numeric")
 
 
 # [4, 3], with an empty row: the product that is A's gradient lacks elements of A's
 # pattern. Python leaves them out, which makes its gradient too short.
 RIGHT = np.array([[0, 0], [0, 2], [1, 1], [3, 0], [3, 1]])
 RIGHT_SHAPE = np.array([4, 3])
+FULL = np.array(list(np.ndindex(4, 2)))
 
 
-def sparse_cases() -> list[Case]:
-    op = "SparseMatrixSparseMatMul"
-    cases = []
+def _sparse_product(*inputs: Any, **how: bool) -> Any:
+    a, b = to_matrix(*inputs[:3]), to_matrix(*inputs[3:])
+    dtype = inputs[1].dtype
+    return to_dense(call("SparseMatrixSparseMatMul", a, b, type=dtype, **how), dtype)
+
+
+def sparse_products() -> Iterator[Case]:
+    row = functools.partial(numeric, "SparseMatrixSparseMatMul", build=_sparse_product)
+    x, y = complex_normal(5), complex_normal(5, seed=1)
     for a, b in itertools.product(OPS, OPS):
         # All of op(A) are [3, 4], all of op(B) [4, 3].
-        left = (RIGHT, RIGHT_SHAPE) if a else (A, SHAPE)
-        right = (A, SHAPE) if b else (RIGHT, RIGHT_SHAPE)
-        inputs = [
-            left[0],
-            complex_normal(5),
-            left[1],
-            right[0],
-            complex_normal(5, seed=1),
-            right[1],
-        ]
-        build = sparse_product(**operation(a, b))
-        cases.append(numeric(op, name_of(a, b), build, inputs, reference="numeric"))
-    build = sparse_product()
-    inputs = [A, normal(5), SHAPE, RIGHT, normal(5, seed=1), RIGHT_SHAPE]
-    full = np.array(list(np.ndindex(4, 2)))
+        left = (RIGHT, x, RIGHT_SHAPE) if a else (A, x, SHAPE)
+        right = (A, y, SHAPE) if b else (RIGHT, y, RIGHT_SHAPE)
+        yield row(name_of(a, b), *left, *right, **operation(a, b))
+    yield row("double", *MATRIX, RIGHT, normal(5, seed=1), RIGHT_SHAPE)
+    full = FULL, normal(8), np.array([4, 2])
+    yield row("as_python", *MATRIX, *full, known_shapes=True, reference="python")
+    other = CUBE, normal(5, seed=1), CUBE_SHAPE
+    yield row("batch", *CUBES, *other, transpose_b=True, known_shapes=True)
+    yield row("empty", *MATRIX, NONE, normal(0), RIGHT_SHAPE)
+
+
+# ---- SparseMatrixAdd. Python leaves out the gradients of the factors and the
+# conjugates of complex ones, and wants one pattern to hold the other.
+
+
+def _add(a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any, *factors: Any) -> Any:
+    matrices = to_matrix(a_indices, a, shape), to_matrix(b_indices, b, shape)
+    return to_values(call("SparseMatrixAdd", *matrices, *factors), a.dtype)
+
+
+def add(name: str, a: Any, b: Any, shape: Any, kind: Any = normal, **more: Any) -> Case:
+    inputs = a, kind(len(a)), b, kind(len(b), seed=1), shape, kind(seed=2), kind(seed=3)
+    how = {"build": _add, "reference": "numeric", **more}
+    return numeric_second("SparseMatrixAdd", name, *inputs, **how)
+
+
+AS_PYTHON = {"reference": "python", "wrt": [1, 3], "known_shapes": True}
+ADD = [
+    add("matrix", A, B, SHAPE),
+    add("as_python", A, A, SHAPE, **AS_PYTHON),
+    add("complex", A, B, SHAPE, complex_normal),
+    add("batch", CUBE, CUBE[1:3], CUBE_SHAPE, known_shapes=True),
+    add("empty", NONE, B, SHAPE),
+    add("float", A, A, SHAPE, single, second_order=None, **AS_PYTHON),
+]
+
+# ---- SparseMatrixMul. Python has no gradient. By one operand at a time: the sum
+# of two gradients of a matrix has a GPU kernel only, too.
+
+
+def _multiply(indices: Any, a: Any, shape: Any, b: Any) -> Any:
+    return to_values(call("SparseMatrixMul", to_matrix(indices, a, shape), b), a.dtype)
+
+
+def multiply(name: str, *inputs: Any, **more: Any) -> list[Case]:
+    row = functools.partial(numeric, "SparseMatrixMul", build=_multiply)
     return [
-        *cases,
-        numeric(op, "double", build, inputs, reference="numeric"),
-        numeric(
-            op,
-            "as_python",
-            build,
-            [A, normal(5), SHAPE, full, normal(8), np.array([4, 2])],
-            known_shapes=True,
-        ),
-        numeric(
-            op,
-            "batch",
-            sparse_product(transpose_b=True),
-            [CUBE, normal(5), CUBE_SHAPE, CUBE, normal(5, seed=1), CUBE_SHAPE],
-            known_shapes=True,
-            reference="numeric",
-        ),
-        numeric(
-            op,
-            "empty",
-            build,
-            [A, normal(5), SHAPE, NONE, normal(0), RIGHT_SHAPE],
-            reference="numeric",
-        ),
+        row(f"{name}_by_{by}", *inputs, wrt=wrt, **more) for by, wrt in (("a", [1]), ("b", [3]))
     ]
 
 
-CASES = [*CONVERSIONS, *COMPONENTS, *TRANSPOSES, *dense_cases(), *sparse_cases()]
+# ---- SparseMatrixSoftmax
+
+
+def _softmax(indices: Any, a: Any, shape: Any) -> Any:
+    matrix = to_matrix(indices, a, shape)
+    return to_values(call("SparseMatrixSoftmax", matrix, type=a.dtype), a.dtype)
+
+
+softmax = functools.partial(numeric_second, "SparseMatrixSoftmax", build=_softmax)
+BY_PARTS = [
+    *multiply("scalar", *MATRIX, normal()),
+    *multiply("complex", *COMPLEX, complex_normal()),
+    *multiply("batch", *CUBES, normal(2, 1, 1), known_shapes=True),
+    *multiply("float", *FLOATS, single(), second_order=None, **COARSE),
+    softmax("matrix", *MATRIX),
+    softmax("batch", *CUBES, known_shapes=True),
+    softmax("empty", *EMPTY),
+    softmax("float", *FLOATS, second_order=None),
+]
+
+CASES = [*CONVERSIONS, *dense_products(), *sparse_products(), *ADD, *BY_PARTS]

@@ -1,204 +1,165 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions of sparse tensors that Python has no gradient of, and parts of them.
+"""Reductions of sparse tensors, and of rows that a sparse index names.
 
-Elements that attain the maximum together are one element of the input.
+Python has no gradient of most, and differentiates few of its own once more. Elements
+that attain the maximum together are one element of the input.
 """
 
-from collections.abc import Sequence
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_sparse import CUBE, CUBE_SHAPE, NONE, SHAPE, A
-from differences import numeric
+from cases_sparse import (
+    COMPLEX,
+    COMPLEX_CUBES,
+    CUBE,
+    CUBE_SHAPE,
+    CUBES,
+    EMPTY,
+    FLOATS,
+    MATRIX,
+    NONE,
+    SHAPE,
+    A,
+    single,
+)
 from parity import Case
-from random_values import complex_normal, distinct, normal
+from random_values import distinct, normal
+from rows import call, case, each, first_order, ints, longs, numeric, numeric_second
 
-raw = tf.raw_ops
+LARGE = np.array([1, 10**12])
+NO_COLUMNS = NONE, normal(0), longs(3, 0)
 
 
-def case(
-    op: str,
-    name: str,
-    axes: Sequence[int],
-    inputs: Sequence[np.ndarray],
-    keep: bool = False,
-    picked: Any = None,
-    **more: Any,
-) -> Case:
-    """`picked`: which of the numbers fed the values are."""
-
-    def build(indices: Any, values: Any, shape: Any) -> Any:
+def reduction(op: str) -> Any:
+    def build(
+        indices: Any, values: Any, shape: Any, axes: Any, keep: bool = False, picked: Any = None
+    ) -> Any:
+        """`picked`: which of the numbers fed the values are."""
         if picked is not None:
             values = tf.gather(values, picked)
-        reduced = getattr(raw, op)(
-            input_indices=indices,
-            input_values=values,
-            input_shape=shape,
-            reduction_axes=tf.constant(axes, tf.int32),
-            keep_dims=keep,
-        )
-        return tf.square(reduced.output_values if "Sparse" in op[6:] else reduced)
+        axes = tf.constant(axes, tf.int32)
+        return call(op, indices, values, shape, axes, keep_dims=keep)
 
-    return numeric(op, name, build, inputs, **more)
+    return build
+
+
+reduce_sum = functools.partial(case, "SparseReduceSum", build=reduction("SparseReduceSum"))
+SUMS = [
+    reduce_sum("rows", *MATRIX, axes=[1]),
+    reduce_sum("columns_kept", *MATRIX, axes=[0], keep=True),
+    reduce_sum("all", *MATRIX, axes=[0, 1]),
+    reduce_sum("negative", *CUBES, axes=[-1, 0]),
+    reduce_sum("middle_complex", *COMPLEX_CUBES, axes=[1]),
+    reduce_sum("no_axes", *MATRIX, axes=()),
+    reduce_sum("float", *FLOATS, axes=[1], keep=True, known_shapes=True),
+    reduce_sum("large_axis", A * LARGE, normal(5), SHAPE * LARGE, axes=[1]),
+    reduce_sum("empty", *NO_COLUMNS, axes=[1]),
+]
+
+
+def squared(op: str) -> functools.partial[Case]:
+    def square(*made: Any) -> Any:
+        return tf.square(made[1] if op.endswith("Sparse") else made[0])
+
+    return functools.partial(numeric, op, build=reduction(op), then=square)
 
 
 def kinds(op: str) -> list[Case]:
-    matrix, cube = [A, distinct(5), SHAPE], [CUBE, distinct(5), CUBE_SHAPE]
-    order = [3, 0, 4, 1, 2]
-    large = np.array([1, 10**12])
+    row, x, order = squared(op), distinct(5), [3, 0, 4, 1, 2]
+    matrix, cube = (A, x, SHAPE), (CUBE, x, CUBE_SHAPE)
     return [
-        case(op, "rows", [1], matrix),
-        case(op, "columns_kept", [0], matrix, keep=True),
-        case(op, "all", [0, 1], matrix, known_shapes=True),
-        case(op, "all_kept", [0, 1], matrix, keep=True),
-        case(op, "no_axes", [], matrix),
-        case(op, "negative", [-1, 0], cube, known_shapes="rank"),
-        case(op, "negative_kept", [-1], cube, keep=True),
-        case(op, "middle", [1], cube),
-        case(op, "unordered", [1], [A[order], distinct(5), SHAPE]),
-        case(op, "large_axis", [1], [A * large, distinct(5), SHAPE * large]),
-        case(
-            op,
-            "float",
-            [1],
-            [A, distinct(5, dtype=np.float32) * 64, SHAPE],
-            step=0.25,
-            tolerance=1e-2,
-        ),
-        case(op, "empty", [1], [NONE, normal(0), np.array([3, 0])]),
+        row("rows", *matrix, axes=[1]),
+        row("columns_kept", *matrix, axes=[0], keep=True),
+        row("all", *matrix, axes=[0, 1], known_shapes=True),
+        row("all_kept", *matrix, axes=[0, 1], keep=True),
+        row("no_axes", *matrix, axes=()),
+        row("negative", *cube, axes=[-1, 0], known_shapes="rank"),
+        row("negative_kept", *cube, axes=[-1], keep=True),
+        row("middle", *cube, axes=[1]),
+        row("unordered", A[order], x, SHAPE, axes=[1]),
+        row("large_axis", A * LARGE, x, SHAPE * LARGE, axes=[1]),
+        row("float", A, x.astype(np.float32) * 64, SHAPE, axes=[1], tolerance=1e-2),
+        row("empty", *NO_COLUMNS, axes=[1]),
     ]
 
 
 def ties(op: str) -> list[Case]:
-    equal = np.array([0, 0, 1, 1, 1])
-    numbers = np.array([1.5, -2, 3])
+    row, numbers, equal = squared(op), (A, np.array([1.5, -2, 3]), SHAPE), ints(0, 0, 1, 1, 1)
+    equal = equal.astype(np.int64)
     return [
-        case(op, "ties", [1], [A, numbers, SHAPE], picked=equal),
-        case(op, "ties_kept", [0], [A, numbers, SHAPE], picked=equal, keep=True),
-        case(op, "all_equal", [0, 1], [A, numbers, SHAPE], picked=equal * 0),
+        row("ties", *numbers, axes=[1], picked=equal),
+        row("ties_kept", *numbers, axes=[0], picked=equal, keep=True),
+        row("all_equal", *numbers, axes=[0, 1], picked=equal * 0),
     ]
 
 
-def complex_sums() -> list[Case]:
-    op = "SparseReduceSumSparse"
+complex_sum = squared("SparseReduceSumSparse")
+MAXIMA = [
+    *each("SparseReduceMax SparseReduceMaxSparse SparseReduceSumSparse", kinds),
+    *each("SparseReduceMax SparseReduceMaxSparse", ties),
+    complex_sum("complex", *COMPLEX, axes=[1]),
+    complex_sum("complex_kept", *COMPLEX_CUBES, axes=[0, 2], keep=True),
+]
+
+softmax = functools.partial(numeric_second, "SparseSoftmax")
+half = single(5).astype(np.float16)
+SOFTMAX = [
+    softmax("matrix", *MATRIX),
+    softmax("cube", *CUBES),
+    softmax("empty", *EMPTY),
+    softmax("float", *FLOATS, known_shapes=True, second_order=None),
+    softmax("half", A, half, SHAPE, second_order=None),
+]
+
+# ---- SparseSegment*: rows 2 and 0 are taken twice, row 4 never; segment 1 is
+# empty. More segments come behind where their number is given.
+
+ROWS, IDS = ints(2, 0, 2, 3, 1, 0), ints(0, 0, 0, 2, 3, 3)
+LONG_IDS = IDS.astype(np.int64)
+
+
+def segments(op: str) -> list[Case]:
+    how = {"num_segments": 6} if op.endswith("NumSegments") else {}
+    row = functools.partial(numeric_second, op, **how)
+    once = functools.partial(first_order, op, **how)
     return [
-        case(op, "complex", [1], [A, complex_normal(5), SHAPE]),
-        case(op, "complex_kept", [0, 2], [CUBE, complex_normal(5), CUBE_SHAPE], True),
+        row("matrix", normal(5, 2), ROWS, IDS),
+        row("vector_int64", normal(5), ROWS.astype(np.int64), LONG_IDS),
+        row("cube", normal(5, 2, 2), ROWS, IDS),
+        row("unknown_rank", normal(5, 2), ROWS, IDS, known_shapes="rank"),
+        row("sparse_gradient", normal(5, 2), ROWS, IDS, sparse_gradient=True),
+        once("float", single(5, 3), ROWS, IDS, known_shapes=True),
+        once("half", single(5, 3).astype(np.float16), ROWS, IDS),
+        # Python's gradient is memory as it was found.
+        row("empty", normal(5, 2), ROWS[:0], IDS[:0], reference="numeric"),
     ]
 
 
-# ---- SparseConcat, SparseSplit
-
-
-def concat(axis: int, parts: int, *shape: int) -> Any:
-    def build(*inputs: Any) -> Any:
-        indices, values = inputs[:parts], inputs[parts:]
-        return raw.SparseConcat(
-            indices=indices,
-            values=[tf.square(v) for v in values],
-            shapes=[tf.constant(shape, tf.int64)] * parts,
-            concat_dim=axis,
-        ).output_values
-
-    return build
-
-
-B = A[[4, 0, 2]]  # not in order
-CONCAT = [
-    numeric("SparseConcat", "rows", concat(0, 2, 3, 4), [A, B, normal(5), normal(3)]),
-    numeric(
-        "SparseConcat",
-        "last_axis",
-        concat(-1, 2, 3, 4),
-        [A, B, normal(5), normal(3)],
-        known_shapes=True,
-    ),
-    numeric(
-        "SparseConcat",
-        "three_complex",
-        concat(1, 3, 2, 3, 2),
-        [CUBE, CUBE[:2], CUBE[3:], *(complex_normal(n) for n in (5, 2, 2))],
-    ),
-    numeric(
-        "SparseConcat",
-        "one_empty",
-        concat(1, 2, 3, 4),
-        [NONE, A, normal(0), normal(5)],
-        known_shapes="rank",
-    ),
-    numeric(
-        "SparseConcat",
-        "float",
-        concat(0, 2, 3, 4),
-        [A, A, normal(5, dtype=np.float32), normal(5, dtype=np.float32, seed=1)],
-    ),
-]
-
-
-def split(parts: int) -> Any:
-    def build(axis: Any, indices: Any, values: Any, shape: Any) -> Any:
-        made = raw.SparseSplit(
-            split_dim=axis, indices=indices, values=tf.square(values), shape=shape, num_split=parts
-        )
-        return made.output_values
-
-    return build
-
-
-def axis(number: int) -> np.ndarray:
-    return np.array(number, np.int64)
-
-
-SPLIT = [
-    numeric("SparseSplit", "columns", split(2), [axis(1), A, normal(5), SHAPE]),
-    numeric("SparseSplit", "rows", split(3), [axis(0), A, normal(5), SHAPE], known_shapes=True),
-    numeric("SparseSplit", "one", split(1), [axis(0), A, normal(5), SHAPE]),
-    numeric(
-        "SparseSplit",
-        "uneven_complex",
-        split(2),
-        [axis(1), CUBE, complex_normal(5), CUBE_SHAPE],
-        known_shapes="rank",
-    ),
-    numeric("SparseSplit", "nothing", split(2), [axis(1), NONE, normal(0), SHAPE]),
-    numeric("SparseSplit", "float", split(4), [axis(1), A, normal(5, dtype=np.float32), SHAPE]),
-]
-
-# ---- SparseSegment*GradV2: rows 2 and 0 are taken twice, segment 1 is empty.
-
-ROWS = np.array([2, 0, 2, 3, 7, 0], np.int32)
-IDS = np.array([0, 0, 0, 2, 3, 3], np.int32)
-
-
-def segments(reduction: str) -> list[Case]:
-    op = f"SparseSegment{reduction}GradV2"
-
+def segment_gradients(op: str) -> list[Case]:
     def build(grad: Any, indices: Any, ids: Any) -> Any:
-        return getattr(raw, op)(
-            grad=grad * grad, indices=indices, segment_ids=ids, dense_output_dim0=9
-        ).output
+        return call(op, grad * grad, indices, ids, dense_output_dim0=9)[0]
 
-    wide = ROWS.astype(np.int64), IDS.astype(np.int64)
+    rows = ints(2, 0, 2, 3, 7, 0)
+    row = functools.partial(numeric, op, build=build)
     return [
-        numeric(op, "matrix", build, [normal(4, 2), ROWS, IDS]),
-        numeric(op, "vector_int64", build, [normal(5), *wide], known_shapes=True),
-        numeric(op, "cube", build, [normal(4, 2, 2), ROWS, IDS], known_shapes="rank"),
-        numeric(op, "float", build, [normal(4, 3, dtype=np.float32), ROWS, IDS]),
-        numeric(op, "no_rows", build, [normal(4, 2), ROWS[:0], IDS[:0]]),
+        row("matrix", normal(4, 2), rows, IDS),
+        row("vector_int64", normal(5), rows.astype(np.int64), LONG_IDS, known_shapes=True),
+        row("cube", normal(4, 2, 2), rows, IDS, known_shapes="rank"),
+        row("float", single(4, 3), rows, IDS),
+        row("no_rows", normal(4, 2), rows[:0], IDS[:0]),
     ]
 
 
-CASES = [
-    *kinds("SparseReduceMax"),
-    *ties("SparseReduceMax"),
-    *kinds("SparseReduceMaxSparse"),
-    *ties("SparseReduceMaxSparse"),
-    *kinds("SparseReduceSumSparse"),
-    *complex_sums(),
-    *CONCAT,
-    *SPLIT,
-    *segments("Sum"),
-    *segments("Mean"),
-    *segments("SqrtN"),
+SEGMENTS = [
+    one
+    for reduction in ("Sum", "Mean", "SqrtN")
+    for one in (
+        *segments(f"SparseSegment{reduction}"),
+        *segments(f"SparseSegment{reduction}WithNumSegments"),
+        *segment_gradients(f"SparseSegment{reduction}GradV2"),
+    )
 ]
+
+CASES = [*SUMS, *MAXIMA, *SOFTMAX, *SEGMENTS]

@@ -76,6 +76,12 @@ def numeric(op: str, name: str, /, *inputs: Any, **options: Any) -> Case:
     return case(op, name, *inputs, **{**numeric, **width, **options})
 
 
+# Python's gradient, and differences for the second order.
+numeric_second = functools.partial(case, second_order="numeric")
+# Where the second order is not checked: differences would be too coarse, say.
+first_order = functools.partial(case, second_order=None)
+
+
 def each(ops: str, rows: Callable[[str], Iterable[Case]]) -> list[Case]:
     """The rows of every op of a list with blanks."""
     return [one for op in ops.split() for one in rows(op)]

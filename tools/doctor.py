@@ -71,6 +71,12 @@ def version_in(text: str) -> str:
     return match.group() if match else ""
 
 
+def sha256(file: str) -> str:
+    """The hash of a file of the checkout; '' if there is none."""
+    path = ROOT / file
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
 def locked_version(package: str) -> str:
     """The version of a package in the lock file of the default wheel."""
     lock = (ROOT / "requirements" / f"tensorflow-cpu-{TENSORFLOW}.txt").read_text()
@@ -92,12 +98,11 @@ def check_python() -> Iterator[Finding]:
         yield Finding(".venv", f"Python {version or 'broken'} {VENV}", WRONG, mend)
         return
     stamp = VENV / ".made-from"
-    made_from = stamp.read_text().split() if stamp.exists() else []
-    if len(made_from) == 2 and (ROOT / made_from[1]).exists():
-        lock = hashlib.sha256((ROOT / made_from[1]).read_bytes()).hexdigest()
-        if lock == made_from[0]:
-            yield Finding(".venv", f"{VENV}, as {made_from[1]} says")
-            return
+    # The lock file, then the files that it includes.
+    made_from = [line.split() for line in stamp.read_text().splitlines()] if stamp.exists() else []
+    if made_from and all(sha256(file) == hashed for hashed, file in made_from):
+        yield Finding(".venv", f"{VENV}, as {made_from[0][1]} says")
+        return
     yield Finding(".venv", f"{VENV}, older than its lock file", LATER, "./run build")
 
 
@@ -243,7 +248,7 @@ def _downloaded(name: str, lock: str, folder: str) -> Iterator[Finding]:
     """What `./run test` puts into .venv, if it is not what the lock file says."""
     stamp = VENV / folder / ".made-from"
     made_from = stamp.read_text().split() if stamp.exists() else [""]
-    if made_from[0] != hashlib.sha256((ROOT / lock).read_bytes()).hexdigest():
+    if made_from[0] != sha256(lock):
         where = f"not in {VENV / folder} as {lock} says"
         yield Finding(name, where, NOTE, "./run test downloads them.")
 

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CPP = {".c", ".cc", ".cuh", ".h"}
 LICENSED = CPP | {".bzl", ".go", ".java", ".lds", ".py", ".rs", ".sh"}
 MOST_LINES = 400
-# Not for reading: locked versions, and pages that a program writes.
-UNREAD = {"requirements", "docs"}
+# Not for reading: pages that a program writes.
+UNREAD = {"docs"}
 LOCKED = {"Cargo.lock"}
 # Written by programs, beside sources; git leaves it out, too.
 WRITTEN = {"tensorflow_ext.rs"}

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lock files, one for each TensorFlow, and what docs/compatibility.md says."""
 
+import itertools
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,12 +19,19 @@ VERSIONS = [
 PACKAGES = ("tensorflow-cpu", "tensorflow")
 
 every_lock = pytest.mark.parametrize("package", PACKAGES)
+needs_tomllib = pytest.mark.skipif(sys.version_info < (3, 11), reason="write_locks.py needs it")
 every_version = pytest.mark.parametrize("version", VERSIONS)
+
+
+def _with_included(name: str) -> str:
+    """A lock file, with the text of each file that it includes in place of its -r line."""
+    text = (REQUIREMENTS / name).read_text()
+    return re.sub(r"^-r (\S+)\n", lambda found: _with_included(found[1]), text, flags=re.MULTILINE)
 
 
 def _read(package: str, version: str) -> str:
     minor = version.rpartition(".")[0]
-    return (REQUIREMENTS / f"{package}-{minor}.txt").read_text()
+    return _with_included(f"{package}-{minor}.txt")
 
 
 def _versions(lock: str, package: str) -> list[str]:
@@ -40,10 +49,11 @@ def test_lock_file(package: str, version: str) -> None:
     lock = _read(package, version)
     assert _versions(lock, package) == [version]
     assert _pythons(lock)[:3] == ["3.10", "3.11", "3.12"]
-    # Whatever is to be installed can be checked, and is for this system alone.
-    for block in re.split(r"\n(?=\w)", lock)[1:]:
+    # pip can check whatever it installs.
+    blocks = re.split(r"\n(?=\w)", lock)[1:]
+    assert len(blocks) > 50
+    for block in blocks:
         assert "--hash=sha256:" in block
-        assert "sys_platform == 'linux'" in block
 
 
 @every_lock
@@ -67,6 +77,71 @@ def test_documented_versions(version: str) -> None:
         *(_versions(lock, name) for name in ("keras", "tf-keras", "numpy", "protobuf")),
     ]
     assert row.split(" | ")[:5] == [", ".join(versions) for versions in found]
+
+
+def _wheels(name: str, *tags: str) -> str:
+    """Of a package in pylock.toml; each hash says of which wheel it is."""
+    wheels = [
+        f'{{ url = "https://index/{name}-1.0-{tag}.whl", hashes = {{ sha256 = "{tag}" }} }}'
+        for tag in tags
+    ]
+    return f"wheels = [{', '.join(wheels)}]"
+
+
+def _write_locks(folder: Path, wheels: str) -> subprocess.CompletedProcess[str]:
+    """Runs write_locks.py for locks that have these wheels of a package `shared`."""
+    marker = "python_full_version < '3.11' and sys_platform == 'linux'"
+    for package, minor in itertools.product(PACKAGES, ("2.1", "2.2")):
+        pins = [
+            ("shared", "sys_platform == 'linux' and python_full_version < '3.12'", wheels),
+            ("older", marker, _wheels("older", "py3-none-any")),
+            (f"only_{minor}", "", _wheels("only", "py3-none-any")),
+            (package, "", _wheels("tensorflow", "py3-none-any")),
+        ]
+        lock = "".join(
+            f'[[packages]]\nname = "{name}"\nversion = "1.0"\nmarker = "{marker}"\n{files}\n'
+            for name, marker, files in pins
+        )
+        (folder / f"{package}-{minor}.toml").write_text(lock)
+        (folder / f"{package}-{minor}.pythons").write_text("3.10 3.11\n")
+    command = [sys.executable, str(REQUIREMENTS / "write_locks.py"), str(folder)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+@needs_tomllib
+def test_locks_are_written(tmp_path: Path) -> None:
+    """Each pin once, with the hashes of the wheels that fit, in a file that has them all."""
+    fit = ["cp310-cp310-manylinux_2_28_x86_64", "cp311-cp311-manylinux2014_x86_64"]
+    fit += ["cp39-abi3-linux_x86_64", "py2.py3-none-any", "py3-none-manylinux1_x86_64"]
+    others = ["cp311-cp311-musllinux_1_2_x86_64", "cp311-cp311-manylinux2014_aarch64"]
+    others += ["cp312-cp312-manylinux2014_x86_64", "cp311-cp311-macosx_11_0_x86_64"]
+    others += ["cp312-abi3-linux_x86_64", "pp310-pypy310_pp73-manylinux2014_x86_64"]
+    done = _write_locks(tmp_path, _wheels("shared", *fit, *others))
+    assert done.returncode == 0, done.stderr
+    common = (tmp_path / "common.txt").read_text()
+    assert re.findall("--hash=sha256:(\\S+)", common) == [*sorted(fit), "py3-none-any"]
+    pins = re.findall(r"^\w.*", common, re.MULTILINE)
+    assert pins == ["shared==1.0 \\", "older==1.0 ; python_full_version < '3.11' \\"]
+    for package, minor in itertools.product(PACKAGES, ("2.1", "2.2")):
+        lock = (tmp_path / f"{package}-{minor}.txt").read_text()
+        assert _pythons(lock) == ["3.10", "3.11"]
+        assert re.findall(r"^(?:-r|\w).*", lock, re.MULTILINE) == [
+            f"-r common-{minor}.txt",
+            f"{package}==1.0 \\",
+        ]
+        middle = (tmp_path / f"common-{minor}.txt").read_text()
+        assert re.findall(r"^(?:-r|\w).*", middle, re.MULTILINE) == [
+            "-r common.txt",
+            f"only_{minor}==1.0 \\",
+        ]
+
+
+@needs_tomllib
+def test_a_python_without_a_wheel(tmp_path: Path) -> None:
+    done = _write_locks(tmp_path, _wheels("shared", "cp310-cp310-linux_x86_64"))
+    assert done.returncode != 0
+    assert "shared 1.0: no wheel for 3.11" in done.stderr
+    assert not list(tmp_path.glob("*.txt"))
 
 
 if __name__ == "__main__":

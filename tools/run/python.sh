@@ -13,6 +13,13 @@ pip_install() {
     --requirement "$1" "${log[@]}" "${@:3}"
 }
 
+# lock_files LOCK_FILE: it and the files that it includes.
+lock_files() {
+  local included
+  printf '%s\n' "$1"
+  for included in $(sed -n 's/^-r //p' "$1"); do lock_files "${1%/*}/$included"; done
+}
+
 # choose_tensorflow MINOR: for all that follows, which TensorFlow, where its virtual
 # environment is and where Bazel puts what is for it. "": the last of the list, in .venv.
 choose_tensorflow() {
@@ -25,7 +32,6 @@ choose_tensorflow() {
         "lock files."
   done
   TENSORFLOW=${version%.*}
-  # On another one pip would leave everything out by the markers and say nothing.
   PYTHONS=$(sed -n 's/^# Pythons: //p' "requirements/tensorflow-cpu-$TENSORFLOW.txt")
   VENV="$PWD/.venv"
   export BAZEL_BIN="$PWD/bazel-bin"
@@ -82,7 +88,7 @@ make_venv() {
     die "TF_PACKAGE=$package: expected tensorflow-cpu or tensorflow."
   lock=requirements/$package-$TENSORFLOW.txt
   python=$(find_python)
-  made_from=$(sha256sum "$lock")
+  made_from=$(lock_files "$lock" | xargs sha256sum)
   is_made && return
   check_machine
   lock
@@ -162,7 +168,7 @@ install_oldest_headers() {
     ln -s "$(site_packages)/tensorflow/include" "$folder/include"
   else
     # The same in the wheels of all Pythons, of which this one may be none.
-    sed -n '/^tensorflow-cpu==/,/[^\\]$/p' "$lock" | sed 's/ ;.*/ \\/' >"$folder/lock.txt"
+    grep -v '^-r' "$lock" >"$folder/lock.txt"
     step headers "fetching the headers of TensorFlow $version: 230 MB to download" \
       "$VENV/bin/python" -m pip download --disable-pip-version-check --no-input \
       --progress-bar=off --no-deps --require-hashes --requirement "$folder/lock.txt" \

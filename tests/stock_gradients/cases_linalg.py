@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of inverses, linear systems and tridiagonal matrices."""
 
-from collections.abc import Callable, Iterator
+import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,237 +11,113 @@ import tensorflow as tf
 from parity import Case
 from random_matrices import positive, regular
 from random_values import sequence
+from rows import call, case, numeric
 
-raw = tf.raw_ops
 values = sequence(4)
-NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
+singles = functools.partial(values, dtype="float32")
+complexes = functools.partial(values, dtype="complex128")
 
-
-def _inverse(adjoint: bool = False) -> Callable[..., Any]:
-    return lambda a: raw.MatrixInverse(input=a, adjoint=adjoint)
-
-
-def _solve(adjoint: bool = False) -> Callable[..., Any]:
-    return lambda a, b: raw.MatrixSolve(matrix=a, rhs=b, adjoint=adjoint)
-
-
+inverse = functools.partial(case, "MatrixInverse")
+solve = functools.partial(case, "MatrixSolve")
 INVERSE = [
-    Case("MatrixInverse", "plain", _inverse(), [regular(3, 3)]),
-    Case("MatrixInverse", "adjoint_batch", _inverse(True), [regular(2, 3, 3)]),
-    Case(
-        "MatrixInverse",
-        "adjoint_complex",
-        _inverse(True),
-        [regular(3, 3, dtype="complex128")],
-        known_shapes=True,
-    ),
-    Case(
-        "MatrixInverse",
-        "complex",
-        _inverse(),
-        [regular(2, 2, dtype="complex128")],
-        known_shapes="rank",
-    ),
-    Case("MatrixInverse", "float", _inverse(), [regular(2, 2, 2, dtype="float32")]),
-    Case("MatrixInverse", "empty_batch", _inverse(), [regular(0, 2, 2)]),
-    Case("MatrixSolve", "plain", _solve(), [regular(3, 3), values(3, 2)]),
-    Case(
-        "MatrixSolve",
-        "adjoint_batch",
-        _solve(True),
-        [regular(2, 3, 3), values(2, 3, 1)],
-        known_shapes=True,
-    ),
-    Case(
-        "MatrixSolve",
-        "adjoint_complex",
-        _solve(True),
-        [regular(3, 3, dtype="complex128"), values(3, 2, dtype="complex128")],
-    ),
-    Case(
-        "MatrixSolve",
-        "complex",
-        _solve(),
-        [regular(2, 3, 3, dtype="complex128"), values(2, 3, 2, dtype="complex128")],
-        known_shapes="rank",
-    ),
-    Case(
-        "MatrixSolve",
-        "float",
-        _solve(),
-        [regular(3, 3, dtype="float32"), values(3, 4, dtype="float32")],
-    ),
+    inverse("plain", regular(3, 3)),
+    inverse("adjoint_batch", regular(2, 3, 3), adjoint=True),
+    inverse("adjoint_complex", regular(3, 3, dtype="complex128"), adjoint=True, known_shapes=True),
+    inverse("complex", regular(2, 2, dtype="complex128"), known_shapes="rank"),
+    inverse("float", regular(2, 2, 2, dtype="float32")),
+    inverse("empty_batch", regular(0, 2, 2)),
+    solve("plain", regular(3, 3), values(3, 2)),
+    solve("adjoint_batch", regular(2, 3, 3), values(2, 3, 1), adjoint=True, known_shapes=True),
+    solve("adjoint_complex", regular(3, 3, dtype="complex128"), complexes(3, 2), adjoint=True),
+    solve("complex", regular(2, 3, 3, dtype="complex128"), complexes(2, 3, 2), known_shapes="rank"),
+    solve("float", regular(3, 3, dtype="float32"), singles(3, 4)),
 ]
 
 
-def _triangular(lower: bool, adjoint: bool) -> Callable[..., Any]:
-    return lambda a, b: raw.MatrixTriangularSolve(matrix=a, rhs=b, lower=lower, adjoint=adjoint)
-
-
-def _banded(lower: bool, adjoint: bool) -> Callable[..., Any]:
-    return lambda a, b: raw.BandedTriangularSolve(matrix=a, rhs=b, lower=lower, adjoint=adjoint)
-
-
-def bands(*shape: int, dtype: str = "float64") -> np.ndarray:
-    """Diagonals of a well-conditioned triangular matrix, the main one first."""
+def bands(*shape: int, dtype: str = "float64", upper: bool = False) -> np.ndarray:
+    """Diagonals of a well-conditioned triangular matrix, the main one first, or last in
+    an upper matrix."""
     diagonals = values(*shape, dtype=dtype) / 2
     diagonals[..., 0, :] += 2
-    return diagonals
-
-
-def _upside_down(diagonals: np.ndarray) -> np.ndarray:
-    """For upper matrices: the main diagonal comes last."""
-    return diagonals[..., ::-1, :].copy()
+    return diagonals[..., ::-1, :].copy() if upper else diagonals
 
 
 def _triangular_cases() -> Iterator[Case]:
     op, band_op = "MatrixTriangularSolve", "BandedTriangularSolve"
-    for lower in (True, False):
-        turn = (lambda x: x) if lower else _upside_down
-        for adjoint in (True, False):
-            name = ("lower" if lower else "upper") + ("_adjoint" if adjoint else "")
-            dense, banded = _triangular(lower, adjoint), _banded(lower, adjoint)
-            for dtype in ("float64", "complex128"):
-                yield Case(
-                    op,
-                    f"{name}_{dtype}",
-                    dense,
-                    [regular(3, 3, dtype=dtype), values(3, 2, dtype=dtype)],
-                )
-                yield Case(
-                    band_op,
-                    f"{name}_{dtype}",
-                    banded,
-                    [turn(bands(2, 4, dtype=dtype)), values(4, 2, dtype=dtype)],
-                    **NUMERIC,
-                )
-            yield Case(op, f"{name}_matrix_is_broadcast", dense, [regular(3, 3), values(2, 3, 2)])
-            yield Case(
-                band_op,
-                f"{name}_rhs_is_broadcast",
-                banded,
-                [turn(bands(2, 3, 3)), values(3, 1)],
-                known_shapes=True,
-                **NUMERIC,
+    for lower, adjoint in itertools.product((True, False), repeat=2):
+        name = ("lower" if lower else "upper") + ("_adjoint" if adjoint else "")
+        how: dict[str, Any] = {"lower": lower, "adjoint": adjoint}
+        turned = functools.partial(bands, upper=not lower)
+        for dtype in ("float64", "complex128"):
+            kind = f"{name}_{dtype}"
+            yield case(op, kind, regular(3, 3, dtype=dtype), values(3, 2, dtype=dtype), **how)
+            yield numeric(
+                band_op, kind, turned(2, 4, dtype=dtype), values(4, 2, dtype=dtype), **how
             )
-    yield Case(
-        op,
-        "both_broadcast_float",
-        _triangular(True, False),
-        [regular(2, 1, 2, 2, dtype="float32"), values(1, 3, 2, 2, dtype="float32")],
+        yield case(op, f"{name}_matrix_is_broadcast", regular(3, 3), values(2, 3, 2), **how)
+        yield numeric(
+            band_op,
+            f"{name}_rhs_is_broadcast",
+            *(turned(2, 3, 3), values(3, 1)),
+            known_shapes=True,
+            **how,
+        )
+    upper = functools.partial(case, op, lower=False, known_shapes=True)
+    yield case(
+        op, "both_broadcast_float", regular(2, 1, 2, 2, dtype="float32"), singles(1, 3, 2, 2)
     )
-    yield Case(
-        op,
-        "rhs_is_broadcast",
-        _triangular(False, False),
-        [regular(2, 3, 3), values(3, 2)],
-        known_shapes=True,
-    )
-    yield Case(
-        op,
-        "same_batch",
-        _triangular(False, True),
-        [regular(2, 3, 3), values(2, 3, 2)],
-        known_shapes=True,
-    )
-    yield Case(band_op, "one_band", _banded(True, False), [bands(1, 3), values(3, 2)], **NUMERIC)
-    yield Case(
-        band_op,
-        "all_bands_float",
-        _banded(True, False),
-        [bands(3, 3, dtype="float32"), values(3, 2, dtype="float32")],
-    )
+    yield upper("rhs_is_broadcast", regular(2, 3, 3), values(3, 2))
+    yield upper("same_batch", regular(2, 3, 3), values(2, 3, 2), adjoint=True)
+    yield numeric(band_op, "one_band", bands(1, 3), values(3, 2))
+    yield case(band_op, "all_bands_float", bands(3, 3, dtype="float32"), singles(3, 2))
 
 
-def _root(a: Any) -> Any:
-    return raw.MatrixSquareRoot(input=a)
-
-
-SQUARE_ROOT = [
-    Case("MatrixSquareRoot", "plain", _root, [positive(3, 3) + 0.1 * values(3, 3)]),
-    Case("MatrixSquareRoot", "batch", _root, [regular(2, 2, 2)], known_shapes=True),
-    Case("MatrixSquareRoot", "float", _root, [regular(3, 3, dtype="float32")]),
+root = functools.partial(case, "MatrixSquareRoot")
+ROOTS = [
+    root("plain", positive(3, 3) + 0.1 * values(3, 3)),
+    root("batch", regular(2, 2, 2), known_shapes=True),
+    root("float", regular(3, 3, dtype="float32")),
     # Python's gradient transposes where it has to take the adjoint.
-    Case("MatrixSquareRoot", "complex", _root, [regular(3, 3, dtype="complex128")], **NUMERIC),
-    Case("MatrixSquareRoot", "equal_eigenvalues", _root, [np.eye(3) * 4]),
-    Case(
-        "MatrixSquareRoot",
+    numeric("MatrixSquareRoot", "complex", regular(3, 3, dtype="complex128")),
+    root("equal_eigenvalues", np.eye(3) * 4),
+    root(
         "small_matrix",
-        lambda a: _root(a * 1e-12),
-        [regular(3, 3)],
+        regular(3, 3),
+        build=lambda a: call("MatrixSquareRoot", a * 1e-12),
         tolerance=1e-6,
     ),
-    Case("MatrixSquareRoot", "unknown_rank", _root, [regular(2, 2)], known_shapes="rank"),
+    root("unknown_rank", regular(2, 2), known_shapes="rank"),
 ]
 
 
-def _least_squares(l2: float = 0.0, fast: bool = True) -> Callable[..., Any]:
-    return lambda a, b: raw.MatrixSolveLs(
-        matrix=a, rhs=b, l2_regularizer=tf.constant(l2, tf.float64), fast=fast
-    )
+def _least_squares(*inputs: Any, l2: float, fast: bool = True) -> Any:
+    return call("MatrixSolveLs", *inputs, tf.constant(l2, tf.float64), fast=fast)
+
+
+def _of_rank_one(x: Any, y: Any, b: Any) -> Any:
+    """x y^T has rank 1, wherever x and y move."""
+    return _least_squares(x[:, None] * y, b, l2=0.0, fast=False)
+
+
+least = functools.partial(case, "MatrixSolveLs", build=_least_squares)
+numeric_least = functools.partial(numeric, "MatrixSolveLs", build=_least_squares)
 
 
 def _least_squares_cases() -> Iterator[Case]:
-    for name, rows, columns in (("tall", 4, 2), ("wide", 2, 4), ("square", 3, 3)):
-        for l2 in (0.0, 0.7):
-            kind = name + ("_regularized" if l2 else "")
-            yield Case(
-                "MatrixSolveLs",
-                kind,
-                _least_squares(l2),
-                [values(rows, columns), values(rows, 2)],
-                known_shapes=True,
-            )
-        yield Case(
-            "MatrixSolveLs",
-            f"{name}_batch_of_unknown_shape",
-            _least_squares(0.2),
-            [values(2, rows, columns), values(2, rows, 1)],
-            **NUMERIC,
-        )
+    for name, m, n in (("tall", 4, 2), ("wide", 2, 4), ("square", 3, 3)):
+        yield least(name, values(m, n), values(m, 2), l2=0.0, known_shapes=True)
+        yield least(f"{name}_regularized", values(m, n), values(m, 2), l2=0.7, known_shapes=True)
+        batch = f"{name}_batch_of_unknown_shape"
+        yield numeric_least(batch, values(2, m, n), values(2, m, 1), l2=0.2)
         # Python's gradient transposes where it has to take the adjoint.
-        yield Case(
-            "MatrixSolveLs",
-            f"{name}_complex",
-            _least_squares(0.3),
-            [values(rows, columns, dtype="complex128"), values(rows, 2, dtype="complex128")],
-            **NUMERIC,
-        )
-    yield Case(
-        "MatrixSolveLs",
-        "float",
-        _least_squares(0.5),
-        [values(4, 3, dtype="float32"), values(4, 1, dtype="float32")],
-        known_shapes=True,
-    )
-    for name, shape, dtype in (
-        ("tall", (4, 2), "float64"),
-        ("wide_batch", (2, 2, 4), "float64"),
-        ("complex", (3, 2), "complex128"),
-    ):
-        yield Case(
-            "MatrixSolveLs",
-            f"not_fast_{name}",
-            _least_squares(0.3, fast=False),
-            [values(*shape, dtype=dtype), values(*shape[:-1], 2, dtype=dtype)],
-            **NUMERIC,
-        )
-    # x y^T has rank 1, wherever x and y move.
-    yield Case(
-        "MatrixSolveLs",
-        "not_fast_rank_one",
-        lambda x, y, b: _least_squares(fast=False)(x[:, None] * y, b),
-        [values(3), values(4), values(3, 2)],
-        **NUMERIC,
-    )
-
-
-def _tridiagonal_product(upper: Any, main: Any, lower: Any, x: Any) -> Any:
-    return raw.TridiagonalMatMul(superdiag=upper, maindiag=main, subdiag=lower, rhs=x)
-
-
-def _tridiagonal_solve(**attributes: Any) -> Callable[..., Any]:
-    return lambda diagonals, x: raw.TridiagonalSolve(diagonals=diagonals, rhs=x, **attributes)
+        yield numeric_least(f"{name}_complex", complexes(m, n), complexes(m, 2), l2=0.3)
+    yield least("float", singles(4, 3), singles(4, 1), l2=0.5, known_shapes=True)
+    slow = functools.partial(numeric_least, l2=0.3, fast=False)
+    yield slow("not_fast_tall", values(4, 2), values(4, 2))
+    yield slow("not_fast_wide_batch", values(2, 2, 4), values(2, 2, 2))
+    yield slow("not_fast_complex", complexes(3, 2), complexes(3, 2))
+    inputs = values(3), values(4), values(3, 2)
+    yield numeric("MatrixSolveLs", "not_fast_rank_one", *inputs, build=_of_rank_one)
 
 
 def diagonals(*shape: int, dtype: str = "float64") -> np.ndarray:
@@ -250,7 +128,6 @@ def diagonals(*shape: int, dtype: str = "float64") -> np.ndarray:
 
 
 def _tridiagonal_cases() -> Iterator[Case]:
-    op = "TridiagonalMatMul"
     for name, batch, dtype, known in (
         ("plain", (), "float64", False),
         ("batch", (2,), "float64", True),
@@ -259,45 +136,22 @@ def _tridiagonal_cases() -> Iterator[Case]:
     ):
         rows = [values(*batch, 1, 4, dtype=dtype) for _ in range(3)]
         x = values(*batch, 4, 2, dtype=dtype)
-        yield Case(op, name, _tridiagonal_product, [*rows, x], known_shapes=known)
-    yield Case(op, "one_by_one", _tridiagonal_product, [values(1, 1) for _ in range(4)])
+        yield case("TridiagonalMatMul", name, *rows, x, known_shapes=known)
+    yield case("TridiagonalMatMul", "one_by_one", *(values(1, 1) for _ in range(4)))
     op = "TridiagonalSolve"
-    yield Case(op, "plain", _tridiagonal_solve(), [diagonals(3, 4), values(4, 2)])
-    yield Case(
+    yield case(op, "plain", diagonals(3, 4), values(4, 2))
+    yield case(
         op,
         "batch_without_pivoting",
-        _tridiagonal_solve(partial_pivoting=False),
-        [diagonals(2, 3, 4), values(2, 4, 1)],
+        *(diagonals(2, 3, 4), values(2, 4, 1)),
+        partial_pivoting=False,
         known_shapes=True,
     )
-    yield Case(
-        op,
-        "float",
-        _tridiagonal_solve(),
-        [diagonals(3, 3, dtype="float32"), values(3, 2, dtype="float32")],
-        known_shapes="rank",
-    )
+    yield case(op, "float", diagonals(3, 3, dtype="float32"), singles(3, 2), known_shapes="rank")
     # Python's gradient does not conjugate.
-    yield Case(
-        op,
-        "complex",
-        _tridiagonal_solve(),
-        [diagonals(2, 3, 3, dtype="complex128"), values(2, 3, 2, dtype="complex128")],
-        **NUMERIC,
-    )
-    yield Case(
-        op,
-        "perturbed_if_singular",
-        _tridiagonal_solve(perturb_singular=True),
-        [diagonals(3, 3), values(3, 2)],
-    )
-    yield Case(op, "one_by_one", _tridiagonal_solve(), [diagonals(3, 1), values(1, 2)])
+    yield numeric(op, "complex", diagonals(2, 3, 3, dtype="complex128"), complexes(2, 3, 2))
+    yield case(op, "perturbed_if_singular", diagonals(3, 3), values(3, 2), perturb_singular=True)
+    yield case(op, "one_by_one", diagonals(3, 1), values(1, 2))
 
 
-CASES = [
-    *INVERSE,
-    *_triangular_cases(),
-    *SQUARE_ROOT,
-    *_least_squares_cases(),
-    *_tridiagonal_cases(),
-]
+CASES = [*INVERSE, *_triangular_cases(), *ROOTS, *_least_squares_cases(), *_tridiagonal_cases()]

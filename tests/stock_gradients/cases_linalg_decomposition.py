@@ -6,17 +6,17 @@ Where it has none (unknown shapes, more than one surplus column), it is central
 differences, of functions that do not depend on the choice of surplus columns.
 """
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_linalg import NUMERIC
 from parity import Case
 from random_matrices import positive, regular
 from random_values import sequence
+from rows import call, case, numeric
 
-raw = tf.raw_ops
 values = sequence(6)
 
 
@@ -34,80 +34,59 @@ def _hermitian(*shape: int, dtype: str = "float64") -> np.ndarray:
     return ((q * e) @ np.conj(np.swapaxes(q, -1, -2))).astype(dtype)
 
 
-def _cholesky(a: Any) -> Any:
-    return raw.Cholesky(input=a)
+def _first(e: Any, v: Any) -> Any:
+    return e
 
 
-CHOLESKY = [
-    Case("Cholesky", "plain", _cholesky, [positive(3, 3)]),
-    Case("Cholesky", "batch", _cholesky, [positive(2, 3, 3)], known_shapes=True),
-    Case("Cholesky", "float", _cholesky, [positive(2, 2, dtype="float32")]),
-    Case("Cholesky", "complex", _cholesky, [positive(3, 3, dtype="complex128")]),
-    Case("Cholesky", "one_by_one", _cholesky, [positive(2, 1, 1)], known_shapes="rank"),
-    Case("Cholesky", "no_matrices", _cholesky, [positive(0, 3, 3)]),
-]
+def _eig(a: Any, compute_v: bool = True) -> list[Any]:
+    single = a.dtype in (tf.float32, tf.complex64)
+    e, v = call("Eig", a, compute_v=compute_v, Tout=tf.complex64 if single else tf.complex128)
+    return [e, v] if compute_v else [e]
 
 
-def _eigh(compute_v: bool = True) -> Callable[..., Any]:
-    def build(a: Any) -> list[Any]:
-        e, v = raw.SelfAdjointEigV2(input=a, compute_v=compute_v)
-        return [e, v] if compute_v else [e]
-
-    return build
-
-
-def _eig(compute_v: bool = True) -> Callable[..., Any]:
-    def build(a: Any) -> list[Any]:
-        tout = tf.complex64 if a.dtype in (tf.float32, tf.complex64) else tf.complex128
-        e, v = raw.Eig(input=a, compute_v=compute_v, Tout=tout)
-        return [e, v] if compute_v else [e]
-
-    return build
-
-
-EIGENVALUES = [
-    Case("SelfAdjointEigV2", "plain", _eigh(), [_hermitian(3, 3)]),
-    Case("SelfAdjointEigV2", "batch", _eigh(), [_hermitian(2, 3, 3)], known_shapes=True),
-    Case("SelfAdjointEigV2", "values_only", _eigh(False), [_hermitian(3, 3)]),
-    Case("SelfAdjointEigV2", "float", _eigh(), [_hermitian(3, 3, dtype="float32")]),
-    Case("SelfAdjointEigV2", "complex", _eigh(), [_hermitian(3, 3, dtype="complex128")]),
-    Case(
-        "SelfAdjointEigV2",
+cholesky = functools.partial(case, "Cholesky")
+eigh = functools.partial(case, "SelfAdjointEigV2")
+eig = functools.partial(case, "Eig", build=_eig)
+CASES = [
+    cholesky("plain", positive(3, 3)),
+    cholesky("batch", positive(2, 3, 3), known_shapes=True),
+    cholesky("float", positive(2, 2, dtype="float32")),
+    cholesky("complex", positive(3, 3, dtype="complex128")),
+    cholesky("one_by_one", positive(2, 1, 1), known_shapes="rank"),
+    cholesky("no_matrices", positive(0, 3, 3)),
+    eigh("plain", _hermitian(3, 3)),
+    eigh("batch", _hermitian(2, 3, 3), known_shapes=True),
+    eigh("values_only", _hermitian(3, 3), compute_v=False, then=_first),
+    eigh("float", _hermitian(3, 3, dtype="float32")),
+    eigh("complex", _hermitian(3, 3, dtype="complex128")),
+    eigh(
         "values_only_complex_batch",
-        _eigh(False),
-        [_hermitian(2, 2, 2, dtype="complex128")],
+        _hermitian(2, 2, 2, dtype="complex128"),
+        compute_v=False,
+        then=_first,
         known_shapes="rank",
     ),
-    Case("SelfAdjointEigV2", "equal_eigenvalues", _eigh(), [np.eye(3)], second_order=None),
-    Case(
-        "SelfAdjointEigV2",
-        "vectors_only",
-        lambda a: raw.SelfAdjointEigV2(input=a, compute_v=True)[1],
-        [_hermitian(3, 3)],
-    ),
-    Case("Eig", "real", _eig(), [values(3, 3)]),
-    Case("Eig", "real_batch", _eig(), [values(2, 3, 3)], known_shapes=True),
-    Case("Eig", "complex", _eig(), [values(3, 3, dtype="complex128")]),
-    Case("Eig", "values_only", _eig(False), [values(3, 3)]),
-    Case(
-        "Eig",
+    eigh("equal_eigenvalues", np.eye(3), second_order=None),
+    eigh("vectors_only", _hermitian(3, 3), then=lambda e, v: v),
+    eig("real", values(3, 3)),
+    eig("real_batch", values(2, 3, 3), known_shapes=True),
+    eig("complex", values(3, 3, dtype="complex128")),
+    eig("values_only", values(3, 3), compute_v=False),
+    eig(
         "values_only_complex",
-        _eig(False),
-        [values(2, 3, 3, dtype="complex128")],
+        values(2, 3, 3, dtype="complex128"),
+        compute_v=False,
         known_shapes="rank",
     ),
-    Case("Eig", "float", _eig(), [values(2, 2, dtype="float32")]),
+    eig("float", values(2, 2, dtype="float32")),
 ]
 
 
-def _svd(uv: bool = True, full: bool = False) -> Callable[..., Any]:
-    def build(a: Any) -> list[Any]:
-        s, u, v = raw.Svd(input=a, compute_uv=uv, full_matrices=full)
-        # The type of s may be complex, its values are real.
-        s = tf.cast(s, a.dtype.real_dtype)
-        return [s, u, v] if uv else [s]
-
-    return build
+def _svd(a: Any, compute_uv: bool = True, full_matrices: bool = False) -> list[Any]:
+    s, u, v = call("Svd", a, compute_uv=compute_uv, full_matrices=full_matrices)
+    # The type of s may be complex, its values are real.
+    s = tf.cast(s, a.dtype.real_dtype)
+    return [s, u, v] if compute_uv else [s]
 
 
 def _projector(q: Any) -> Any:
@@ -115,103 +94,59 @@ def _projector(q: Any) -> Any:
     return tf.matmul(q, q, adjoint_b=True)
 
 
-def _invariants_of_svd(full: bool) -> Callable[..., Any]:
-    def build(a: Any) -> list[Any]:
-        s, u, v = raw.Svd(input=a, compute_uv=True, full_matrices=full)
-        best = tf.matmul(u[..., :1] * s[..., None, :1], v[..., :1], adjoint_b=True)
-        surplus = [_projector(u[..., 2:]), _projector(v[..., 2:])] if full else []
-        return [tf.cast(s, a.dtype.real_dtype), best, *surplus]
+def _invariants_of_svd(a: Any, full_matrices: bool) -> list[Any]:
+    s, u, v = call("Svd", a, compute_uv=True, full_matrices=full_matrices)
+    best = tf.matmul(u[..., :1] * s[..., None, :1], v[..., :1], adjoint_b=True)
+    surplus = [_projector(u[..., 2:]), _projector(v[..., 2:])] if full_matrices else []
+    return [tf.cast(s, a.dtype.real_dtype), best, *surplus]
 
-    return build
+
+SHAPES = (("square", 3, 3), ("tall", 4, 2), ("wide", 2, 4))
 
 
 def _svd_cases() -> Iterator[Case]:
+    svd = functools.partial(case, "Svd", build=_svd, known_shapes=True)
     for dtype in ("float64", "complex128"):
+        spread = functools.partial(_spread, dtype=dtype)
         # Python gives the real singular values a complex gradient, which shows
         # in second order.
-        second: dict[str, Any] = {"second_order": None} if dtype == "complex128" else {}
-        for name, rows, columns in (("square", 3, 3), ("tall", 4, 2), ("wide", 2, 4)):
-            yield Case(
-                "Svd",
-                f"{name}_{dtype}",
-                _svd(),
-                [_spread(rows, columns, dtype=dtype)],
-                known_shapes=True,
-                **second,
-            )
-            yield Case(
-                "Svd",
-                f"{name}_values_only_{dtype}",
-                _svd(uv=False),
-                [_spread(2, rows, columns, dtype=dtype)],
-                known_shapes=True,
-            )
-        for name, rows, columns in (("square", 2, 2), ("tall", 3, 2), ("wide", 2, 3)):
-            yield Case(
-                "Svd",
-                f"{name}_full_{dtype}",
-                _svd(full=True),
-                [_spread(rows, columns, dtype=dtype)],
-                known_shapes=True,
-                **second,
-            )
-    yield Case("Svd", "float", _svd(), [_spread(3, 2, dtype="float32")], known_shapes=True)
-    for name, rows, columns in (("square", 3, 3), ("tall", 4, 2), ("wide", 2, 4)):
-        yield Case(
-            "Svd", f"{name}_of_unknown_shape", _svd(), [_spread(2, rows, columns)], **NUMERIC
-        )
-    for name, rows, columns in (("tall", 4, 2), ("wide", 2, 5)):
-        yield Case(
-            "Svd",
-            f"{name}_surplus_columns",
-            _invariants_of_svd(True),
-            [_spread(rows, columns)],
-            **NUMERIC,
-        )
-        yield Case(
-            "Svd",
-            f"{name}_surplus_columns_complex",
-            _invariants_of_svd(True),
-            [_spread(rows, columns, dtype="complex128")],
-            **NUMERIC,
-        )
-        yield Case(
-            "Svd",
-            f"{name}_without_phase",
-            _invariants_of_svd(False),
-            [_spread(2, rows, columns, dtype="complex128")],
-            **NUMERIC,
-        )
+        second = None if dtype == "complex128" else "python"
+        for name, m, n in SHAPES:
+            yield svd(f"{name}_{dtype}", spread(m, n), second_order=second)
+            yield svd(f"{name}_values_only_{dtype}", spread(2, m, n), compute_uv=False)
+        for name, m, n in (("square", 2, 2), ("tall", 3, 2), ("wide", 2, 3)):
+            full = f"{name}_full_{dtype}"
+            yield svd(full, spread(m, n), full_matrices=True, second_order=second)
+    yield svd("float", _spread(3, 2, dtype="float32"))
+    for name, m, n in SHAPES:
+        yield numeric("Svd", f"{name}_of_unknown_shape", _spread(2, m, n), build=_svd)
+    invariants = functools.partial(numeric, "Svd", build=_invariants_of_svd)
+    for name, m, n in (("tall", 4, 2), ("wide", 2, 5)):
+        spread = functools.partial(_spread, dtype="complex128")
+        surplus = f"{name}_surplus_columns"
+        yield invariants(surplus, _spread(m, n), full_matrices=True)
+        yield invariants(f"{surplus}_complex", spread(m, n), full_matrices=True)
+        yield invariants(f"{name}_without_phase", spread(2, m, n), full_matrices=False)
 
 
-def _qr(full: bool = False) -> Callable[..., Any]:
-    return lambda a: list(raw.Qr(input=a, full_matrices=full))
-
-
-def _invariants_of_full_qr(a: Any) -> list[Any]:
-    q, r = raw.Qr(input=a, full_matrices=True)
+def _invariants_of_full_qr(q: Any, r: Any) -> list[Any]:
     return [q[..., :2], r, _projector(q[..., 2:])]
 
 
 def _qr_cases() -> Iterator[Case]:
-    shapes = (("square", 3, 3), ("tall", 4, 2), ("wide", 2, 4))
-    for name, rows, columns in shapes:
+    qr = functools.partial(case, "Qr", known_shapes=True)
+    numeric_qr = functools.partial(numeric, "Qr")
+    for name, m, n in SHAPES:
         for dtype in ("float64", "complex128"):
-            yield Case(
-                "Qr",
-                f"{name}_{dtype}",
-                _qr(),
-                [_spread(rows, columns, dtype=dtype)],
-                known_shapes=True,
-            )
-        yield Case("Qr", f"{name}_of_unknown_shape", _qr(), [_spread(2, rows, columns)], **NUMERIC)
-    for name, rows, columns in (("square", 3, 3), ("wide", 2, 3)):
-        yield Case(
-            "Qr", f"{name}_full", _qr(full=True), [_spread(2, rows, columns)], known_shapes=True
-        )
-    yield Case("Qr", "one_surplus_column", _qr(full=True), [_spread(3, 2)], **NUMERIC)
-    yield Case("Qr", "surplus_columns", _invariants_of_full_qr, [_spread(4, 2)], **NUMERIC)
-    yield Case("Qr", "float", _qr(), [regular(3, 3, dtype="float32")], known_shapes=True)
+            yield qr(f"{name}_{dtype}", _spread(m, n, dtype=dtype))
+        yield numeric_qr(f"{name}_of_unknown_shape", _spread(2, m, n))
+    for name, m, n in (("square", 3, 3), ("wide", 2, 3)):
+        yield qr(f"{name}_full", _spread(2, m, n), full_matrices=True)
+    yield numeric_qr("one_surplus_column", _spread(3, 2), full_matrices=True)
+    yield numeric_qr(
+        "surplus_columns", _spread(4, 2), full_matrices=True, then=_invariants_of_full_qr
+    )
+    yield qr("float", regular(3, 3, dtype="float32"))
 
 
-CASES = [*CHOLESKY, *EIGENVALUES, *_svd_cases(), *_qr_cases()]
+CASES += [*_svd_cases(), *_qr_cases()]

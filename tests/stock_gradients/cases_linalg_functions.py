@@ -1,27 +1,73 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of functions of matrices, of Lu and of CholeskyGrad."""
+"""Cases of determinants, of functions of matrices, of Lu and of CholeskyGrad."""
 
-from collections.abc import Callable, Iterator
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_linalg import NUMERIC
 from old_ops import old_op
 from parity import Case
 from random_matrices import regular
 from random_values import sequence
+from rows import case, numeric
 
-raw = tf.raw_ops
+# ---- Determinants
+
+values = sequence(5)
+
+
+def of_rank(rank: int, *shape: int, dtype: str = "float64") -> np.ndarray:
+    """Random square matrices of this rank."""
+    *batch, _, n = shape
+    return values(*batch, n, rank, dtype=dtype) @ values(*batch, rank, n, dtype=dtype)
+
+
+det = functools.partial(case, "MatrixDeterminant")
+# It is a polynomial: long steps cost little. Of a complex determinant Python's gradient
+# lacks a conjugate, and of a singular matrix it fails.
+polynomial = functools.partial(numeric, "MatrixDeterminant", step=1e-4)
+log_det = functools.partial(case, "LogMatrixDeterminant")
+DETERMINANTS = [
+    det("plain", regular(3, 3)),
+    det("batch", values(2, 3, 4, 4), known_shapes=True),
+    det("float", regular(2, 3, 3, dtype="float32")),
+    det("one_by_one", values(2, 1, 1)),
+    det("no_matrices", values(0, 2, 2)),
+    det("unknown_rank", regular(2, 3, 3), known_shapes="rank"),
+    polynomial("complex", values(3, 3, dtype="complex128")),
+    polynomial("singular", np.arange(1.0, 10).reshape(3, 3)),
+    polynomial("singular_exactly", np.array([[1.0, 2], [2, 4]])),
+    polynomial("of_rank_n_minus_1", of_rank(3, 4, 4)),
+    polynomial("of_rank_n_minus_2", of_rank(2, 4, 4)),
+    polynomial("singular_complex", of_rank(2, 2, 3, 3, dtype="complex128")),
+    polynomial("zero", np.zeros((2, 2))),
+    polynomial("zero_3x3", np.zeros((3, 3))),
+    polynomial("zero_1x1", np.zeros((1, 1))),
+    polynomial(
+        "singular_and_regular", np.stack([regular(3, 3), of_rank(2, 3, 3), np.zeros((3, 3))])
+    ),
+    log_det("plain", regular(3, 3)),
+    log_det("batch", values(2, 3, 3), known_shapes=True),
+    log_det("float", regular(2, 3, 3, dtype="float32")),
+    # Python's gradient leaves out the sign of complex matrices.
+    numeric("LogMatrixDeterminant", "complex", values(2, 3, 3, dtype="complex128")),
+    log_det(
+        "complex_logarithm",
+        values(2, 2, dtype="complex128"),
+        then=lambda sign, log: tf.cast(log, tf.float64),
+        known_shapes="rank",
+    ),
+]
+
+# ---- Functions
+
 values = sequence(8)
+SINGLE: dict[str, Any] = {"step": 1e-2, "tolerance": 2e-3}
 
 
 def _exponential(a: Any) -> Any:
     return old_op("MatrixExponential")(a)[0]
-
-
-def _logarithm(a: Any) -> Any:
-    return raw.MatrixLogarithm(input=a)
 
 
 def _half_squared(a: Any) -> Any:
@@ -42,61 +88,45 @@ def _exponential_as_expm(a: Any) -> Any:
         return _exponential(a)
 
 
-def _functions() -> Iterator[Case]:
-    op = "MatrixExponential"
-    for name, a, more in (
-        ("double", values(3, 3), {}),
-        ("complex", values(2, 2, dtype="complex128"), {}),
-        ("batch", values(2, 1, 2, 2), {"known_shapes": True}),
-        ("unknown_rank", values(2, 2), {"known_shapes": "rank"}),
-        ("large", 5 * values(2, 2), {}),
-        ("zero_matrix", np.zeros((2, 2)), {}),
-        ("one_by_one", values(3, 1, 1), {}),
-        ("no_matrices", values(0, 2, 2), {}),
-        ("float", values(3, 3, dtype="float32"), {"step": 1e-2, "tolerance": 2e-3}),
-    ):
-        yield Case(op, name, _exponential, [a], **NUMERIC, **more)
-    yield Case(op, "as_expm", _exponential_as_expm, [values(3, 3)], second_order=None)
-    op = "MatrixLogarithm"
-    for name, a, more in (
-        ("plain", regular(3, 3, dtype="complex128"), {}),
-        ("batch", regular(2, 2, 2, dtype="complex128"), {"known_shapes": True}),
-        ("unknown_rank", regular(2, 2, dtype="complex128"), {"known_shapes": "rank"}),
-        ("small", 1e-3 * regular(2, 2, dtype="complex128"), {"step": 1e-8}),
-        ("equal_eigenvalues", np.diag([2.0 + 0j, 2.0]), {}),
-        ("no_matrices", regular(0, 2, 2, dtype="complex128"), {}),
-        ("complex64", regular(2, 2, dtype="complex64"), {"step": 1e-2, "tolerance": 2e-3}),
-    ):
-        yield Case(op, name, _logarithm, [a], **NUMERIC, **more)
+exponential = functools.partial(numeric, "MatrixExponential", build=_exponential)
+logarithm = functools.partial(numeric, "MatrixLogarithm")
+regular_complex = functools.partial(regular, dtype="complex128")
+FUNCTIONS = [
+    exponential("double", values(3, 3)),
+    exponential("complex", values(2, 2, dtype="complex128")),
+    exponential("batch", values(2, 1, 2, 2), known_shapes=True),
+    exponential("unknown_rank", values(2, 2), known_shapes="rank"),
+    exponential("large", 5 * values(2, 2)),
+    exponential("zero_matrix", np.zeros((2, 2))),
+    exponential("one_by_one", values(3, 1, 1)),
+    exponential("no_matrices", values(0, 2, 2)),
+    exponential("float", values(3, 3, dtype="float32"), **SINGLE),
+    case(
+        "MatrixExponential", "as_expm", values(3, 3), build=_exponential_as_expm, second_order=None
+    ),
+    logarithm("plain", regular_complex(3, 3)),
+    logarithm("batch", regular_complex(2, 2, 2), known_shapes=True),
+    logarithm("unknown_rank", regular_complex(2, 2), known_shapes="rank"),
+    logarithm("small", 1e-3 * regular_complex(2, 2), step=1e-8),
+    logarithm("equal_eigenvalues", np.diag([2.0 + 0j, 2.0])),
+    logarithm("no_matrices", regular_complex(0, 2, 2)),
+    logarithm("complex64", regular(2, 2, dtype="complex64"), **SINGLE),
+]
 
-
-def _lu(index: Any = tf.int32) -> Callable[..., Any]:
-    return lambda a: raw.Lu(input=a, output_idx_type=index)[0]
-
-
-def _lu_cases() -> Iterator[Case]:
-    # The largest elements of the columns stand where rows have to be exchanged.
-    exchanged = np.roll(regular(3, 3), 1, axis=-2)
-    for name, a, index, more in (
-        ("plain", regular(3, 3), tf.int32, {}),
-        ("rows_exchanged", exchanged, tf.int32, {}),
-        (
-            "batch_int64",
-            np.stack([exchanged, regular(3, 3), np.roll(regular(3, 3), 2, axis=-2)]),
-            tf.int64,
-            {"known_shapes": True},
-        ),
-        ("complex", np.roll(regular(3, 3, dtype="complex128"), 1, 0), tf.int32, {}),
-        ("unknown_rank", exchanged[None, None], tf.int32, {"known_shapes": "rank"}),
-        ("one_by_one", regular(2, 1, 1), tf.int32, {}),
-        ("no_matrices", regular(0, 2, 2), tf.int32, {}),
-        ("float", exchanged.astype(np.float32), tf.int32, {"step": 1e-2, "tolerance": 2e-3}),
-    ):
-        yield Case("Lu", name, _lu(index), [a], **NUMERIC, **more)
-
-
-def _cholesky_grad(factor: Any, grad: Any) -> Any:
-    return raw.CholeskyGrad(l=factor, grad=grad)
+# The largest elements of the columns stand where rows have to be exchanged.
+EXCHANGED = np.roll(regular(3, 3), 1, axis=-2)
+BATCH = np.stack([EXCHANGED, regular(3, 3), np.roll(regular(3, 3), 2, axis=-2)])
+lu = functools.partial(numeric, "Lu", then=lambda lu, p: lu)
+LU = [
+    lu("plain", regular(3, 3)),
+    lu("rows_exchanged", EXCHANGED),
+    lu("batch_int64", BATCH, output_idx_type=tf.int64, known_shapes=True),
+    lu("complex", np.roll(regular_complex(3, 3), 1, 0)),
+    lu("unknown_rank", EXCHANGED[None, None], known_shapes="rank"),
+    lu("one_by_one", regular(2, 1, 1)),
+    lu("no_matrices", regular(0, 2, 2)),
+    lu("float", EXCHANGED.astype(np.float32), **SINGLE),
+]
 
 
 def triangle(*shape: int, dtype: str = "float64") -> np.ndarray:
@@ -104,24 +134,27 @@ def triangle(*shape: int, dtype: str = "float64") -> np.ndarray:
     return np.tril(regular(*shape, dtype=dtype))
 
 
-def _cholesky_grad_cases() -> Iterator[Case]:
-    for op, build in (
-        ("CholeskyGrad", _cholesky_grad),
-        ("BatchCholeskyGrad", old_op("BatchCholeskyGrad")),
-    ):
-        for name, inputs, more in (
-            ("plain", [triangle(3, 3), values(3, 3)], {}),
-            ("full_matrices", [regular(3, 3), values(3, 3)], {"known_shapes": "rank"}),
-            ("batch", [triangle(2, 2, 2), values(2, 2, 2)], {"known_shapes": True}),
-            ("one_by_one", [triangle(2, 1, 1), values(2, 1, 1)], {}),
-            ("no_matrices", [triangle(0, 2, 2), values(0, 2, 2)], {}),
-            (
-                "float",
-                [triangle(2, 2, dtype="float32"), values(2, 2, dtype="float32")],
-                {"step": 1e-2, "tolerance": 5e-3},
-            ),
-        ):
-            yield Case(op, name, build, inputs, **NUMERIC, **more)
+def _cholesky_grads(op: str, build: Any) -> list[Case]:
+    row = functools.partial(numeric, op, build=build)
+    return [
+        row("plain", triangle(3, 3), values(3, 3)),
+        row("full_matrices", regular(3, 3), values(3, 3), known_shapes="rank"),
+        row("batch", triangle(2, 2, 2), values(2, 2, 2), known_shapes=True),
+        row("one_by_one", triangle(2, 1, 1), values(2, 1, 1)),
+        row("no_matrices", triangle(0, 2, 2), values(0, 2, 2)),
+        row(
+            "float",
+            *(triangle(2, 2, dtype="float32"), values(2, 2, dtype="float32")),
+            step=1e-2,
+            tolerance=5e-3,
+        ),
+    ]
 
 
-CASES = [*_functions(), *_lu_cases(), *_cholesky_grad_cases()]
+CASES = [
+    *DETERMINANTS,
+    *FUNCTIONS,
+    *LU,
+    *_cholesky_grads("CholeskyGrad", None),
+    *_cholesky_grads("BatchCholeskyGrad", old_op("BatchCholeskyGrad")),
+]

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of linear algebra in old graphs, in which ops for batches stood apart."""
 
+import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from cases_linalg import NUMERIC
 from old_ops import old_op
 from parity import Case
 from random_matrices import positive, regular
 from random_values import sequence
+from rows import numeric
 
 values = sequence(9)
-KNOWN: dict[str, Any] = {"known_shapes": True}
-RANK: dict[str, Any] = {"known_shapes": "rank"}
+regular_singles = functools.partial(regular, dtype="float32")
 SINGLE: dict[str, Any] = {"step": 1e-2, "tolerance": 5e-3}
 
 
-def _case(op: str, name: str, build: Any, *inputs: np.ndarray, **more: Any) -> Case:
-    return Case(op, name, build, inputs, **{**NUMERIC, **more})
+def _row(op: str, build: Any = None) -> Callable[..., Case]:
+    return functools.partial(numeric, op, build=build or old_op(op))
 
 
 def _of_symmetric(op: str, **attributes: bool) -> Callable[..., Any]:
@@ -58,23 +59,24 @@ def _eigenvalues(a: Any) -> Any:
 
 
 def _factors() -> Iterator[Case]:
-    op = "BatchCholesky"
-    cholesky = _of_symmetric(op)
-    yield _case(op, "plain", cholesky, positive(3, 3))
-    yield _case(op, "batch", cholesky, positive(2, 2, 2), **KNOWN)
-    yield _case(op, "unknown_rank", cholesky, positive(2, 2), **RANK)
-    yield _case(op, "float", cholesky, positive(2, 2, dtype="float32"), **SINGLE)
+    row = _row("BatchCholesky", _of_symmetric("BatchCholesky"))
+    yield row("plain", positive(3, 3))
+    yield row("batch", positive(2, 2, 2), known_shapes=True)
+    yield row("unknown_rank", positive(2, 2), known_shapes="rank")
+    yield row("float", positive(2, 2, dtype="float32"), **SINGLE)
     for op in ("SelfAdjointEig", "BatchSelfAdjointEig"):
-        yield _case(op, "plain", _packed(op), _symmetric(3, 3))
-        yield _case(op, "unknown_rank", _packed(op), _symmetric(2, 2), **RANK)
-        yield _case(op, "one_by_one", _packed(op), _symmetric(1, 1))
-        yield _case(op, "float", _packed(op), _symmetric(2, 2, dtype="float32"), **SINGLE)
-    yield _case(op, "batch", _packed(op), _symmetric(2, 2, 2), **KNOWN)
-    op = "BatchSelfAdjointEigV2"
-    yield _case(op, "plain", _unpacked, _symmetric(3, 3))
-    yield _case(op, "batch", _unpacked, _symmetric(2, 2, 2), **KNOWN)
-    yield _case(op, "values_only", _eigenvalues, _symmetric(2, 3, 3), **RANK)
-    yield _case(op, "float", _eigenvalues, _symmetric(2, 2, dtype="float32"), **SINGLE)
+        row = _row(op, _packed(op))
+        yield row("plain", _symmetric(3, 3))
+        yield row("unknown_rank", _symmetric(2, 2), known_shapes="rank")
+        yield row("one_by_one", _symmetric(1, 1))
+        yield row("float", _symmetric(2, 2, dtype="float32"), **SINGLE)
+    yield row("batch", _symmetric(2, 2, 2), known_shapes=True)
+    row = _row("BatchSelfAdjointEigV2", _unpacked)
+    yield row("plain", _symmetric(3, 3))
+    yield row("batch", _symmetric(2, 2, 2), known_shapes=True)
+    row = _row("BatchSelfAdjointEigV2", _eigenvalues)
+    yield row("values_only", _symmetric(2, 3, 3), known_shapes="rank")
+    yield row("float", _symmetric(2, 2, dtype="float32"), **SINGLE)
 
 
 def _svd(full: bool) -> Callable[..., Any]:
@@ -95,85 +97,74 @@ def _singular_values(a: Any) -> Any:
 
 
 def _svds() -> Iterator[Case]:
-    op = "BatchSvd"
     tall = np.array([[2.0, 0.3], [-0.4, 1.0], [0.2, 0.5]])
-    turned = tall + 1j * tall[::-1]
-    yield _case(op, "tall", _svd(False), tall)
-    yield _case(op, "wide_full_batch", _svd(True), np.stack([tall.T, tall.T[::-1]]))
-    yield _case(op, "complex", _svd(False), turned, **KNOWN)
-    yield _case(op, "values_only", _singular_values, tall[None], **RANK)
-    yield _case(op, "float", _singular_values, tall.astype(np.float32), **SINGLE)
+    thin = _row("BatchSvd", _svd(False))
+    alone = _row("BatchSvd", _singular_values)
+    yield thin("tall", tall)
+    yield _row("BatchSvd", _svd(True))("wide_full_batch", np.stack([tall.T, tall.T[::-1]]))
+    yield thin("complex", tall + 1j * tall[::-1], known_shapes=True)
+    yield alone("values_only", tall[None], known_shapes="rank")
+    yield alone("float", tall.astype(np.float32), **SINGLE)
 
 
 def _systems() -> Iterator[Case]:
-    op = "BatchMatrixDeterminant"
-    determinant = old_op(op)
-    yield _case(op, "plain", determinant, regular(3, 3))
-    yield _case(op, "complex_batch", determinant, regular(2, 2, 2, dtype="complex128"))
-    yield _case(op, "no_inverse", determinant, np.ones((1, 2, 2)), **KNOWN)
-    yield _case(op, "float", determinant, regular(2, 2, dtype="float32"), **RANK, **SINGLE)
+    row = _row("BatchMatrixDeterminant")
+    yield row("plain", regular(3, 3))
+    yield row("complex_batch", regular(2, 2, 2, dtype="complex128"))
+    yield row("no_inverse", np.ones((1, 2, 2)), known_shapes=True)
+    yield row("float", regular_singles(2, 2), known_shapes="rank", **SINGLE)
     for adjoint in (False, True):
         kind = "adjoint" if adjoint else "plain"
-        op = "BatchMatrixInverse"
-        inverse = old_op(op, adjoint=adjoint)
-        yield _case(op, kind, inverse, regular(3, 3))
-        yield _case(op, f"{kind}_batch", inverse, regular(2, 2, 2), **KNOWN)
-        yield _case(op, f"{kind}_float", inverse, regular(2, 2, dtype="float32"), **SINGLE)
-        op = "BatchMatrixSolve"
-        solve = old_op(op, adjoint=adjoint)
-        yield _case(op, kind, solve, regular(3, 3), values(3, 2))
-        yield _case(op, f"{kind}_batch", solve, regular(2, 2, 2), values(2, 2, 1), **RANK)
+        row = _row("BatchMatrixInverse", old_op("BatchMatrixInverse", adjoint=adjoint))
+        yield row(kind, regular(3, 3))
+        yield row(f"{kind}_batch", regular(2, 2, 2), known_shapes=True)
+        yield row(f"{kind}_float", regular_singles(2, 2), **SINGLE)
+        row = _row("BatchMatrixSolve", old_op("BatchMatrixSolve", adjoint=adjoint))
+        yield row(kind, regular(3, 3), values(3, 2))
+        yield row(f"{kind}_batch", regular(2, 2, 2), values(2, 2, 1), known_shapes="rank")
         op = "BatchMatrixTriangularSolve"
         for lower in (False, True):
             side = "lower" if lower else "upper"
-            triangular = old_op(op, lower=lower, adjoint=adjoint)
-            yield _case(op, f"{side}_{kind}", triangular, regular(3, 3), values(3, 2))
-            yield _case(
-                op, f"{side}_{kind}_batch", triangular, regular(2, 2, 2), values(2, 2, 1), **KNOWN
-            )
+            row = _row(op, old_op(op, lower=lower, adjoint=adjoint))
+            yield row(f"{side}_{kind}", regular(3, 3), values(3, 2))
+            yield row(f"{side}_{kind}_batch", regular(2, 2, 2), values(2, 2, 1), known_shapes=True)
     op = "BatchMatrixSolveLs"
     for fast in (True, False):
-        least = old_op(op, fast=fast)
-
-        def regularized(a: Any, b: Any, least: Any = least) -> Any:
-            return least(a, b, tf.constant(0.3, tf.float64))[0]
-
+        row = _row(op, _regularized(old_op(op, fast=fast)))
         kind = "fast" if fast else "complete"
-        for shape, rows, columns in (("tall", 4, 2), ("wide", 2, 4)):
-            yield _case(
-                op,
-                f"{kind}_{shape}",
-                regularized,
-                values(2, rows, columns),
-                values(2, rows, 2),
-                **KNOWN,
-            )
+        yield row(f"{kind}_tall", values(2, 4, 2), values(2, 4, 2), known_shapes=True)
+        yield row(f"{kind}_wide", values(2, 2, 4), values(2, 2, 2), known_shapes=True)
+
+
+def _regularized(solve: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, b: solve(a, b, tf.constant(0.3, tf.float64))[0]
 
 
 def _parts() -> Iterator[Case]:
-    for op, inputs in (
+    for op, shapes in (
         ("BatchMatrixDiag", [(2, 3)]),
         ("BatchMatrixDiagPart", [(2, 3, 3)]),
         ("BatchMatrixSetDiag", [(2, 3, 3), (2, 3)]),
     ):
-        build = old_op(op)
-        for name, dtype, more in (
-            ("double", "float64", KNOWN),
-            ("complex", "complex128", {}),
-            ("half", "float16", {"step": 0.25, **RANK}),
-        ):
-            data = [np.round(values(*shape, dtype=dtype), 2) for shape in inputs]
-            yield _case(op, name, build, *data, **more)
-        yield _case(op, "empty", build, *(values(0, *shape) for shape in inputs))
-    op = "BatchMatrixBandPart"
-    for lower, upper in ((0, 0), (1, -1), (-1, 1)):
+        row = _row(op)
 
-        def band(a: Any, lower: int = lower, upper: int = upper) -> Any:
-            return old_op(op)(a, tf.constant(lower, tf.int64), np.int64(upper))[0]
+        def data(dtype: str, shapes: Any = shapes) -> list[np.ndarray]:
+            return [np.round(values(*shape, dtype=dtype), 2) for shape in shapes]
 
-        for name, dtype in (("double", "float64"), ("complex", "complex128")):
-            name = f"{name}_{lower}_{upper}".replace("-1", "all")
-            yield _case(op, name, band, values(2, 3, 4, dtype=dtype))
+        yield row("double", *data("float64"), known_shapes=True)
+        yield row("complex", *data("complex128"))
+        yield row("half", *data("float16"), step=0.25, known_shapes="rank")
+        yield row("empty", *(values(0, *shape) for shape in shapes))
+    ends, types = ((0, 0), (1, -1), (-1, 1)), ("float64", "complex128")
+    for (lower, upper), dtype in itertools.product(ends, types):
+        kind = "double" if dtype == "float64" else "complex"
+        name = f"{kind}_{lower}_{upper}".replace("-1", "all")
+        row = _row("BatchMatrixBandPart", _band)
+        yield row(name, values(2, 3, 4, dtype=dtype), lower=lower, upper=upper)
+
+
+def _band(a: Any, lower: int, upper: int) -> Any:
+    return old_op("BatchMatrixBandPart")(a, tf.constant(lower, tf.int64), np.int64(upper))[0]
 
 
 CASES = [*_factors(), *_svds(), *_systems(), *_parts()]

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples, differentiated by the parameters of their distribution."""
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
+from rows import call, case, first_order, floats
 
-raw = tf.raw_ops
+# ---- Gamma
 
 
 @tf.custom_gradient
 def _slope(alpha: Any, sample: Any) -> Any:
     """RandomGammaGrad, with differences for its derivatives."""
-    slope = raw.RandomGammaGrad(alpha=alpha, sample=sample)
+    slope = call("RandomGammaGrad", alpha, sample)
 
     def gradient(dy: Any) -> tuple[Any, Any]:
         def by(change_alpha: Any, change_sample: Any) -> Any:
             high, low = (
-                raw.RandomGammaGrad(
-                    alpha=alpha + sign * change_alpha, sample=sample + sign * change_sample
-                )
+                call("RandomGammaGrad", alpha + sign * change_alpha, sample + sign * change_sample)
                 for sign in (1, -1)
             )
             return (high - low) / (2 * (change_alpha + change_sample))
@@ -45,102 +45,57 @@ def _gamma_gradient(op: Any, dy: Any) -> list[Any]:
     return [*([None] * (len(op.inputs) - 1)), by_alpha]
 
 
-def _twice(op: str, build: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def overridden(alpha: Any) -> Any:
-        graph = tf.compat.v1.get_default_graph()
-        with graph.gradient_override_map({op: "QuantileOfGamma"}):
-            return build(alpha)
-
-    return overridden
+def _with_state(alpha: Any, once: bool) -> Any:
+    shape = tf.zeros([0], tf.int64) if once else [4, 2]
+    return call("RandomGamma", shape, alpha, seed=3, seed2=5)
 
 
-def _samples(op: str, alpha: np.ndarray) -> dict[str, np.ndarray]:
-    """Fed in the place of those that an op with a state draws anew in each run."""
-    if op != "RandomGamma":
-        return {}
-    spread = np.linspace(0.1, 2, 8 * alpha.size).reshape(4, 2, *alpha.shape)
-    return {f"{op}:0": alpha * spread}
+def _v2(alpha: Any, once: bool) -> Any:
+    return call("StatelessRandomGammaV2", tf.concat([[5], tf.shape(alpha)], 0), [1, 2], alpha)
+
+
+def _v3(alpha: Any, once: bool) -> Any:
+    return tf.raw_ops.StatelessRandomGammaV3(
+        shape=tf.shape(alpha, tf.int64) if once else tf.concat([[2, 3], tf.shape(alpha)], 0),
+        key=tf.constant([17], tf.uint64),
+        counter=tf.constant([3, 4], tf.uint64),
+        alg=1,
+        alpha=alpha,
+    )
 
 
 ALPHA = np.array([0.3, 1.0, 2.5])
 MATRIX = np.array([[0.4, 0.9, 1.5], [3.0, 7.0, 20.0]])
 
 
-def _gamma(alpha: Any) -> Any:
-    return raw.RandomGamma(shape=[4, 2], alpha=alpha, seed=3, seed2=5)
+def gamma(op: str, build: Any) -> Iterator[Case]:
+    # In Python the derivative of a sample by alpha has no derivative.
+    row = functools.partial(first_order, op, build=build, once=False)
+    yield row("double", ALPHA)
+    yield row("matrix", MATRIX)
+    yield row("scalar", np.array(1.7))
+    yield row("float_known_shape", *floats(ALPHA), known_shapes=True)
+    yield row("unknown_rank", MATRIX, known_shapes="rank")
+    yield row("no_sample_axes", MATRIX, once=True)
+    yield row("empty", ALPHA[:0])
+
+    def overridden(alpha: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        with graph.gradient_override_map({op: "QuantileOfGamma"}):
+            return build(alpha, once=False)
+
+    for name, alpha, known in (
+        ("vector", ALPHA, False),
+        ("matrix", MATRIX, True),
+        ("unknown_rank", MATRIX, "rank"),
+    ):
+        # Fed in the place of the samples that an op with a state draws anew in each run.
+        spread = np.linspace(0.1, 2, 8 * alpha.size).reshape(4, 2, *alpha.shape)
+        fed = {f"{op}:0": alpha * spread} if op == "RandomGamma" else {}
+        yield case(op, f"{name}_twice", alpha, build=overridden, known_shapes=known, also_fed=fed)
 
 
-def _gamma_once(alpha: Any) -> Any:
-    return raw.RandomGamma(shape=tf.zeros([0], tf.int64), alpha=alpha, seed=3, seed2=5)
-
-
-def _gamma_v2(alpha: Any) -> Any:
-    shape = tf.concat([[5], tf.shape(alpha)], 0)
-    return raw.StatelessRandomGammaV2(shape=shape, seed=[1, 2], alpha=alpha)
-
-
-def _gamma_v3(alpha: Any) -> Any:
-    return raw.StatelessRandomGammaV3(
-        shape=tf.concat([[2, 3], tf.shape(alpha)], 0),
-        key=tf.constant([17], tf.uint64),
-        counter=tf.constant([3, 4], tf.uint64),
-        alg=1,
-        alpha=alpha,
-    )
-
-
-def _gamma_v3_once(alpha: Any) -> Any:
-    return raw.StatelessRandomGammaV3(
-        shape=tf.shape(alpha, tf.int64),
-        key=tf.constant([17], tf.uint64),
-        counter=tf.constant([3, 4], tf.uint64),
-        alg=1,
-        alpha=alpha,
-    )
-
-
-# In Python the derivative of a sample by alpha has no derivative.
-GAMMA_ONCE = [
-    Case(op, name, build, [alpha], second_order=None, known_shapes=known)
-    for op, build, once in (
-        ("RandomGamma", _gamma, _gamma_once),
-        ("StatelessRandomGammaV2", _gamma_v2, _gamma_v2),
-        ("StatelessRandomGammaV3", _gamma_v3, _gamma_v3_once),
-    )
-    for name, build, alpha, known in (
-        ("double", build, ALPHA, False),
-        ("matrix", build, MATRIX, False),
-        ("scalar", build, np.array(1.7), False),
-        ("float_known_shape", build, ALPHA.astype(np.float32), True),
-        ("unknown_rank", build, MATRIX, "rank"),
-        ("no_sample_axes", once, MATRIX, False),
-        ("empty", build, ALPHA[:0], False),
-    )
-]
-
-GAMMA = [
-    *GAMMA_ONCE,
-    *(
-        Case(
-            op,
-            f"{name}_twice",
-            _twice(op, build),
-            [alpha],
-            known_shapes=known,
-            also_fed=_samples(op, alpha),
-        )
-        for op, build in (
-            ("RandomGamma", _gamma),
-            ("StatelessRandomGammaV2", _gamma_v2),
-            ("StatelessRandomGammaV3", _gamma_v3),
-        )
-        for name, alpha, known in (
-            ("vector", ALPHA, False),
-            ("matrix", MATRIX, True),
-            ("unknown_rank", MATRIX, "rank"),
-        )
-    ),
-]
+# ---- Truncated normal
 
 TRUNCATED = "StatelessParameterizedTruncatedNormal"
 WITH_STATE = "ParameterizedTruncatedNormal"
@@ -174,111 +129,54 @@ def _quantile_gradient(op: Any, dy: Any) -> list[Any]:
     return [*others, *tf.gradients(quantile, parameters, dy)]
 
 
-def _truncated(mean: Any, stddev: Any, minval: Any, maxval: Any) -> Any:
-    overrides = {TRUNCATED: "QuantileOfTruncatedNormal"}
-    with tf.compat.v1.get_default_graph().gradient_override_map(overrides):
-        return raw.StatelessParameterizedTruncatedNormal(
-            shape=[5, 3], seed=[3, 4], means=mean, stddevs=stddev, minvals=minval, maxvals=maxval
-        )
-
-
-def _truncated_with_state(shape: list[int]) -> Callable[..., Any]:
-    def build(mean: Any, stddev: Any, minval: Any, maxval: Any) -> Any:
-        overrides = {WITH_STATE: "QuantileOfTruncatedNormal"}
+def quantile(op: str) -> Any:
+    def build(*parameters: Any, **how: Any) -> Any:
+        overrides = {op: "QuantileOfTruncatedNormal"}
         with tf.compat.v1.get_default_graph().gradient_override_map(overrides):
-            return raw.ParameterizedTruncatedNormal(
-                shape=shape,
-                means=mean,
-                stdevs=stddev,
-                minvals=minval,
-                maxvals=maxval,
-                seed=3,
-                seed2=4,
-            )
+            return call(op, *parameters, **how)
 
     return build
 
 
-def _truncated_as_python(*parameters: Any) -> Any:
-    return raw.StatelessParameterizedTruncatedNormal(
-        shape=[5, 3],
-        seed=[3, 4],
-        means=parameters[0],
-        stddevs=parameters[1],
-        minvals=parameters[2],
-        maxvals=parameters[3],
-    )
-
-
-MEAN = np.array([0.5, -1.0, 2.0])
-STDDEV = np.array([1.0, 0.5, 2.0])
-MINVAL = np.array([-1.0, -1.5, 0.0])
-MAXVAL = np.array([1.5, 0.0, 2.5])
+MEAN, STDDEV = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.5, 2.0])
+MINVAL, MAXVAL = np.array([-1.0, -1.5, 0.0]), np.array([1.5, 0.0, 2.5])
+VECTORS = MEAN, STDDEV, MINVAL, MAXVAL
 SCALARS = [np.array(value) for value in (0.5, 1.5, -2.0, 1.0)]
-
-NORMAL = [
-    Case(TRUNCATED, "double", _truncated, [MEAN, STDDEV, MINVAL, MAXVAL]),
-    Case(TRUNCATED, "scalars", _truncated, SCALARS),
-    Case(
-        TRUNCATED,
-        "broadcast",
-        _truncated,
-        [MEAN, SCALARS[1], MINVAL[None], MAXVAL + np.zeros((5, 1))],
-    ),
-    Case(
-        TRUNCATED, "unknown_rank", _truncated, [MEAN, STDDEV, MINVAL, MAXVAL], known_shapes="rank"
-    ),
-    Case(
-        TRUNCATED,
-        "float_known_shape",
-        _truncated,
-        [v.astype(np.float32) for v in (MEAN, STDDEV, MINVAL, MAXVAL)],
-        known_shapes=True,
-        second_order=None,
-    ),
-    Case(
-        TRUNCATED,
-        "bounds_as_python",
-        _truncated_as_python,
-        [MEAN, STDDEV, MINVAL, MAXVAL],
-        wrt=[2, 3],
-        second_order=None,
-    ),
-    # With bounds far away, Python's gradient by mean and stddev is right too.
-    Case(
-        TRUNCATED,
-        "far_bounds_as_python",
-        _truncated_as_python,
-        [MEAN, STDDEV, np.full(3, -90.0), np.full(3, 90.0)],
-        second_order=None,
-    ),
+BROADCAST = MEAN, SCALARS[1], MINVAL[None], MAXVAL + np.zeros((5, 1))
+# With bounds far away, Python's gradient by mean and stddev is right, too.
+FAR = MEAN, STDDEV, np.full(3, -90.0), np.full(3, 90.0)
+as_python = functools.partial(first_order, TRUNCATED, shape=[5, 3], seed=[3, 4])
+truncated = functools.partial(as_python, build=quantile(TRUNCATED), second_order="python")
+TRUNCATED_NORMAL = [
+    truncated("double", *VECTORS),
+    truncated("scalars", *SCALARS),
+    truncated("broadcast", *BROADCAST),
+    truncated("unknown_rank", *VECTORS, known_shapes="rank"),
+    truncated("float_known_shape", *floats(*VECTORS), known_shapes=True, second_order=None),
+    as_python("bounds_as_python", *VECTORS, wrt=[2, 3]),
+    as_python("far_bounds_as_python", *FAR),
 ]
 
-PARAMETERS = [MEAN, STDDEV, MINVAL, MAXVAL]
+
+def with_state(name: str, shape: list[int], *parameters: np.ndarray, **more: Any) -> Case:
+    leading = [-1] + [1] * (len(shape) - 1)
+    low, high = (parameters[i].reshape(leading) for i in (2, 3))
+    # Fed in the place of those that the op draws anew in each run.
+    place = np.linspace(0.1, 0.9, np.prod(shape)).reshape(shape)
+    fed = {f"{WITH_STATE}:0": (low + place * (high - low)).astype(parameters[0].dtype)}
+    how = {"build": quantile(WITH_STATE), "shape": shape, "seed": 3, "seed2": 4, **more}
+    return case(WITH_STATE, name, *parameters, also_fed=fed, **how)
 
 
-def _with_state() -> Iterator[Case]:
-    for name, shape, parameters, more in (
-        ("vectors", [3, 4], PARAMETERS, {}),
-        ("scalars", [3, 4], SCALARS, {"known_shapes": True}),
-        ("mixed", [3, 2, 2], [MEAN, SCALARS[1], MINVAL, SCALARS[3] + 3], {}),
-        ("one_of_each", [3], PARAMETERS, {"known_shapes": "rank"}),
-        ("vectors_of_one", [2, 3], [p[:1] for p in PARAMETERS], {}),
-        ("float", [3, 4], [p.astype(np.float32) for p in PARAMETERS], {"second_order": None}),
-    ):
-        leading = [-1] + [1] * (len(shape) - 1)
-        low, high = (parameters[i].reshape(leading) for i in (2, 3))
-        # Fed in the place of those that the op draws anew in each run.
-        place = np.linspace(0.1, 0.9, np.prod(shape)).reshape(shape)
-        sample = (low + place * (high - low)).astype(parameters[0].dtype)
-        yield Case(
-            WITH_STATE,
-            name,
-            _truncated_with_state(shape),
-            parameters,
-            also_fed={f"{WITH_STATE}:0": sample},
-            **more,
-        )
-
-
-CASES = GAMMA + NORMAL + [*_with_state()]
+CASES = [
+    *gamma("RandomGamma", _with_state),
+    *gamma("StatelessRandomGammaV2", _v2),
+    *gamma("StatelessRandomGammaV3", _v3),
+    *TRUNCATED_NORMAL,
+    with_state("vectors", [3, 4], *VECTORS),
+    with_state("scalars", [3, 4], *SCALARS, known_shapes=True),
+    with_state("mixed", [3, 2, 2], MEAN, SCALARS[1], MINVAL, SCALARS[3] + 3),
+    with_state("one_of_each", [3], *VECTORS, known_shapes="rank"),
+    with_state("vectors_of_one", [2, 3], *(p[:1] for p in VECTORS)),
+    with_state("float", [3, 4], *floats(*VECTORS), second_order=None),
+]

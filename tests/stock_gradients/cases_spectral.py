@@ -1,171 +1,171 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of the spectral family: Fourier transforms."""
+"""Fourier transforms, and features of sound."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from old_ops import old_op
 from parity import Case
 from random_values import complex_normal, normal
+from rows import case, each, ints, numeric
+
+single = functools.partial(normal, dtype=np.float32)
+complex_single = functools.partial(complex_normal, dtype=np.complex64)
+RANKS = (("", 1), ("2D", 2), ("3D", 3))
+
+# ---- Over the last axes
 
 
-def _complex_cases() -> list[Case]:
-    cases = []
-    for rank in (1, 2, 3):
-        suffix = "" if rank == 1 else f"{rank}D"
-        core = (5, 4, 3)[:rank]
-        for op in (f"FFT{suffix}", f"IFFT{suffix}"):
-            function = getattr(tf.raw_ops, op)
-
-            def build(x: Any, function: Callable[..., Any] = function) -> Any:
-                return function(input=x)
-
-            cases += [
-                Case(op, "complex128", build, [complex_normal(*core)]),
-                Case(op, "complex64", build, [complex_normal(*core, dtype=np.complex64)]),
-                Case(op, "batch", build, [complex_normal(2, 3, *core)]),
-                Case(op, "known_shapes", build, [complex_normal(2, *core)], known_shapes=True),
-                Case(op, "one_frequency", build, [complex_normal(2, *([1] * rank))]),
-                Case(op, "empty_batch", build, [complex_normal(0, *core)]),
-                Case(
-                    op,
-                    "numeric",
-                    build,
-                    [complex_normal(2, 3, 2)[..., : 4 - rank]],
-                    reference="numeric",
-                    second_order="numeric",
-                ),
-            ]
-    return cases
+def of_complex(op: str, rank: int) -> list[Case]:
+    core = (5, 4, 3)[:rank]
+    return [
+        case(op, "complex128", complex_normal(*core)),
+        case(op, "complex64", complex_single(*core)),
+        case(op, "batch", complex_normal(2, 3, *core)),
+        case(op, "known_shapes", complex_normal(2, *core), known_shapes=True),
+        case(op, "one_frequency", complex_normal(2, *([1] * rank))),
+        case(op, "empty_batch", complex_normal(0, *core)),
+        numeric(op, "numeric", complex_normal(2, 3, 2)[..., : 4 - rank]),
+    ]
 
 
-def _real_cases() -> list[Case]:
+def of_real(rank: int, suffix: str, inverse: bool) -> Iterator[Case]:
     """Lengths equal to the input's, shorter (a crop), even and odd."""
-    cases = []
-    for rank in (1, 2, 3):
-        suffix = "" if rank == 1 else f"{rank}D"
-        rfft, irfft = f"RFFT{suffix}", f"IRFFT{suffix}"
+    op, values = f"{'I' * inverse}RFFT{suffix}", complex_normal if inverse else normal
+    lead, wide = (3, 2)[: rank - 1], (4, 4)[: rank - 1]
+    # Python has no gradient in three dimensions.
+    usual = case if rank < 3 else numeric
 
-        def forward(x: Any, length: Any, op: str = rfft) -> Any:
-            out = tf.complex64 if x.dtype == tf.float32 else tf.complex128
-            return getattr(tf.raw_ops, op)(input=x, fft_length=length, Tcomplex=out)
+    def row(make: Any, name: str, x: np.ndarray, last: int, **more: Any) -> Case:
+        is_single = x.dtype in (np.float32, np.complex64)
+        types = (
+            {"Treal": tf.float32 if is_single else tf.float64}
+            if inverse
+            else {"Tcomplex": tf.complex64 if is_single else tf.complex128}
+        )
+        return make(op, name, x, ints(*(3, 2)[: rank - 1], last), **types, **more)
 
-        def inverse(x: Any, length: Any, op: str = irfft) -> Any:
-            out = tf.float32 if x.dtype == tf.complex64 else tf.float64
-            return getattr(tf.raw_ops, op)(input=x, fft_length=length, Treal=out)
-
-        def lengths(last: int, rank: int = rank) -> np.ndarray:
-            return np.array([*[3, 2][: rank - 1], last], np.int32)
-
-        # Python has no gradient in three dimensions.
-        python = "python" if rank < 3 else "numeric"
-        lead = (3, 2)[: rank - 1]
-        wide = (4, 4)[: rank - 1]
-        for last in (1, 2, 5, 6):
-            parity = f"length{last}"
-            half = last // 2 + 1
-            # Python's mask for an inverse of length 1 has a negative length.
-            usual = python if last > 1 else "numeric"
-            cases += [
-                Case(
-                    rfft,
-                    f"{parity}",
-                    forward,
-                    [normal(2, *lead, last), lengths(last)],
-                    reference=python,
-                    second_order=python,
-                ),
-                Case(
-                    irfft,
-                    f"{parity}",
-                    inverse,
-                    [complex_normal(2, *lead, half), lengths(last)],
-                    reference=usual,
-                    second_order=usual,
-                ),
-                Case(
-                    rfft,
-                    f"{parity}_of_longer",
-                    forward,
-                    [normal(*wide, last + 3), lengths(last)],
-                    reference="numeric",
-                    second_order="numeric",
-                ),
-                Case(
-                    irfft,
-                    f"{parity}_of_longer",
-                    inverse,
-                    [complex_normal(*wide, half + 2), lengths(last)],
-                    reference="numeric",
-                    second_order="numeric",
-                ),
-            ]
-        if rank < 3:
-            cases += [
-                Case(rfft, "float", forward, [normal(*lead, 6, dtype=np.float32), lengths(6)]),
-                Case(
-                    irfft,
-                    "float",
-                    inverse,
-                    [complex_normal(*lead, 4, dtype=np.complex64), lengths(6)],
-                ),
-            ]
-        cases += [
-            Case(
-                rfft,
-                "known_shapes",
-                forward,
-                [normal(*lead, 6), lengths(6)],
-                reference=python,
-                second_order=python,
-                known_shapes=True,
-            ),
-            Case(
-                irfft,
-                "known_shapes",
-                inverse,
-                [complex_normal(*lead, 4), lengths(6)],
-                reference=python,
-                second_order=python,
-                known_shapes=True,
-            ),
-            Case(
-                rfft,
-                "unknown_rank",
-                forward,
-                [normal(*lead, 6), lengths(6)],
-                reference="numeric",
-                second_order="numeric",
-                known_shapes="rank",
-            ),
-            Case(
-                irfft,
-                "unknown_rank",
-                inverse,
-                [complex_normal(*lead, 4), lengths(6)],
-                reference="numeric",
-                second_order="numeric",
-                known_shapes="rank",
-            ),
-            Case(
-                rfft,
-                "two_batch_axes",
-                forward,
-                [normal(2, 2, *lead, 4), lengths(4)],
-                reference=python,
-                second_order=python,
-            ),
-            Case(
-                irfft,
-                "two_batch_axes",
-                inverse,
-                [complex_normal(2, 2, *lead, 3), lengths(4)],
-                reference=python,
-                second_order=python,
-            ),
-        ]
-    return cases
+    for last in (1, 2, 5, 6):
+        size = last // 2 + 1 if inverse else last
+        # Python's mask for an inverse of length 1 has a negative length.
+        make = numeric if inverse and last == 1 else usual
+        yield row(make, f"length{last}", values(2, *lead, size), last)
+        longer = values(*wide, size + (2 if inverse else 3))
+        yield row(numeric, f"length{last}_of_longer", longer, last)
+    six, four = (4, 3) if inverse else (6, 4)
+    if rank < 3:
+        x = complex_single(*lead, 4) if inverse else single(*lead, 6)
+        yield row(case, "float", x, 6)
+    x = values(*lead, six)
+    yield row(usual, "known_shapes", x, 6, known_shapes=True)
+    yield row(numeric, "unknown_rank", x, 6, known_shapes="rank")
+    yield row(usual, "two_batch_axes", values(2, 2, *lead, four), 4)
 
 
-CASES = _complex_cases() + _real_cases()
+# ---- Over any axes, and for old graphs: TensorFlow has kernels of neither;
+# fft_kernels.cc has.
+
+# The shape of the input, the lengths and the axes.
+TRANSFORMS: dict[str, tuple[tuple[int, ...], list[int], list[int]]] = {
+    "last_axis": ((2, 5), [5], [1]),
+    "last_axis_even": ((2, 4), [4], [-1]),
+    "cropped": ((5, 6), [3, 4], [0, 1]),
+    "padded": ((3, 2), [4, 5], [-2, -1]),
+    "cropped_and_padded": ((2, 4, 3), [5, 2], [0, 1]),
+    "not_the_last_axis": ((4, 3), [4], [0]),
+    "axes_in_any_order": ((3, 2, 4), [4, 3], [2, 0]),
+    "all_axes": ((2, 3, 2), [2, 3, 2], [0, 1, 2]),
+    "one_element": ((2, 1), [1], [1]),
+    "no_vectors": ((0, 4), [4], [1]),
+}
+WIDE: dict[str, Any] = {"step": 1.0, "tolerance": 1e-4}
+
+
+def over_any_axes(op: str) -> Iterator[Case]:
+    def row(name: str, transform: str, dtype: Any = np.complex128, **more: Any) -> Case:
+        shape, lengths, axes = TRANSFORMS[transform]
+        is_real, is_single = op == "RFFTND", dtype == np.complex64
+        x = complex_normal(*shape, dtype=dtype)
+        if is_real:
+            x = normal(*shape, dtype=np.float32 if is_single else np.float64)
+            more["Tcomplex"] = dtype
+        if op == "IRFFTND":
+            more["Treal"] = tf.float32 if is_single else tf.float64
+        return numeric(op, name, x, ints(*lengths), axes=axes, **more)
+
+    yield from (row(name, name) for name in TRANSFORMS)
+    yield row("known_shapes", "padded", known_shapes=True)
+    yield row("unknown_rank", "cropped", known_shapes="rank")
+    yield row("single", "axes_in_any_order", np.complex64, **WIDE)
+
+
+def for_batches(op: str, rank: int) -> list[Case]:
+    core = (3, 2, 4)[:rank]
+    row = functools.partial(numeric, op, build=old_op(op), **WIDE)
+    return [
+        row("plain", complex_single(*core)),
+        row("batch", complex_single(2, *core), known_shapes=True),
+        row("unknown_rank", complex_single(*core), known_shapes="rank"),
+        row("empty", complex_single(0, *core)),
+    ]
+
+
+# ---- Sound: in single precision alone
+
+power = functools.partial(
+    numeric, "AudioSpectrogram", magnitude_squared=True, step=0.25, tolerance=2e-3
+)
+magnitude = functools.partial(
+    numeric, "AudioSpectrogram", window_size=5, stride=2, step=2**-5, tolerance=2e-3
+)
+
+
+def mfcc(name: str, *shape: int, sample_rate: int = 16000, **more: Any) -> Case:
+    how = {"sample_rate": sample_rate, "dct_coefficient_count": 4}
+    return numeric("Mfcc", name, 4 + single(*shape), step=0.05, tolerance=2e-3, **how, **more)
+
+
+SOUND = [
+    power("squared", single(10, 2), window_size=5, stride=2),
+    power("power_of_two", single(9, 1), window_size=4, stride=2, known_shapes=True),
+    power("gaps", single(10, 1), window_size=3, stride=4, known_shapes="rank"),
+    power("two_samples", single(6, 1), window_size=2, stride=1),
+    magnitude("magnitudes", single(8, 2)),
+    magnitude("too_short", single(4, 2)),
+    mfcc("few_triangles", 2, 1, 17, filterbank_channel_count=5),
+    # The lowest ones meet no frequency.
+    mfcc("many_triangles", 1, 2, 33),
+    mfcc(
+        "limits",
+        1,
+        1,
+        12,
+        sample_rate=8000,
+        filterbank_channel_count=6,
+        lower_frequency_limit=500.0,
+        upper_frequency_limit=3000.0,
+        known_shapes=True,
+    ),
+    mfcc("unknown_rank", 1, 2, 9, filterbank_channel_count=4, known_shapes="rank"),
+    mfcc("no_times", 1, 0, 9, filterbank_channel_count=4),
+]
+
+CASES = [
+    *(
+        one
+        for suffix, rank in RANKS
+        for one in (
+            *of_complex(f"FFT{suffix}", rank),
+            *of_complex(f"IFFT{suffix}", rank),
+            *of_real(rank, suffix, inverse=False),
+            *of_real(rank, suffix, inverse=True),
+            *for_batches(f"BatchFFT{suffix}", rank),
+            *for_batches(f"BatchIFFT{suffix}", rank),
+        )
+    ),
+    *each("FFTND IFFTND RFFTND IRFFTND", over_any_axes),
+    *SOUND,
+]

@@ -1,97 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise arithmetic: rounding, division, logarithms, complex numbers."""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, normal
+from random_values import complex_normal, normal, single
+from rows import call, case, each, floats, numeric
 
-raw = tf.raw_ops
-
-
-def _float(*values: np.ndarray) -> list[np.ndarray]:
-    return [value.astype(np.float32) for value in values]
+# ---- Piecewise constant
 
 
-# ---- Piecewise constant.
-
-
-def _rounding() -> list[Case]:
+def _rounding(op: str) -> list[Case]:
     x = np.array([-1.5, -1.0, -0.2, 0.0, 0.5, 1.0, 2.7])
-    cases = []
-    for op in ("Ceil", "Floor", "Rint", "Round"):
-
-        def build(x: Any, op: str = op) -> Any:
-            return getattr(raw, op)(x=x)
-
-        def product(x: Any, op: str = op) -> Any:
-            return x * x * getattr(raw, op)(x=x)
-
-        cases += [
-            Case(op, "double", build, [x], no_gradient=True),
-            Case(op, "float_known_shape", build, _float(x), no_gradient=True, known_shapes=True),
-            Case(op, "in_a_product", product, [x]),
-        ]
-    for op in ("FloorDiv", "TruncateDiv"):
-
-        def divide(x: Any, y: Any, op: str = op) -> Any:
-            if op == "FloorDiv":
-                return raw.FloorDiv(x=x, y=y)
-            # Its kernels take integers.
-            to_integer = [tf.cast(value, tf.int32) for value in (x, y)]
-            quotient = raw.TruncateDiv(x=to_integer[0], y=to_integer[1])
-            return tf.cast(quotient, tf.float64)
-
-        def times(x: Any, y: Any, op: str = op) -> Any:
-            return x * y * divide(x, y, op)
-
-        x, y = np.array([7.0, -7.0, 8.0, 3.0]), np.array([2.0, 2.0, -3.0, 3.0])
-        cases += [
-            Case(op, "in_a_product", times, [x, y]),
-            Case(op, "broadcast_in_a_product", times, [x, y[:1]]),
-            Case(op, "known_shapes_in_a_product", times, [x, y], known_shapes=True),
-        ]
-        if op == "FloorDiv":
-            cases.append(Case(op, "double", divide, [x, y], no_gradient=True))
-    for op in ("ArgMax", "ArgMin"):
-
-        def pick(x: Any, op: str = op) -> Any:
-            index = getattr(raw, op)(input=x, dimension=1)
-            return x * tf.cast(index, x.dtype)[:, tf.newaxis]
-
-        cases += [
-            Case(op, "in_a_product", pick, [normal(3, 4)]),
-            Case(
-                op, "float_known_shape", pick, [normal(3, 4, dtype=np.float32)], known_shapes=True
-            ),
-            Case(op, "one_column", pick, [normal(3, 1)]),
-        ]
-    return cases
-
-
-# ---- Elementwise.
-
-
-def _binary(op: str, first: str = "x", second: str = "y") -> Callable[..., Any]:
-    return lambda x, y: getattr(raw, op)(**{first: x, second: y})
-
-
-def _broadcasting(op: str, x: np.ndarray, y: np.ndarray, *names: str) -> list[Case]:
-    """`x` and `y` are vectors of equal length."""
-    build = _binary(op, *names)
     return [
-        Case(op, "double", build, [x, y]),
-        Case(op, "float_known_shape", build, _float(x, y), known_shapes=True),
-        Case(op, "x_broadcast", build, [x, np.stack([y, y[::-1]])]),
-        Case(op, "y_broadcast", build, [np.stack([x, x[::-1]])[:, None], y]),
-        Case(op, "outer", build, [x, y[:, None]]),
-        Case(op, "scalar_y_unknown_rank", build, [x, y[1]], known_shapes="rank"),
-        Case(op, "scalar_x", build, [x[1], y]),
-        Case(op, "empty", build, [x[:0], y[:0]]),
+        case(op, "double", x, no_gradient=True),
+        case(op, "float_known_shape", *floats(x), no_gradient=True, known_shapes=True),
+        case(op, "in_a_product", x, build=lambda x: x * x * call(op, x)),
+    ]
+
+
+X, Y = np.array([7.0, -7.0, 8.0, 3.0]), np.array([2.0, 2.0, -3.0, 3.0])
+
+
+def _division(op: str) -> list[Case]:
+    def times(x: Any, y: Any) -> Any:
+        product = x * y
+        if op == "FloorDiv":
+            return product * call(op, x, y)
+        # Its kernels take integers.
+        quotient = call(op, *[tf.cast(value, tf.int32) for value in (x, y)])
+        return product * tf.cast(quotient, tf.float64)
+
+    row = functools.partial(case, op, build=times)
+    return [
+        row("in_a_product", X, Y),
+        row("broadcast_in_a_product", X, Y[:1]),
+        row("known_shapes_in_a_product", X, Y, known_shapes=True),
+    ]
+
+
+def _picking(op: str) -> list[Case]:
+    def pick(x: Any) -> Any:
+        index = call(op, x, dimension=1)
+        return x * tf.cast(index, x.dtype)[:, tf.newaxis]
+
+    row = functools.partial(case, op, build=pick)
+    return [
+        row("in_a_product", normal(3, 4)),
+        row("float_known_shape", single(3, 4), known_shapes=True),
+        row("one_column", normal(3, 1)),
+    ]
+
+
+# ---- Elementwise
+
+
+def _broadcasting(op: str, x: np.ndarray, y: np.ndarray) -> list[Case]:
+    """`x` and `y` are vectors of equal length."""
+    return [
+        case(op, "double", x, y),
+        case(op, "float_known_shape", *floats(x, y), known_shapes=True),
+        case(op, "x_broadcast", x, np.stack([y, y[::-1]])),
+        case(op, "y_broadcast", np.stack([x, x[::-1]])[:, None], y),
+        case(op, "outer", x, y[:, None]),
+        case(op, "scalar_y_unknown_rank", x, y[1], known_shapes="rank"),
+        case(op, "scalar_x", x[1], y),
+        case(op, "empty", x[:0], y[:0]),
+    ]
+
+
+MODULO = np.array([7.3, -7.3, 0.4, -0.4, 5.0]), np.array([2.0, 2.0, -0.3, 0.7, 1.5])
+
+
+def _modulo(op: str) -> list[Case]:
+    x, y = MODULO
+    return [
+        numeric(op, "numeric", x, y),
+        numeric(op, "outer", x, y[:, None], known_shapes="rank"),
+        numeric(op, "scalar_x", x[1], y, known_shapes=True),
+        numeric(op, "empty", x[:0], y[:0]),
+        numeric(op, "float", *floats(x, y), step=1e-2, tolerance=1e-3),
     ]
 
 
@@ -101,120 +93,56 @@ LOG_OF = np.array([0.0, 0.3, 1.0, 2.0, 4.0])
 DIVISOR = np.array([0.0, 0.3, -1.0, 2.0, 4.0])
 
 
-def _elementwise() -> list[Case]:
-    x = np.array([7.3, -7.3, 0.4, -0.4, 5.0])
-    y = np.array([2.0, 2.0, -0.3, 0.7, 1.5])
-    z = complex_normal(7)
-    z[2] = 0
-
-    def absolute(x: Any) -> Any:
-        out = tf.float32 if x.dtype == tf.complex64 else tf.float64
-        return raw.ComplexAbs(x=x, Tout=out)
-
+def _singular(op: str) -> list[Case]:
     return [
-        *_broadcasting("FloorMod", x, y),
-        Case(
-            "FloorMod",
-            "numeric",
-            _binary("FloorMod"),
-            [x, y],
-            reference="numeric",
-            second_order="numeric",
-        ),
-        Case(
-            "FloorMod",
-            "bfloat16",
-            _binary("FloorMod"),
-            [v.astype(ml_dtypes.bfloat16) for v in (x, y)],
-        ),
-        *(
-            Case(op, name, _binary(op), inputs, reference="numeric", second_order="numeric", **more)
-            for op in ("Mod", "TruncateMod")
-            for name, inputs, more in (
-                ("numeric", [x, y], {}),
-                ("outer", [x, y[:, None]], {"known_shapes": "rank"}),
-                ("scalar_x", [x[1], y], {"known_shapes": True}),
-                ("empty", [x[:0], y[:0]], {}),
-                ("float", _float(x, y), {"step": 1e-2, "tolerance": 1e-3}),
-            )
-        ),
-        *_broadcasting("NextAfter", x, y, "x1", "x2"),
-        *_broadcasting("Xlogy", TIMES, LOG_OF[::-1].copy()),
-        *_broadcasting("Xlog1py", TIMES, LOG_OF),
-        *_broadcasting("Xdivy", TIMES, DIVISOR[::-1].copy()),
-        *_broadcasting("MulNoNan", TIMES, DIVISOR[::-1].copy()),
-        *(
-            Case(
-                op,
-                "numeric",
-                _binary(op),
-                [TIMES[1:4], LOG_OF[1:4]],
-                reference="numeric",
-                second_order="numeric",
-            )
-            for op in ("Xlogy", "Xlog1py", "Xdivy", "MulNoNan")
-        ),
-        *(
-            Case(
-                op,
-                "complex",
-                _binary(op),
-                [complex_normal(4), complex_normal(4, seed=5)],
-                reference="numeric",
-                second_order="numeric",
-            )
-            for op in ("Xlogy", "Xlog1py", "Xdivy", "MulNoNan")
-        ),
-        Case("ComplexAbs", "complex128", absolute, [z]),
-        Case(
-            "ComplexAbs",
-            "complex64_known_shape",
-            absolute,
-            [z.astype(np.complex64)],
-            known_shapes=True,
-        ),
-        Case(
-            "ComplexAbs",
-            "matrix_unknown_rank",
-            absolute,
-            [complex_normal(2, 3)],
-            known_shapes="rank",
-        ),
-        Case(
-            "ComplexAbs",
-            "numeric",
-            absolute,
-            [complex_normal(3)],
-            reference="numeric",
-            second_order="numeric",
-        ),
-        Case("ComplexAbs", "empty", absolute, [z[:0]]),
+        numeric(op, "numeric", TIMES[1:4], LOG_OF[1:4]),
+        numeric(op, "complex", complex_normal(4), complex_normal(4, seed=5)),
     ]
 
 
-def _gradients_of_gradients() -> list[Case]:
-    cases = []
-    for op in ("InvGrad", "ReciprocalGrad", "SqrtGrad", "RsqrtGrad", "SigmoidGrad", "TanhGrad"):
-        build = _binary(op, "y", "dy")
-        y, dy = normal(2, 3), normal(2, 3, seed=1)
-        z, dz = complex_normal(4), complex_normal(4, seed=5)
-        cases += [
-            Case(op, "double", build, [y, dy]),
-            Case(op, "float_known_shape", build, _float(y, dy), known_shapes=True),
-            Case(op, "unknown_rank", build, [y, dy], known_shapes="rank"),
-            Case(op, "half", build, [v.clip(0.5, 2).astype(np.float16) for v in (y, dy)]),
-            Case(
-                op, "bfloat16", build, [v.clip(0.5, 2).astype(ml_dtypes.bfloat16) for v in (y, dy)]
-            ),
-            Case(op, "empty", build, [y[:, :0], dy[:, :0]]),
-            Case(op, "complex128", build, [z, dz]),
-            Case(op, "complex64", build, [z.astype(np.complex64), dz.astype(np.complex64)]),
-            Case(op, "numeric", build, [y[0], dy[0]], reference="numeric", second_order="numeric"),
-            Case(
-                op, "complex_numeric", build, [z, dz], reference="numeric", second_order="numeric"
-            ),
-        ]
-    return cases
+def _gradients(op: str) -> list[Case]:
+    y, dy = normal(2, 3), normal(2, 3, seed=1)
+    z, dz = complex_normal(4), complex_normal(4, seed=5)
+    small = [v.clip(0.5, 2) for v in (y, dy)]
+    return [
+        case(op, "double", y, dy),
+        case(op, "float_known_shape", *floats(y, dy), known_shapes=True),
+        case(op, "unknown_rank", y, dy, known_shapes="rank"),
+        case(op, "half", *(v.astype(np.float16) for v in small)),
+        case(op, "bfloat16", *(v.astype(ml_dtypes.bfloat16) for v in small)),
+        case(op, "empty", y[:, :0], dy[:, :0]),
+        case(op, "complex128", z, dz),
+        case(op, "complex64", z.astype(np.complex64), dz.astype(np.complex64)),
+        numeric(op, "numeric", y[0], dy[0]),
+        numeric(op, "complex_numeric", z, dz),
+    ]
 
 
-CASES = [*_rounding(), *_elementwise(), *_gradients_of_gradients()]
+WITH_ZERO = complex_normal(7)
+WITH_ZERO[2] = 0
+absolute = functools.partial(case, "ComplexAbs", Tout=tf.float64)
+
+CASES = [
+    *each("Ceil Floor Rint Round", _rounding),
+    *each("FloorDiv TruncateDiv", _division),
+    case("FloorDiv", "double", X, Y, no_gradient=True),
+    *each("ArgMax ArgMin", _picking),
+    *_broadcasting("FloorMod", *MODULO),
+    numeric("FloorMod", "numeric", *MODULO),
+    case("FloorMod", "bfloat16", *(v.astype(ml_dtypes.bfloat16) for v in MODULO)),
+    *each("Mod TruncateMod", _modulo),
+    *_broadcasting("NextAfter", *MODULO),
+    *_broadcasting("Xlogy", TIMES, LOG_OF[::-1].copy()),
+    *_broadcasting("Xlog1py", TIMES, LOG_OF),
+    *_broadcasting("Xdivy", TIMES, DIVISOR[::-1].copy()),
+    *_broadcasting("MulNoNan", TIMES, DIVISOR[::-1].copy()),
+    *each("Xlogy Xlog1py Xdivy MulNoNan", _singular),
+    absolute("complex128", WITH_ZERO),
+    absolute(
+        "complex64_known_shape", WITH_ZERO.astype(np.complex64), Tout=tf.float32, known_shapes=True
+    ),
+    absolute("matrix_unknown_rank", complex_normal(2, 3), known_shapes="rank"),
+    numeric("ComplexAbs", "numeric", complex_normal(3), Tout=tf.float64),
+    absolute("empty", WITH_ZERO[:0]),
+    *each("InvGrad ReciprocalGrad SqrtGrad RsqrtGrad SigmoidGrad TanhGrad", _gradients),
+]

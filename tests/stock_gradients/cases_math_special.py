@@ -1,130 +1,154 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Special functions."""
+"""Special functions, among them the incomplete gamma and beta functions and their
+derivatives by parameters."""
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-import tensorflow as tf
 from parity import Case
-
-raw = tf.raw_ops
-NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
+from rows import case, each, floats, numeric
 
 REAL = np.array([-7.5, -3.0, -1.0, -0.3, -1e-3, 1e-3, 0.4, 1.0, 2.5, 9.0])
 POSITIVE = np.array([1e-3, 0.1, 0.5, 0.9, 1.1, 2.0, 3.7, 8.0, 20.0])
 # No poles: those are at 0, -1, -2, ...
 BETWEEN_POLES = np.array([-3.7, -1.2, -0.5, 0.3, 1.0, 2.5, 10.0])
+ROW = np.array([0.3, 1.0, 2.5, 7.0])
+BACK = ROW[::-1].copy()
+COLUMN = np.array([[0.7], [1.4], [4.0]])
+SINGLE: dict[str, Any] = {"step": 1e-2, "tolerance": 1e-2}
 
 
-def _unary(op: str) -> Callable[..., Any]:
-    return lambda x: getattr(raw, op)(x=x)
-
-
-def _unary_cases(op: str, x: np.ndarray) -> list[Case]:
-    build = _unary(op)
+def _unary(op: str, x: np.ndarray) -> list[Case]:
     matrix = x[: 2 * (x.size // 2)].reshape(2, -1)
     return [
-        Case(op, "double", build, [x]),
-        Case(
-            op,
-            "float_known_shape",
-            build,
-            [x.astype(np.float32)],
-            known_shapes=True,
-            tolerance=5e-4,
-        ),
-        Case(op, "matrix_unknown_rank", build, [matrix], known_shapes="rank"),
-        Case(op, "empty", build, [x[:0]]),
-        Case(op, "numeric", build, [matrix[:, 2:]], reference="numeric", second_order="numeric"),
+        case(op, "double", x),
+        case(op, "float_known_shape", *floats(x), known_shapes=True, tolerance=5e-4),
+        case(op, "matrix_unknown_rank", matrix, known_shapes="rank"),
+        case(op, "empty", x[:0]),
+        numeric(op, "numeric", matrix[:, 2:]),
     ]
 
 
-def _at(op: str, name: str, *values: float, **options: Any) -> Case:
+def _at(op: str, name: str, *values: float, **more: Any) -> Case:
     """At singular points, where only central differences know better."""
-    options = {"reference": "numeric", "second_order": None, **options}
-    return Case(op, name, _unary(op), [np.array(values)], **options)
+    return numeric(op, name, np.array(values), **{"second_order": None, **more})
 
 
+as_python = functools.partial(_at, reference="python")
+second = functools.partial(_at, second_order="numeric")
 UNARY = [
-    *_unary_cases("Erfc", REAL),
-    *_unary_cases("Dawsn", REAL),
-    *_unary_cases("Expint", POSITIVE),
-    *_unary_cases("FresnelCos", REAL),
-    *_unary_cases("FresnelSin", REAL),
-    *_unary_cases("Spence", POSITIVE),
-    *_unary_cases("Digamma", BETWEEN_POLES),
-    *(
-        case
-        for op in ("J0", "J1", "I0", "I0e", "I1", "I1e")
-        for case in _unary_cases(f"Bessel{op}", REAL)
+    *each("Erfc Dawsn FresnelCos FresnelSin", lambda op: _unary(op, REAL)),
+    *each("BesselJ0 BesselJ1 BesselI0 BesselI0e BesselI1 BesselI1e", lambda op: _unary(op, REAL)),
+    *each("Expint Spence", lambda op: _unary(op, POSITIVE)),
+    *each(
+        "BesselY0 BesselY1 BesselK0 BesselK0e BesselK1 BesselK1e",
+        lambda op: _unary(op, POSITIVE[1:]),
     ),
-    *(
-        case
-        for op in ("Y0", "Y1", "K0", "K0e", "K1", "K1e")
-        for case in _unary_cases(f"Bessel{op}", POSITIVE[1:])
-    ),
-    _at("Spence", "one", 1.0, 0.5, reference="python"),
-    _at("Spence", "one_twice", 1.0, second_order="numeric"),
+    *_unary("Digamma", BETWEEN_POLES),
+    as_python("Spence", "one", 1.0, 0.5),
+    second("Spence", "one_twice", 1.0),
     # Python gives BesselI1 the derivative 1 at 0; it is 1/2.
-    _at("BesselI1", "zero", 0.0, 1.0, second_order="numeric"),
+    second("BesselI1", "zero", 0.0, 1.0),
     _at("BesselI1e", "zero", 0.0, 1.0),
-    _at("BesselJ1", "zero", 0.0, 1.0, second_order="numeric"),
-    _at("BesselI0", "zero", 0.0, second_order="numeric"),
-    _at("BesselJ0", "zero", 0.0, second_order="numeric"),
-    _at("BesselI0e", "zero", 0.0, reference="python"),
-    _at("BesselK1", "zero", 0.0, 1.0, reference="python"),
-    _at("BesselY1", "zero", 0.0, 1.0, reference="python"),
-    _at("BesselK1e", "zero", 0.0, 1.0, reference="python"),
-    _at("Expint", "zero", 0.0, 1.0, reference="python"),
-    Case("Erfc", "half", _unary("Erfc"), [REAL.astype(np.float16)]),
-    Case("Erfc", "bfloat16", _unary("Erfc"), [REAL.astype(ml_dtypes.bfloat16)]),
+    second("BesselJ1", "zero", 0.0, 1.0),
+    second("BesselI0", "zero", 0.0),
+    second("BesselJ0", "zero", 0.0),
+    as_python("BesselI0e", "zero", 0.0),
+    *each("BesselK1 BesselY1 BesselK1e Expint", lambda op: [as_python(op, "zero", 0.0, 1.0)]),
+    case("Erfc", "half", REAL.astype(np.float16)),
+    case("Erfc", "bfloat16", REAL.astype(ml_dtypes.bfloat16)),
 ]
-
-
-def _polygamma(n: Any, x: Any) -> Any:
-    return raw.Polygamma(a=n, x=x)
-
-
-def _zeta(x: Any, q: Any) -> Any:
-    return raw.Zeta(x=x, q=q)
-
 
 ORDERS = np.array([0.0, 1.0, 2.0, 5.0])
-ROW = np.array([0.3, 1.0, 2.5, 7.0])
-COLUMN = np.array([[0.7], [1.4], [4.0]])
-
-
-def _float(*values: np.ndarray) -> list[np.ndarray]:
-    return [value.astype(np.float32) for value in values]
-
-
-GAMMA = [
-    Case("Polygamma", "double", _polygamma, [ORDERS, ROW]),
-    Case("Polygamma", "float_known_shape", _polygamma, _float(ORDERS, ROW), known_shapes=True),
-    Case("Polygamma", "x_broadcast", _polygamma, [ORDERS, COLUMN]),
-    Case("Polygamma", "n_broadcast", _polygamma, [np.array(1.0), ROW]),
-    Case("Polygamma", "unknown_rank", _polygamma, [ORDERS, COLUMN], known_shapes="rank"),
-    Case("Polygamma", "empty", _polygamma, [ORDERS[:0], ROW[:0]]),
+polygamma = functools.partial(case, "Polygamma")
+zeta = functools.partial(numeric, "Zeta")
+ZETA = [
+    polygamma("double", ORDERS, ROW),
+    polygamma("float_known_shape", *floats(ORDERS, ROW), known_shapes=True),
+    polygamma("x_broadcast", ORDERS, COLUMN),
+    polygamma("n_broadcast", np.array(1.0), ROW),
+    polygamma("unknown_rank", ORDERS, COLUMN, known_shapes="rank"),
+    polygamma("empty", ORDERS[:0], ROW[:0]),
     # Python has no gradient by x.
-    Case("Zeta", "by_q", _zeta, [ROW + 1.5, ROW], wrt=[1]),
-    *(
-        Case("Zeta", name, _zeta, inputs, **{**NUMERIC, **more})
-        for name, inputs, more in (
-            ("double", [ROW + 1.5, ROW], {}),
-            ("near_one", [np.array([1.01, 1.1]), np.array([0.1, 30.0])], {}),
-            ("large", [np.array([40.0, 3.0, 60.0]), np.array([2.0, 1e3, 50.0])], {}),
-            ("q_broadcast", [COLUMN + 1.5, ROW], {}),
-            ("scalar_q", [ROW + 1.5, np.array(0.8)], {}),
-            ("scalar_x_unknown_rank", [np.array(2.2), ROW], {"known_shapes": "rank"}),
-            (
-                "float_known_shape",
-                _float(ROW + 1.5, ROW),
-                {"known_shapes": True, "step": 1e-2, "tolerance": 1e-2},
-            ),
-        )
-    ),
+    case("Zeta", "by_q", ROW + 1.5, ROW, wrt=[1]),
+    zeta("double", ROW + 1.5, ROW),
+    zeta("near_one", np.array([1.01, 1.1]), np.array([0.1, 30.0])),
+    zeta("large", np.array([40.0, 3.0, 60.0]), np.array([2.0, 1e3, 50.0])),
+    zeta("q_broadcast", COLUMN + 1.5, ROW),
+    zeta("scalar_q", ROW + 1.5, np.array(0.8)),
+    zeta("scalar_x_unknown_rank", np.array(2.2), ROW, known_shapes="rank"),
+    zeta("float_known_shape", *floats(ROW + 1.5, ROW), known_shapes=True, **SINGLE),
 ]
 
-CASES = UNARY + GAMMA
+# ---- Incomplete gamma functions
+
+
+def _as_python(op: str) -> list[Case]:
+    # By a, Python's derivative has no derivative.
+    row = functools.partial(case, op, second_order=None)
+    large, small = np.array([200.0, 180.0]), np.array([180.0, 200.0])
+    return [
+        row("as_python", ROW, BACK),
+        case(op, "by_x", ROW, BACK, wrt=[1]),
+        row("float_known_shape", *floats(ROW, ROW), known_shapes=True),
+        row("large", large, small),
+        row("zero_x", np.array([1.5, 2.0]), np.zeros(2), wrt=[1]),
+    ]
+
+
+# Of parameters of all sizes, quantiles on both sides of the mean.
+SHAPES = np.array([0.02, 0.02, 0.5, 0.5, 1.0, 20.0, 20.0, 300.0, 300.0])
+POINTS = np.array([0.001, 0.3, 0.05, 2.0, 1.0, 12.0, 31.0, 280.0, 330.0])
+ALL_SIZES: dict[str, Any] = {"step": 1e-6, "tolerance": 2e-4}
+
+
+def _gamma(op: str) -> list[Case]:
+    return [
+        numeric(op, "double", ROW, BACK),
+        numeric(op, "all_sizes", SHAPES, POINTS, **ALL_SIZES),
+        numeric(op, "equal", ROW, ROW, known_shapes=True),
+        numeric(op, "a_broadcast", ROW, COLUMN),
+        numeric(op, "scalar_a", np.array(2.0), COLUMN, known_shapes="rank"),
+        numeric(op, "scalar_x", COLUMN, np.array(1.2)),
+        numeric(op, "empty", ROW[:0], ROW[:0]),
+        numeric(op, "float", *floats(BACK + 1, ROW + 1), **SINGLE),
+    ]
+
+
+# ---- The incomplete beta function
+
+UNIT = np.array([0.05, 0.3, 0.6, 0.97])
+ENDS = np.array([[1.0, 2, 3, 1], [2, 1, 3, 1], [0, 1, 0, 1]])
+OF_ALL_SIZES = np.array(
+    [
+        [0.05, 0.05, 0.5, 30.0, 30.0, 200.0, 0.3],
+        [0.05, 8.0, 0.5, 50.0, 50.0, 0.5, 90.0],
+        [0.4, 0.01, 0.9, 0.32, 0.44, 0.99, 0.02],
+    ]
+)
+beta = functools.partial(numeric, "Betainc")
+BETA = [
+    # Python has no gradient by a and b.
+    case("Betainc", "as_python", ROW, BACK, UNIT, wrt=[2]),
+    case("Betainc", "ends", *ENDS, wrt=[2], second_order=None),
+    beta("parameters_at_the_ends", *ENDS, wrt=[0, 1], second_order=None),
+    beta("double", ROW, BACK, UNIT),
+    beta("equal_parameters", ROW, ROW, UNIT, known_shapes=True),
+    beta("all_sizes", *OF_ALL_SIZES, **ALL_SIZES),
+    beta("scalar_x", ROW, BACK, np.array(0.3)),
+    beta("scalar_parameters", np.array(2.0), np.array(0.5), UNIT, known_shapes="rank"),
+    beta("matrix", COLUMN, COLUMN + 1, UNIT[:3, None]),
+    beta("empty", ROW[:0], ROW[:0], UNIT[:0]),
+    beta("float", *floats(ROW + 1, BACK + 1, UNIT[::-1] / 2 + 0.2), **SINGLE),
+]
+
+CASES = [
+    *UNARY,
+    *ZETA,
+    *each("Igamma Igammac", _as_python),
+    *each("Igamma Igammac IgammaGradA RandomGammaGrad", _gamma),
+    numeric("IgammaGradA", "zero_x", np.array([1.5, 2.0]), np.zeros(2), wrt=[0]),
+    *BETA,
+]

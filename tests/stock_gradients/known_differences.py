@@ -69,7 +69,7 @@ def worst(found: Gradients, expected: Gradients) -> float:
             continue
         f = np.zeros_like(e) if f is None else f
         e = np.zeros_like(f) if e is None else e
-        sizes.append(deviation(f, e))
+        sizes.append(deviation(f, e, whole=True))
     return max(sizes)
 
 
@@ -249,6 +249,7 @@ def on_the_way() -> list[Row]:
                 "feeds": {x.name: np.array(1.0)},
                 "xs": [x.name],
                 "upstream": [],
+                "weights": [None],
                 "numeric": (False, False),
                 "second_order": False,
             }

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops: While, For and MapDefun. Python has no gradient of the last two."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from cases_control_flow import in_branch, read
+from random_values import complex_normal, normal, single
+from rows import call, case, floats, ints, numeric
+
+
+def random(like: Any, shape: Any = ()) -> Any:
+    return tf.random.normal(shape, dtype=like.dtype)
+
+
+# ---- While: a fixed number of iterations and one that depends on the data
+
+
+def repeat(count: Any, body: Callable[..., Any], *variables: Any, **settings: Any) -> Any:
+    """The variables after `count` iterations of `body`."""
+
+    def step(i: Any, *values: Any) -> Any:
+        made = body(*values)
+        return (i + 1, *(made if isinstance(made, tuple) else (made,)))
+
+    return tf.while_loop(lambda i, *_: i < count, step, (0, *variables), **settings)[1:]
+
+
+def powers(x: Any) -> Any:
+    """The captured input meets every iteration."""
+    return repeat(4, lambda y: tf.sin(y) * x, x)
+
+
+def pairs(x: Any, y: Any) -> Any:
+    return repeat(3, lambda a, b: (a * b, b + a), x, y)
+
+
+def until(x: Any) -> Any:
+    return tf.while_loop(lambda y: tf.reduce_sum(y * y) < 50.0, lambda y: (y * y + x,), (x,))
+
+
+def grows(x: Any) -> Any:
+    """The variable's shape changes."""
+    shapes = (tf.TensorShape([]), tf.TensorShape([None]))
+    return repeat(3, lambda y: tf.concat([y, y[-1:] * x[:1]], 0), x, shape_invariants=shapes)
+
+
+def nested(x: Any, y: Any) -> Any:
+    return repeat(3, lambda a: repeat(2, lambda b: tf.sin(b) * x * a, a)[0] + y, y)
+
+
+def with_branches(x: Any, y: Any) -> Any:
+    return repeat(4, lambda a: tf.cond(a[0] > 0.2, lambda: a * x - y, lambda: tf.exp(a) * y), x)
+
+
+def with_array(x: Any) -> Any:
+    """tf.TensorArray of TensorFlow 2 is a list in a loop variable."""
+    array = tf.TensorArray(x.dtype, size=3, element_shape=[2])
+
+    def body(i: Any, y: Any, array: Any) -> Any:
+        y = y * x[i] + x[i]
+        return i + 1, y, array.write(i, y)
+
+    start = (0, tf.ones([2], x.dtype), array)
+    _, y, array = tf.while_loop(lambda i, *_: i < 3, body, start)
+    return [y, array.stack()]
+
+
+def recurrent(x: Any, w: Any, h: Any) -> Any:
+    """h <- tanh([x_t, h] w), over the rows of x."""
+
+    def body(i: Any, h: Any) -> Any:
+        return i + 1, tf.tanh(tf.matmul(tf.concat([x[i], h], 1), w))
+
+    return tf.while_loop(lambda i, _: i < tf.shape(x)[0], body, (0, h))[1]
+
+
+def in_function(x: Any, y: Any) -> Any:
+    return in_branch(tf.function(lambda x, y: repeat(3, lambda a: a * y, x)[0]))(x, y)
+
+
+def assigns(x: Any, v: Any) -> Any:
+    def body(y: Any) -> Any:
+        before = read(v, x)
+        call("AssignVariableOp", v, y)
+        return y * before
+
+    return repeat(2, body, x)[0]
+
+
+X, Y = 0.5 * normal(3), 0.5 * normal(3, seed=1)
+stateless = functools.partial(case, "StatelessWhile")
+fed = functools.partial(stateless, build=lambda x, n: repeat(n, lambda y: y * x + tf.exp(-y), x))
+variable = functools.partial(
+    case, "While", build=lambda x, v: repeat(3, lambda y: y * read(v, x) + y, x), variables=[1]
+)
+WHILE = [
+    stateless("powers", X, build=powers),
+    stateless("float", *floats(X), build=powers),
+    stateless("complex", 0.5 * complex_normal(3), build=powers),
+    *[fed(f"{n}_iterations", X, ints(n)[0]) for n in (0, 1, 5)],
+    stateless("pairs", X, Y, build=pairs),
+    # The second variable gets its gradient by way of the first one only.
+    stateless(
+        "first_of_pairs",
+        *(X, Y),
+        build=lambda x, y: repeat(3, lambda a, b: (a * b, b + tf.sin(b)), x, y)[0],
+    ),
+    stateless("until", 1 + np.abs(X), build=until),
+    # Python's second order fails.
+    stateless("grows", X, build=grows, second_order="numeric"),
+    stateless("nested", X, Y, build=nested),
+    stateless("with_branches", X, Y, build=with_branches),
+    stateless("with_array", normal(3, 2), build=with_array),
+    stateless("recurrent", normal(4, 2, 3), 0.5 * normal(5, 2), normal(2, 2), build=recurrent),
+    # An integer variable chooses among the captured input's rows.
+    stateless(
+        "integers",
+        *(X, ints(1)[0]),
+        build=lambda x, i: repeat(3, lambda y, k: (y * tf.gather(x, k), (k + 1) % 3), x, i)[0],
+    ),
+    stateless("in_function", X, Y, build=in_function),
+    stateless("known_shapes", X, Y, build=pairs, known_shapes=True),
+    variable("variable", X, Y),
+    variable("variable_scalar", X[0], Y[0]),
+    variable("variable_matrix", normal(2, 3), normal(3), known_shapes=True),
+    case(
+        "While",
+        "draws",
+        X,
+        build=lambda x: repeat(2, lambda y: y * random(x, tf.shape(x)), x),
+        error="of op RandomStandardNormal need not",
+    ),
+    case(
+        "While",
+        "assigns",
+        *(X, Y),
+        build=assigns,
+        variables=[1],
+        error="of op AssignVariableOp writes to a resource that the function",
+    ),
+]
+
+# ---- For: a loop with a counter
+
+
+def loop(
+    body: Callable[..., Any], *variables: Any, start: Any = 0, limit: Any = 3, delta: Any = 1
+) -> list[Any]:
+    """`body` takes the counter and the variables and returns the variables."""
+    tensors = [tf.convert_to_tensor(x) for x in variables]
+    counter = tf.TensorSpec([], tf.int32)
+    specs = [counter, *(tf.TensorSpec(x.shape, x.dtype) for x in tensors)]
+    made = tf.function(body).get_concrete_function(*specs)
+    made.add_to_graph(tf.compat.v1.get_default_graph())
+    return call("For", start, limit, delta, tensors, body=made)
+
+
+def product(i: Any, x: Any, y: Any) -> Any:
+    return x, y * tf.sin(x) + tf.cast(i, x.dtype)
+
+
+def last(x: Any, y: Any, **ends: Any) -> Any:
+    return loop(product, x, y, **ends)[1]
+
+
+def both(x: Any, y: Any) -> list[Any]:
+    return loop(lambda i, x, y: (x * y, y + x), x, y, limit=2)
+
+
+def with_a_number(x: Any, n: Any) -> Any:
+    return loop(lambda i, x, n: (x * tf.cast(n + i, x.dtype), n + 1), tf.sin(x), n, limit=2)[0]
+
+
+def nested_for(x: Any, y: Any) -> Any:
+    return loop(lambda i, x, y: loop(product, x, y, limit=i), x, y)[1]
+
+
+counted = functools.partial(numeric, "For")
+A, B = normal(2), normal(2, seed=1)
+FOR = [
+    counted("powers", A, B, build=last),
+    counted("known_shapes", A, B, build=last, known_shapes=True),
+    counted("unknown_rank", A, B, build=last, known_shapes="rank"),
+    counted("downwards", A, B, build=last, start=4, limit=0, delta=-2),
+    counted("fed_limit", A, B, ints(4)[0], build=lambda x, y, n: last(x, y, start=1, limit=n)),
+    counted("both_results", A, B, build=both),
+    counted(
+        "never", *(A, B), build=lambda x, y: [r * r for r in loop(product, x, y, start=2, limit=2)]
+    ),
+    counted("number", normal(3), ints(2)[0], build=with_a_number),
+    counted("nested", A, B, build=nested_for, known_shapes=True),
+    counted("complex", complex_normal(2), complex_normal(2), build=both),
+    counted("float", *floats(A, B), build=last, step=2**-6, tolerance=1e-2),
+    case(
+        "For",
+        "draws",
+        A,
+        build=lambda x: loop(lambda i, x: x * random(x, []), x),
+        error="RandomStandardNormal",
+    ),
+]
+
+# ---- MapDefun: a function called for each row of its arguments
+
+
+def mapped(
+    function: Callable[..., Any], rows: Sequence[Any], *captured: Any, shape: Any = None
+) -> list[Any]:
+    """What the function returns for rows of the one and all of the other."""
+    rows = [tf.convert_to_tensor(x) for x in rows]
+    shapes = [*(x.shape[1:] for x in rows), *(x.shape for x in captured)]
+    specs = [tf.TensorSpec(s, x.dtype) for s, x in zip(shapes, [*rows, *captured], strict=True)]
+    made = tf.function(function).get_concrete_function(*specs)
+    types = [y.dtype for y in made.outputs]
+    made.add_to_graph(tf.compat.v1.get_default_graph())
+    results = [shape] * len(types)
+    return call("MapDefun", rows, captured, output_types=types, output_shapes=results, f=made)
+
+
+def captures(x: Any, w: Any) -> list[Any]:
+    return mapped(lambda x, w: tf.sin(x) * w * w, [x], w)
+
+
+def known_results(x: Any, w: Any) -> list[Any]:
+    return mapped(lambda x, w: x * x * w, [x], w, shape=[2])
+
+
+def first_result(x: Any, y: Any) -> Any:
+    return mapped(lambda x, y: (x * x, x * y), [x, y])[0]
+
+
+def nested_map(x: Any, w: Any) -> list[Any]:
+    return mapped(lambda x, w: mapped(lambda x, w: x * w * w, [x], w)[0] * w, [x], w)
+
+
+def calls(x: Any, w: Any) -> list[Any]:
+    @tf.function
+    def inner(x: Any, w: Any) -> Any:
+        return tf.cond(tf.reduce_sum(w) > 0, lambda: x * x * w, lambda: x - w)
+
+    return mapped(inner, [x], w)
+
+
+each_row = functools.partial(numeric, "MapDefun")
+known = functools.partial(each_row, known_shapes=True)
+ROWS, ROW = normal(3, 2), normal(2)
+MAP = [
+    each_row(
+        "products",
+        *(ROWS, normal(3, 2, seed=1)),
+        build=lambda x, y: mapped(lambda x, y: (x * x * y, tf.reduce_sum(x)), [x, y]),
+    ),
+    each_row("captures", ROWS, ROW, build=captures),
+    known("captures_known_shapes", ROWS, ROW, build=captures),
+    each_row(
+        "captures_alone",
+        *(ROWS, ROW),
+        build=lambda x, w: mapped(lambda x, w: w * w + tf.floor(x), [x], w),
+    ),
+    each_row("one_result_used", ROWS, ROWS, build=first_result),
+    known(
+        "indices",
+        *(ROW, ints(2, 0), normal(3)),
+        build=lambda x, i, w: mapped(lambda x, i, w: x * w[i], [x, i], w),
+    ),
+    each_row(
+        "matrices",
+        *(normal(2, 2, 3), normal(3, 2)),
+        build=lambda x, w: mapped(lambda x, w: tf.nn.tanh(tf.linalg.matmul(x, w)), [x], w),
+    ),
+    each_row("complex", complex_normal(2, 2), complex_normal(2), build=captures),
+    each_row("float", single(2, 2), single(2, 2), build=first_result),
+    known("nested", normal(2, 3), normal(), build=nested_map),
+    known("calls", ROWS, np.abs(ROW), build=calls),
+    known("no_rows", ROWS[:0], ROW, build=known_results),
+    each_row("known_results", ROWS, ROW, build=known_results),
+    each_row("no_path", ROWS, ROW, build=lambda x, y: [*mapped(tf.floor, [x]), y * y]),
+    case(
+        "MapDefun",
+        "reads_a_variable",
+        *(ROW, normal()),
+        build=lambda x, v: mapped(lambda x, v: x * read(v, x), [x], v),
+        variables=[1],
+        wrt=[0, 1],
+        error="input 1 is of type resource; only numbers have a gradient here",
+    ),
+    case(
+        "MapDefun",
+        "draws",
+        ROW,
+        build=lambda x: mapped(lambda x: x * random(x, []), [x]),
+        error="RandomStandardNormal",
+    ),
+]
+
+CASES = [*WHILE, *FOR, *MAP]

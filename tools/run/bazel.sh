@@ -126,7 +126,9 @@ run_bazel() {
     0) keep_time "$name" $((SECONDS - started)) ;;
     3) ;; # Tests that failed: Bazel has said all.
     8) say "bazel $1 was interrupted: the next call goes on where this stopped." ;;
-    *) say "bazel $1 failed. $(why_build_failed "$BAZEL_OUTPUT/command.log" $status)" ;;
+    37) say "bazel $1 failed. $(full_disk ||
+      echo "Bazel's server was ended: run this again; --jobs=1 takes least memory.")" ;;
+    *) say "bazel $1 failed. $(full_disk || echo "The whole log is $BAZEL_OUTPUT/command.log.")" ;;
   esac
   return $status
 }

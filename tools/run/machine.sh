@@ -99,7 +99,7 @@ apt_update_and_install() {
   if [[ " $* " == *" bazel-bootstrap "* ]]; then
     version=$(apt_version bazel-bootstrap)
     case $version in
-      [0-3].*) echo "bazel-bootstrap is too old: $version" && return 1 ;;
+      [0-3].*) echo "bazel-bootstrap $version is too old: $BAZELISK." && return 1 ;;
     esac
   fi
   apt_get install -y --no-install-recommends "$@"

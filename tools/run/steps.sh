@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Part of ./run: steps that take long, and what their failures mean.
+# Part of ./run: steps that take long, and what it says when they fail.
 
 LOGS=$PWD/out/log
 
@@ -54,11 +54,11 @@ step() {
     keep_time "$name" $((SECONDS - started))
     return
   fi
-  tail -n 8 "$STEP_LOG" | cut -c 1-300 | sed 's/^/  | /' >&2
+  tail -n 20 "$STEP_LOG" | cut -c 1-300 | sed 's/^/  | /' >&2
   if ((status > 128)); then
     say "$what: failed, for it was ended by SIG$(kill -l $((status - 128))). Run this again."
   else
-    say "$what: failed. $(why "$STEP_LOG")"
+    say "$what: failed. $(full_disk || echo "The whole log is ${STEP_LOG#"$PWD"/}.")"
   fi
   return $status
 }
@@ -92,8 +92,8 @@ why_not_written() {
   fi
 }
 
-# why_disk TEXT: whether it is for want of room, and where.
-why_disk() {
+# full_disk: which of the disks that ./run writes to has no room left, if one has none.
+full_disk() {
   local folder
   for folder in "$PWD" "$VENV" "$CACHE" "${TMPDIR:-/tmp}" "$HOME" ${BAZEL_OUTPUT:+"$BAZEL_OUTPUT"}; do
     if (($(free_megabytes "$folder") < 32)); then
@@ -101,58 +101,5 @@ why_disk() {
       return
     fi
   done
-  case $1 in
-    *"No space left on device"* | *"Disk quota exceeded"* | *"have enough free space"*)
-      echo "A disk is full, the lines above say where: make room, then run this again." ;;
-    *) return 1 ;;
-  esac
-}
-
-# why_build_failed LOG STATUS: of Bazel, whose log has the words of programs and tests.
-why_build_failed() {
-  local text
-  text=$(tail -n 400 "$1" 2>/dev/null) || true
-  why_disk "$text" && return
-  case $2,$text in
-    37,* | *"Server terminated abruptly"*)
-      echo "Bazel's server was ended, by someone or for want of memory: run this again;" \
-        "--jobs=1 takes least memory." ;;
-    *"Killed signal terminated"*)
-      echo "The system ended a compiler for want of memory: run this again; --jobs=1" \
-        "takes least." ;;
-    *) echo "The whole log is $1." ;;
-  esac
-}
-
-# why LOG: what the end of a log of pip, apt, cargo or Maven means, and what to do.
-why() {
-  local text
-  text=$(tail -n 400 "$1" 2>/dev/null) || true
-  why_disk "$text" && return
-  case $text in
-    *"DO NOT MATCH THE HASHES"* | *"Hash Sum mismatch"* | *"hash mismatch"* | *"checksum"*)
-      echo "A download is not what the lock file says: it was cut off, or changed on its" \
-        "way. Run this again; pip cache purge removes what is kept of it." ;;
-    *CERTIFICATE_VERIFY_FAILED* | *"certificate verif"* | *"PKIX path"*)
-      echo "The registry's certificate is not trusted here: install ca-certificates, or" \
-        "name your own authority (SSL_CERT_FILE, PIP_CERT)." ;;
-    *NewConnectionError* | *"Temporary failure"* | *"Could not resolve"* | *"Name or service"* | \
-      *"Network is unreachable"* | *"Connection refused"* | *"Connection reset"* | \
-      *"Connection broken"* | *"timed out"* | *"IncompleteRead"* | *"Could not transfer"* | \
-      *"spurious network error"* | *"Failed to fetch"* | *"Unable to connect"* | \
-      *"from versions: none"* | *"Could not connect"* | *"failed to download"*)
-      echo "No package registry answers: check the network, and HTTPS_PROXY, PIP_INDEX_URL" \
-        "and the like if there are any, then run this again." ;;
-    *"Could not get lock"* | *"Unable to lock"*)
-      echo "Another package manager is at work: wait for it, then run this again." ;;
-    *"bazel-bootstrap is too old"*)
-      echo "This system's package of Bazel is too old: $BAZELISK." ;;
-    *"Unable to locate package"* | *"no installation candidate"*)
-      echo "This system has no such package; ./run doctor names what is needed." ;;
-    *"Read-only file system"* | *"Permission denied"*)
-      echo "A folder cannot be written; the lines above name it." ;;
-    *Killed* | *"MemoryError"*)
-      echo "The system ended it, as it does for want of memory: run this again." ;;
-    *) echo "The whole log is ${1#"$PWD"/}." ;;
-  esac
+  return 1
 }

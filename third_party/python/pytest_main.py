@@ -61,7 +61,7 @@ def main() -> int:
     if scratch:
         os.environ["HOME"] = scratch
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    if "DRAWS" not in os.environ:  # see pytest_test
+    if "DRAWS" not in os.environ:  # see py_suite
         sys.modules["matplotlib"] = None  # type: ignore[assignment]
     arguments = ["-q", "-p", "no:cacheprovider"]
     report = os.environ.get("XML_OUTPUT_FILE")

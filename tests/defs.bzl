@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder's tests: py_suite for its *_test.py, cc_suite for its *_test.cc.
+
+Each test has a share of the time of all tests, in budget.bzl.
+"""
+
+load("//tensorflow_ext:defs.bzl", "COPTS")
+load(":budget.bzl", "CORE_SECONDS")
+
+# Tags of tests that read the source tree itself, so that nothing new stays out of sight: they
+# always run, and outside the sandbox.
+READS_SOURCE_TREE = ["external", "local"]
+
+LIBRARY = "//tensorflow_ext:libtensorflow_ext.so"
+
+def _check_share(name):
+    label = "//%s:%s" % (native.package_name(), name)
+    if label not in CORE_SECONDS:
+        fail("%s has no share of the tests' time: tests/budget.bzl gives it one" % label)
+
+def _settings(found, tests):
+    """What each test has of its own: those that were found and those that are named."""
+    settings = {name: {} for name in found}
+    settings.update(tests)
+    return {name: own for name, own in settings.items() if own != None}
+
+def py_helpers(name, srcs, **kwargs):
+    """Modules that tests import by their file's name."""
+    native.py_library(
+        name = name,
+        testonly = True,
+        srcs = srcs,
+        imports = ["."],
+        srcs_version = "PY3",
+        visibility = ["//visibility:public"],
+        **kwargs
+    )
+
+def _py_test(name, src = None, data = [], env = {}, paths = {}, draws = False, **kwargs):
+    _check_share(name)
+    src = src or name + ".py"
+    paths = {variable: "$(rootpath %s)" % file for variable, file in paths.items()}
+    native.py_test(
+        name = name,
+        srcs = [src, "//third_party/python:pytest_main.py"],
+        args = ["$(rootpath %s)" % src],
+        data = data + ["//:pyproject.toml", "@local_config_python//:environment.txt"],
+        env = dict(dict(env, **paths), **({"DRAWS": "1"} if draws else {})),
+        legacy_create_init = 0,
+        main = "//third_party/python:pytest_main.py",
+        python_version = "PY3",
+        **kwargs
+    )
+
+def py_suite(deps = [], data = [], exclude = [], tests = {}, **kwargs):
+    """Runs pytest on each *_test.py of a folder, and makes a library of its other files.
+
+    The library has the folder's name; all tests of the folder may import it.
+
+    Args:
+      deps: py_library targets that the tests and the library import.
+      data: files that they read at run time.
+      exclude: *.py that are neither tests nor part of the library.
+      tests: by name, what a test has of its own: attributes of py_test (`deps` and `data` are
+        added to those of all), and
+          src: the test file, if the test does not have its name.
+          paths: environment variables that hold the path of a file.
+          draws: whether it needs Matplotlib. Keras imports it wherever it is, which takes a
+            second of each process: without `draws` the test's own has none.
+          shard_count: the number of processes that share the tests out among them.
+        None leaves the test out.
+      **kwargs: what all tests have.
+    """
+    helpers = native.glob(["*.py"], exclude = ["*_test.py"] + exclude, allow_empty = True)
+    if helpers:
+        library = native.package_name().split("/")[-1]
+        py_helpers(library, helpers, data = data, deps = deps)
+        deps, data = [":" + library], []
+    found = [file[:-len(".py")] for file in native.glob(["*_test.py"])]
+    for name, own in _settings(found, tests).items():
+        own = dict(kwargs, **own)
+        paths = own.get("paths", {}).values()
+        own["deps"] = deps + own.get("deps", [])
+        files = own.get("data", [])
+        own["data"] = data + files + [file for file in paths if file not in files]
+        _py_test(name, **own)
+
+def cc_suite(deps = [], tests = {}):
+    """A C++ test for each *_test.cc of a folder.
+
+    Args:
+      deps: cc_library targets of all of them.
+      tests: by name, what a test has of its own: attributes of cc_test (`deps` and `copts` are
+        added to those of all, `srcs` to its file), and
+          src: the test file, if the test does not have its name.
+        None leaves the test out.
+    """
+    found = [file[:-len(".cc")] for file in native.glob(["*_test.cc"])]
+    for name, own in _settings(found, tests).items():
+        _check_share(name)
+        attributes = dict({"size": "small", "src": name + ".cc"}, **own)
+        attributes["srcs"] = [attributes.pop("src")] + own.get("srcs", [])
+        attributes["copts"] = COPTS + own.get("copts", [])
+        attributes["deps"] = deps + own.get("deps", [])
+        native.cc_test(name = name, **attributes)
+
+def cc_shared_library(name, srcs = None, copts = COPTS, deps = ["@local_config_tf//:framework"]):
+    """lib<name>.so, which a test loads: by default, of <name>.cc, with TensorFlow's framework."""
+    native.cc_binary(
+        name = "lib%s.so" % name,
+        testonly = True,
+        srcs = srcs or [name + ".cc"],
+        copts = copts,
+        linkshared = True,
+        deps = deps,
+    )

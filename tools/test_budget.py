@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests' shares of the time, tests/budget.bzl, and what a `bazel test` took of them.
+
+A second of a share is one of a test process, its shards and attempts added up, on 2 slow cores
+(an EPYC of the first generation) that run two at a time.
+"""
+
+import ast
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+BUDGET = Path(__file__).resolve().parents[1] / "tests" / "budget.bzl"
+MOST_IN_ALL = 3600
+_NAME = "CORE_SECONDS = "
+_MOST_LINES = 10
+
+
+def read_shares(path: Path = BUDGET) -> dict[str, int]:
+    """The seconds of each target."""
+    return ast.literal_eval(path.read_text(encoding="utf-8").partition(_NAME)[2])
+
+
+def write_shares(measured: Mapping[str, float], path: Path = BUDGET) -> None:
+    """Gives each target that ran the seconds that it took; the others keep theirs."""
+    shares = read_shares(path) | {name: max(1, math.ceil(s)) for name, s in measured.items()}
+    lines = [f'    "{name}": {share},\n' for name, share in sorted(shares.items())]
+    head = path.read_text(encoding="utf-8").partition(_NAME)[0]
+    path.write_text(f"{head}{_NAME}{{\n{''.join(lines)}}}\n", encoding="utf-8")
+
+
+def measured_seconds(events: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The seconds of each target that ran, by Bazel's build events."""
+    seconds: dict[str, float] = defaultdict(float)
+    for event in events:
+        key, result = event["id"].get("testResult"), event.get("testResult")
+        # Of --runs_per_test the first; a result of Bazel's cache has taken no time.
+        if key and result and int(key.get("run", 1)) == 1 and not result.get("cachedLocally"):
+            seconds[key["label"]] += int(result.get("testAttemptDurationMillis", 0)) / 1000
+    return dict(seconds)
+
+
+def over_share(measured: Mapping[str, float], shares: Mapping[str, int]) -> list[str]:
+    """A table of the targets that went furthest over their share; empty if none did.
+
+    A tenth and a second are let pass: no two runs take the same.
+    """
+    over = {
+        name: took - shares[name]
+        for name, took in measured.items()
+        if took > 1.1 * shares.get(name, took) + 1
+    }
+    if not over:
+        return []
+    worst = sorted(over, key=lambda name: -over[name])[:_MOST_LINES]
+    return [
+        f"{len(over)} targets went over their share of the time (tests/budget.bzl); in seconds:",
+        "  took  share",
+        *(f"{measured[name]:6.0f} {shares[name]:6d}  {name}" for name in worst),
+    ]

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many elements of lists of tensors: gathered, scattered, split, concatenated.
 
-Central differences are the reference where Python's gradient is wrong (indices
-that repeat) or fails (lists of other lengths or shapes than it makes).
+See cases_tensor_list.py.
 """
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from cases_tensor_list import kinds
 from parity import Case
 from random_values import complex_normal, normal
+from rows import call, case, ints, longs, numeric
 from tensor_lists import (
     NO_AXES,
     VARIANT,
@@ -21,67 +22,64 @@ from tensor_lists import (
     gather,
     get,
     inner,
-    ints,
-    kinds,
     lists,
-    numeric,
     pop,
     push,
     put,
     reserve,
     split,
+    squares,
     stack,
 )
-
-raw = tf.raw_ops
 
 # ---- Gather
 
 
-def gathered(*indices: int) -> Callable[..., Any]:
-    return lambda x: gather(from_tensor(x * x), list(indices), x)
+def gathered(x: Any, indices: Any = (2, 0)) -> Any:
+    return gather(squares(x), list(indices), x)
 
 
 def gathered_fed(x: Any, indices: Any) -> Any:
     return gather(from_tensor(x * x, inner(x)), indices, x, inner(x))
 
 
-def gathered_of_shapes(x: Any, y: Any) -> Any:
-    return gather(push(from_tensor(x * x), y), [2, 0, 2], x)
+def rows_that_are_lists(x: Any) -> Any:
+    two = gather(lists(x), [0, 0], VARIANT, NO_AXES)
+    return stack(get(from_tensor(two, NO_AXES), 0, VARIANT, NO_AXES), x)
 
 
+NOT_SUPPORTED = {"error": "element_dtype=variant is not supported"}
+gathering = functools.partial(case, "TensorListGather")
+repeated = functools.partial(numeric, "TensorListGather", build=gathered)
 GATHER = [
-    *kinds("TensorListGather", gathered(2, 0), [(3, 2)]),
-    numeric("TensorListGather", "repeated", gathered(2, 0, 2, 2), [normal(3, 2)]),
-    numeric("TensorListGather", "repeated_complex", gathered(1, 1, 0), [complex_normal(3, 2)]),
-    numeric("TensorListGather", "repeated_scalars", gathered(1, 3, 1), [normal(4)]),
-    Case("TensorListGather", "fed", gathered_fed, [normal(3, 2), ints(1, 2)]),
-    Case("TensorListGather", "nothing", gathered_fed, [normal(3, 2), ints()]),
-    numeric("TensorListGather", "other_shapes", gathered_of_shapes, [normal(3, 2), normal(4)]),
+    *kinds("TensorListGather", gathered, (3, 2)),
+    repeated("repeated", normal(3, 2), indices=[2, 0, 2, 2]),
+    repeated("repeated_complex", complex_normal(3, 2), indices=[1, 1, 0]),
+    repeated("repeated_scalars", normal(4), indices=[1, 3, 1]),
+    gathering("fed", normal(3, 2), ints(1, 2), build=gathered_fed),
+    gathering("nothing", normal(3, 2), ints(), build=gathered_fed),
+    repeated(
+        "other_shapes",
+        normal(3, 2),
+        normal(4),
+        build=lambda x, y: gather(push(squares(x), y), [2, 0, 2], x),
+    ),
+    gathering("rows_that_are_lists", normal(3, 2), build=rows_that_are_lists, **NOT_SUPPORTED),
 ]
 
 # ---- Scatter
 
 
 def scattered(x: Any, indices: Any) -> Any:
-    a = raw.TensorListScatter(tensor=x * x, indices=indices, element_shape=inner(x))
-    return stack(a, x, inner(x))
+    return stack(call("TensorListScatter", x * x, indices, inner(x)), x, inner(x))
 
 
-def scattered_v2(count: int) -> Callable[..., Any]:
-    def build(x: Any, indices: Any) -> Any:
-        a = raw.TensorListScatterV2(
-            tensor=x * x, indices=indices, element_shape=inner(x), num_elements=count
-        )
-        return stack(a, x, inner(x))
-
-    return build
+def scattered_v2(x: Any, indices: Any, count: int = 5) -> Any:
+    return stack(call("TensorListScatterV2", x * x, indices, inner(x), count), x, inner(x))
 
 
 def into_list(x: Any, y: Any, indices: Any) -> Any:
-    return raw.TensorListScatterIntoExistingList(
-        input_handle=from_tensor(x * x), tensor=y * y, indices=indices
-    )
+    return call("TensorListScatterIntoExistingList", squares(x), y * y, indices)
 
 
 def scattered_into(x: Any, y: Any, indices: Any) -> Any:
@@ -92,152 +90,103 @@ def lengthened_by_rows(x: Any, y: Any, indices: Any) -> Any:
     return gather(into_list(x, y, indices), tf.concat([indices, [0]], 0), x)
 
 
-def scatter_cases(op: str, build: Callable[..., Any], *into: Any) -> list[Case]:
-    """`into`: the shape of the list, where there is one."""
-    lists = [normal(*shape) for shape in into]
-    three = normal(3, 2, seed=5)
+def scattered_lists(x: Any) -> Any:
+    rows = tf.stack([squares(x), from_tensor(x)])
+    return stack(get(call("TensorListScatterV2", rows, [1, 0], NO_AXES, 2), 0, VARIANT), x)
 
-    def case(name: str, indices: Any, dtype: Any, **more: Any) -> Case:
-        inputs = [x.astype(dtype) for x in [*lists, three]]
-        return Case(op, name, build, [*inputs, indices], **more)
 
-    central = {"reference": "numeric", "second_order": "numeric"}
+def scatter(op: str, build: Any, *into: np.ndarray) -> list[Case]:
+    """`into`: the list, where there is one."""
+
+    def row(
+        name: str, indices: np.ndarray, dtype: Any = np.float64, make: Any = case, **more: Any
+    ) -> Case:
+        values = (x.astype(dtype) for x in (*into, normal(3, 2, seed=5)))
+        return make(op, name, *values, indices, build=build, **more)
+
     return [
-        case("double", ints(2, 0, 3), np.float64),
-        case("float", ints(0, 1, 2), np.float32),
-        case("half", ints(1, 0, 2), np.float16),
-        case("complex", ints(3, 0, 1), np.complex128),
-        case("known_shapes", ints(1, 0, 2), np.float64, known_shapes=True),
-        case("unknown_rank", ints(1, 0, 2), np.float64, known_shapes="rank"),
-        case("repeated", ints(1, 3, 1), np.float64, **central),
-        case("all_the_same", ints(0, 0, 0), np.complex128, **central),
+        row("double", ints(2, 0, 3)),
+        row("float", ints(0, 1, 2), np.float32),
+        row("half", ints(1, 0, 2), np.float16),
+        row("complex", ints(3, 0, 1), np.complex128),
+        row("known_shapes", ints(1, 0, 2), known_shapes=True),
+        row("unknown_rank", ints(1, 0, 2), known_shapes="rank"),
+        row("repeated", ints(1, 3, 1), make=numeric),
+        row("all_the_same", ints(0, 0, 0), np.complex128, numeric),
     ]
 
 
+into = functools.partial(case, "TensorListScatterIntoExistingList", build=scattered_into)
+longer = functools.partial(numeric, "TensorListScatterIntoExistingList", build=lengthened_by_rows)
+second = functools.partial(case, "TensorListScatterV2", build=scattered_v2)
+first = functools.partial(case, "TensorListScatter", build=scattered)
 SCATTER = [
-    *scatter_cases("TensorListScatter", scattered),
-    *scatter_cases("TensorListScatterV2", scattered_v2(5)),
-    *scatter_cases("TensorListScatterIntoExistingList", scattered_into, (4, 2)),
-    Case("TensorListScatter", "nothing", scattered, [normal(0, 2), ints()]),
-    Case("TensorListScatter", "scalars", scattered, [normal(2), ints(1, 0)]),
-    numeric("TensorListScatter", "repeated_scalars", scattered, [normal(3), ints(1, 0, 1)]),
-    Case("TensorListScatterV2", "no_number", scattered_v2(-1), [normal(2, 2), ints(3, 1)]),
-    Case(
-        "TensorListScatterIntoExistingList",
-        "nothing",
-        scattered_into,
-        [normal(3, 2), normal(0, 2), ints()],
-    ),
-    numeric(
-        "TensorListScatterIntoExistingList",
-        "lengthens",
-        lengthened_by_rows,
-        [normal(2, 2), normal(2, 2), ints(1, 2)],
-    ),
-    numeric(
-        "TensorListScatterIntoExistingList",
-        "lengthens_with_a_gap",
-        lengthened_by_rows,
-        [normal(2, 2), normal(2, 2), ints(1, 3)],
-    ),
-    Case(
-        "TensorListGather",
-        "rows_that_are_lists",
-        lambda x: stack(
-            get(
-                from_tensor(gather(lists(x), [0, 0], VARIANT, NO_AXES), NO_AXES),
-                0,
-                VARIANT,
-                NO_AXES,
-            ),
-            x,
-        ),
-        [normal(3, 2)],
-        error="element_dtype=variant is not supported",
-    ),
-    Case(
-        "TensorListScatterV2",
-        "rows_that_are_lists",
-        lambda x: stack(
-            get(
-                raw.TensorListScatterV2(
-                    tensor=tf.stack([from_tensor(x * x), from_tensor(x)]),
-                    indices=[1, 0],
-                    element_shape=NO_AXES,
-                    num_elements=2,
-                ),
-                0,
-                VARIANT,
-            ),
-            x,
-        ),
-        [normal(3, 2)],
-        error="element_dtype=variant is not supported",
-    ),
+    *scatter("TensorListScatter", scattered),
+    *scatter("TensorListScatterV2", scattered_v2),
+    *scatter("TensorListScatterIntoExistingList", scattered_into, normal(4, 2)),
+    first("nothing", normal(0, 2), ints()),
+    first("scalars", normal(2), ints(1, 0)),
+    numeric("TensorListScatter", "repeated_scalars", normal(3), ints(1, 0, 1), build=scattered),
+    second("no_number", normal(2, 2), ints(3, 1), count=-1),
+    second("rows_that_are_lists", normal(3, 2), build=scattered_lists, **NOT_SUPPORTED),
+    into("nothing", normal(3, 2), normal(0, 2), ints()),
+    longer("lengthens", normal(2, 2), normal(2, 2), ints(1, 2)),
+    longer("lengthens_with_a_gap", normal(2, 2), normal(2, 2), ints(1, 3)),
 ]
 
 # ---- Split, Concat
 
 
 def joined(x: Any) -> Any:
-    return concat(split(x * x, np.array([2, 0, 1])), x)
+    return concat(split(x * x, longs(2, 0, 1)), x)
 
 
 def joined_v1(x: Any) -> Any:
-    return raw.TensorListConcat(input_handle=split(x * x, np.array([1, 2])), element_dtype=x.dtype)[
-        0
-    ]
+    pieces = split(x * x, longs(1, 2))
+    return call("TensorListConcat", pieces, element_dtype=x.dtype)[0]
 
 
-def some_of_split(x: Any) -> Any:
-    a = split(x * x, np.array([2, 0, 1]))
-    return get(a, 0, x)
+def joined_v1_of_shape(x: Any) -> Any:
+    rows = squares(x, [-1, 2])
+    how = {"element_dtype": x.dtype, "element_shape": [None, 2]}
+    return call("TensorListConcat", rows, **how)[0]
+
+
+def joined_popped(x: Any) -> Any:
+    a, b = pop(split(x * x, longs(1, 1, 1)), x)
+    return [concat(a, x), b * b]
 
 
 def joined_pushed(x: Any, y: Any) -> Any:
-    a = push(push(empty(x), x * x), y * y)
-    return concat(a, x)
+    return concat(push(push(empty(x), x * x), y * y), x)
 
 
 def joined_unset(x: Any) -> Any:
-    a = put(reserve(x, 3, [-1, 2]), 1, x * x)
-    return concat(a, x, [-1, 2], [2, 3, 1])
+    return concat(put(reserve(x, 3, [-1, 2]), 1, x * x), x, [-1, 2], [2, 3, 1])
 
 
+cut = functools.partial(case, "TensorListSplit")
+joining = functools.partial(case, "TensorListConcatV2")
 JOIN = [
-    *kinds("TensorListConcatV2", joined, [(3, 2)]),
-    *kinds("TensorListConcat", joined_v1, [(3, 2)]),
-    *kinds("TensorListSplit", joined, [(3, 1, 2)]),
-    Case(
-        "TensorListSplit",
+    *kinds("TensorListConcatV2", joined, (3, 2)),
+    *kinds("TensorListConcat", joined_v1, (3, 2)),
+    *kinds("TensorListSplit", joined, (3, 1, 2)),
+    cut(
         "element_shape",
-        lambda x: concat(split(x * x, np.array([2, 1]), [-1, 2]), x, [-1, 2]),
-        [normal(3, 2)],
+        normal(3, 2),
+        build=lambda x: concat(split(x * x, longs(2, 1), [-1, 2]), x, [-1, 2]),
     ),
-    Case(
-        "TensorListConcatV2",
+    cut("scalars", normal(3), build=joined),
+    cut("one_piece", normal(3, 2), build=lambda x: get(split(x * x, longs(2, 0, 1)), 0, x)),
+    cut("popped", normal(3, 2), build=joined_popped),
+    joining(
         "equal_lengths",
-        lambda x: concat(from_tensor(x * x, inner(x)), x, [3, 2]),
-        [normal(2, 3, 2)],
+        normal(2, 3, 2),
+        build=lambda x: concat(from_tensor(x * x, inner(x)), x, [3, 2]),
     ),
-    Case("TensorListSplit", "scalars", joined, [normal(3)]),
-    Case("TensorListSplit", "one_piece", some_of_split, [normal(3, 2)]),
-    Case(
-        "TensorListSplit",
-        "popped",
-        lambda x: (lambda a, b: [concat(a, x), b * b])(*pop(split(x * x, np.array([1, 1, 1])), x)),
-        [normal(3, 2)],
-    ),
-    Case("TensorListConcatV2", "pushed", joined_pushed, [normal(2, 2), normal(3, 2)]),
-    Case("TensorListConcatV2", "leading_dims", joined_unset, [normal(3, 2)]),
-    Case(
-        "TensorListConcat",
-        "element_shape",
-        lambda x: raw.TensorListConcat(
-            input_handle=from_tensor(x * x, [-1, 2]), element_dtype=x.dtype, element_shape=[None, 2]
-        )[0],
-        [normal(2, 3, 2)],
-    ),
+    joining("pushed", normal(2, 2), normal(3, 2), build=joined_pushed),
+    joining("leading_dims", normal(3, 2), build=joined_unset),
+    case("TensorListConcat", "element_shape", normal(2, 3, 2), build=joined_v1_of_shape),
 ]
 
 CASES = [*GATHER, *SCATTER, *JOIN]

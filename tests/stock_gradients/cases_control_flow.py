@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""If and Case, alone and in each other.
+"""Branches: If and Case, alone and in each other, and Switch and Merge, as tf.cond
+makes them in TensorFlow 1.
 
 Python's own gradient of these hands values from the call on to its gradient, where
 the library computes them again; both have to agree.
@@ -77,17 +78,12 @@ def nested(p: Any, x: Any, y: Any) -> Any:
     return tf.cond(p, inner, lambda: inner() * x)
 
 
-def integer_input(p: Any, x: Any, i: Any) -> Any:
+def gathers(p: Any, x: Any, i: Any) -> Any:
     return tf.cond(p, lambda: tf.gather(x, i) ** 2, lambda: tf.gather(x, i[::-1]) ** 3)
 
 
 def broadcast(p: Any, x: Any, y: Any) -> Any:
     return tf.cond(p, lambda: x * y * y, lambda: tf.reduce_sum(x / y, 0) + x)
-
-
-def other_shapes(p: Any, x: Any) -> Any:
-    """The result's shape depends on the branch."""
-    return tf.reduce_sum(tf.cond(p, lambda: x[:2] * x[1:3], lambda: x * x * x))
 
 
 def chained(p: Any, x: Any, y: Any) -> Any:
@@ -101,10 +97,6 @@ def on_a_number(p: Any, x: Any) -> Any:
 
     branches = {"then_branch": function(lambda x: x * x), "else_branch": function(tf.exp)}
     return call("StatelessIf", p, [x], Tout=[tf.float64], **branches)
-
-
-def reads_variable(p: Any, x: Any, v: Any) -> Any:
-    return tf.cond(p, lambda: x * read(v, x) * read(v, x), lambda: tf.sin(x))
 
 
 def rows_of_variable(p: Any, v: Any, i: Any) -> Any:
@@ -137,6 +129,7 @@ def list_of_tensors(p: Any, x: Any) -> Any:
 
 
 X, Y = normal(3), normal(3, seed=1)
+Z = [complex_normal(3), complex_normal(3, seed=1)]
 one_if = functools.partial(both_ways, "StatelessIf")
 IF = [
     *one_if("two_formulas", two_formulas, X, Y),
@@ -144,12 +137,17 @@ IF = [
     *one_if("without_input", without_input, X),
     *one_if("hands_on", hands_on, X, Y),
     *one_if("nested", nested, X, Y),
-    *one_if("integers", integer_input, normal(4), ints(2, 0, 2)),
+    *one_if("integers", gathers, normal(4), ints(2, 0, 2)),
     *one_if("broadcast", broadcast, normal(3, 2), normal(2)),
-    *one_if("other_shapes", other_shapes, normal(4)),
+    # The result's shape depends on the branch.
+    *one_if(
+        "other_shapes",
+        lambda p, x: tf.reduce_sum(tf.cond(p, lambda: x[:2] * x[1:3], lambda: x * x * x)),
+        normal(4),
+    ),
     *one_if("chained", chained, X, Y),
     *one_if("list_of_tensors", list_of_tensors, normal(3, 2)),
-    *one_if("complex", two_formulas, complex_normal(3), complex_normal(3, seed=1)),
+    *one_if("complex", two_formulas, *Z),
     *one_if("float", two_formulas, single(3), single(3, seed=1)),
     *one_if("several", several, X, X),
     # Python's gradient wants a boolean.
@@ -165,7 +163,13 @@ IF = [
         known_shapes="rank",
     ),
     case("StatelessIf", "known_shapes", np.array(False), X, Y, build=nested, known_shapes=True),
-    *both_ways("If", "variable", reads_variable, X, X, variables=[2]),
+    *both_ways(
+        "If",
+        "variable",
+        lambda p, x, v: tf.cond(p, lambda: x * read(v, x) * read(v, x), lambda: tf.sin(x)),
+        *(X, X),
+        variables=[2],
+    ),
     *both_ways(
         "If",
         "rows_of_variable",
@@ -179,34 +183,138 @@ IF = [
 # ---- Case
 
 
-def three_formulas(i: Any, x: Any, y: Any) -> Any:
-    return tf.switch_case(i, [lambda: x * y, lambda: tf.sin(x) + x * x, lambda: y**3 * x])
-
-
-def only_one(i: Any, x: Any) -> Any:
-    return tf.switch_case(i, [lambda: x * x])
-
-
-def case_in_case(i: Any, x: Any, y: Any) -> Any:
+def nested_cases(i: Any, x: Any, y: Any) -> Any:
     def inner() -> Any:
         return tf.switch_case(1 - i, [lambda: x * x * y, lambda: y * y])
 
     return tf.switch_case(i, [inner, lambda: inner() * x])
 
 
-def cases_read_variable(i: Any, x: Any, v: Any) -> Any:
-    branches = [lambda: x * read(v, x), lambda: tf.exp(x), lambda: read(v, x) ** 2]
-    return tf.switch_case(i, branches)
+def choices(
+    op: str, name: str, branches: Callable[..., Any], numbers: Any, **more: Any
+) -> list[Case]:
+    def build(i: Any, x: Any, y: Any) -> Any:
+        return tf.switch_case(i, branches(x, y))
 
-
-def choices(op: str, name: str, build: Callable[..., Any], numbers: Any, **more: Any) -> list[Case]:
     return [case(op, f"{name}_{i}", ints(i)[0], X, Y, build=build, **more) for i in numbers]
 
 
+CASE = [
+    *choices(
+        "StatelessCase",
+        "choice",
+        lambda x, y: [lambda: x * y, lambda: tf.sin(x) + x * x, lambda: y**3 * x],
+        (0, 1, 2, 7, -1),
+    ),
+    *(case("StatelessCase", f"nested_{i}", ints(i)[0], X, Y, build=nested_cases) for i in (0, 1)),
+    case(
+        "StatelessCase",
+        "only_one",
+        *(ints(0)[0], X),
+        build=lambda i, x: tf.switch_case(i, [lambda: x * x]),
+    ),
+    *choices(
+        "Case",
+        "variable",
+        lambda x, v: [lambda: x * read(v, x), lambda: tf.exp(x), lambda: read(v, x) ** 2],
+        (0, 1, 2),
+        variables=[2],
+    ),
+]
+
+# ---- Switch and Merge
+
+
+def of_version_1(
+    op: str, name: str, build: Callable[..., Any], *inputs: Any, **more: Any
+) -> list[Case]:
+    """One case for each branch, with control flow of TensorFlow 1."""
+
+    def built(*inputs: Any) -> Any:
+        tf.compat.v1.disable_control_flow_v2()
+        try:
+            return build(*inputs)
+        finally:
+            tf.compat.v1.enable_control_flow_v2()
+
+    return both_ways(op, name, built, *inputs, **more)
+
+
+def nested_sums(p: Any, x: Any, y: Any) -> Any:
+    positive = tf.reduce_sum(y) > 0
+
+    def inner() -> Any:
+        return tf.cond(positive, lambda: x * y, lambda: tf.cos(y) * x)
+
+    return tf.cond(p, inner, lambda: x + tf.cond(positive, lambda: y, lambda: y * y))
+
+
+def in_a_row(p: Any, x: Any, y: Any) -> Any:
+    z = tf.cond(p, lambda: x * y, lambda: tf.sin(x))
+    return z * tf.cond(p, lambda: z * x, lambda: y * y)
+
+
+def captured_twice(p: Any, x: Any) -> Any:
+    """Of one Switch, one output is used twice and the other once."""
+    no, yes = call("Switch", x * x, p)
+    merged, index = call("Merge", [no * tf.sin(no), tf.exp(yes)])
+    return merged * tf.cast(index + 1, x.dtype)
+
+
+def of_three(p: Any, x: Any, y: Any) -> Any:
+    """A Merge of three inputs."""
+    no, yes = call("Switch", x, p)
+    first, second = call("Switch", no, tf.reduce_sum(no) > 0)
+    return call("Merge", [yes * yes, first**3, second * second])[0] * y
+
+
+def loop(x: Any) -> Any:
+    return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), [0, x])[1]
+
+
+def loop_before(p: Any, x: Any) -> Any:
+    y = loop(x)
+    return tf.cond(p, lambda: y * y, lambda: x)
+
+
+def of_whole_numbers_before(p: Any, x: Any) -> Any:
+    """No gradient goes through the loop."""
+    count = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    return tf.cond(p, lambda: x**3 * tf.cast(count, x.dtype), lambda: x)
+
+
+LOOP = "belongs to a loop of TensorFlow 1 that TF_NewWhile did not make"
+switch = functools.partial(of_version_1, "Switch")
+merge = functools.partial(of_version_1, "Merge")
+NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 CASES = [
     *IF,
-    *choices("StatelessCase", "choice", three_formulas, (0, 1, 2, 7, -1)),
-    *choices("StatelessCase", "nested", case_in_case, (0, 1)),
-    case("StatelessCase", "only_one", ints(0)[0], X, build=only_one),
-    *choices("Case", "variable", cases_read_variable, (0, 1, 2), variables=[2]),
+    *CASE,
+    *merge("two_formulas", two_formulas, X, Y),
+    *switch("of_one_each", of_one_each, X, Y),
+    *merge("without_input", without_input, X),
+    *switch("hands_on", hands_on, X, Y),
+    *merge("several", several, X, Y),
+    *merge("nested", nested_sums, X, Y),
+    *merge("nested_below", nested_sums, X, -np.abs(Y)),
+    *switch("in_a_row", in_a_row, X, Y),
+    *switch("twice", captured_twice, X, **NUMERIC),
+    *merge("of_three", of_three, X, Y, **NUMERIC),
+    *merge("of_three_below", of_three, -np.abs(X), Y, **NUMERIC),
+    *switch("complex", two_formulas, *Z),
+    *switch(
+        "float",
+        lambda p, x, w: tf.cond(p, lambda: tf.matmul(x, w), lambda: tf.tanh(tf.matmul(x, w))),
+        *(single(2, 3), single(3, 2)),
+        known_shapes=True,
+    ),
+    *switch(
+        "variable",
+        lambda p, x, v: tf.cond(p, lambda: x * read(v, x), lambda: x * x),
+        *(X, Y),
+        variables=[2],
+    ),
+    *merge("loop_in_branch", lambda p, x: tf.cond(p, lambda: loop(x), lambda: x), X, error=LOOP),
+    *merge("loop_before", loop_before, X, error=LOOP),
+    *merge("of_whole_numbers_before", of_whole_numbers_before, X),
 ]

@@ -4,14 +4,14 @@
 XLA crashes on complex ones on a CPU: there are no cases of those.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import normal
-from tensorflow.compiler.tf2xla.ops import gen_xla_ops as xla
+from rows import call, numeric
 from tensorflow.compiler.xla import xla_data_pb2
 
 
@@ -34,6 +34,8 @@ def _numbers(lhs: str, rhs: str, out: str) -> bytes:
 
 
 def _convolution(
+    lhs: Any,
+    rhs: Any,
     axes: tuple[str, str, str] = ("n0c", "0io", "n0c"),
     strides: Sequence[int] = (1,),
     padding: Sequence[Sequence[int]] = ((0, 0),),
@@ -42,86 +44,66 @@ def _convolution(
     groups: int = 1,
     index: Any = tf.int32,
     **second_version: Any,
-) -> Callable[..., Any]:
-    def build(lhs: Any, rhs: Any) -> Any:
-        how = {
-            "lhs": lhs,
-            "rhs": rhs,
-            "window_strides": tf.constant(strides, index),
-            "padding": tf.constant(padding, index),
-            "lhs_dilation": tf.constant(lhs_dilation, index),
-            "rhs_dilation": tf.constant(rhs_dilation, index),
-            "feature_group_count": tf.constant(groups, index),
-            "dimension_numbers": _numbers(*axes),
-            "precision_config": "",
-        }
-        if second_version:
-            return xla.xla_conv_v2(**how, **second_version)
-        return xla.xla_conv(**how)
-
-    return build
+) -> Any:
+    windows = (strides, padding, lhs_dilation, rhs_dilation, groups)
+    constants = [tf.constant(value, index) for value in windows]
+    how = {"dimension_numbers": _numbers(*axes), "precision_config": "", **second_version}
+    return call("XlaConvV2" if second_version else "XlaConv", lhs, rhs, *constants, **how)
 
 
-PLANE: Any = {
+Shape = tuple[int, ...]
+LINES = (2, 5, 2), (3, 2, 3)
+PLANE: dict[str, Any] = {
     "axes": ("0nc1", "oi10", "c1n0"),
     "strides": (2, 1),
     "padding": ((1, 0), (-1, 2)),
     "lhs_dilation": (1, 2),
     "rhs_dilation": (2, 1),
 }
-Shapes = tuple[tuple[int, ...], tuple[int, ...]]
-LINES: Shapes = ((2, 5, 2), (3, 2, 3))
-PLANES: Shapes = ((5, 2, 2, 4), (3, 2, 2, 2))
-KINDS: dict[str, tuple[dict[str, Any], Shapes]] = {
-    "plain": ({}, LINES),
-    "strides": ({"strides": (2,), "padding": ((1, 1),)}, LINES),
-    "rest_of_the_strides": ({"strides": (3,)}, LINES),
-    "cropped_and_padded": ({"padding": ((-1, 4),)}, LINES),
-    "lhs_dilation": ({"lhs_dilation": (3,), "padding": ((2, 1),)}, LINES),
-    "rhs_dilation": ({"rhs_dilation": (2,), "strides": (2,)}, LINES),
-    "groups": ({"groups": 2, "strides": (2,)}, ((2, 5, 4), (3, 2, 6))),
-    "depthwise": ({"groups": 3}, ((2, 4, 3), (2, 1, 3))),
-    "no_lines": ({"padding": ((1, 1),)}, ((0, 5, 2), (3, 2, 3))),
-    "plane": (PLANE, PLANES),
-    "plane_in_groups": ({**PLANE, "groups": 2}, ((5, 2, 4, 4), (4, 2, 2, 2))),
-}
+DOUBLE: dict[str, Any] = {"preferred_element_type": tf.float64}
+BATCHES: dict[str, Any] = {"batch_group_count": 2, **DOUBLE}
 
 
-def _case(op: str, name: str, shapes: Shapes, how: dict[str, Any]) -> Case:
-    return Case(
-        op,
-        name,
-        _convolution(**how),
-        [normal(*shape) for shape in shapes],
-        reference="numeric",
-        second_order="numeric",
-        known_shapes=name in ("strides", "groups", "plane"),
-    )
+def row(name: str, lhs: Shape, rhs: Shape, op: str = "XlaConv", **how: Any) -> Case:
+    return numeric(op, name, normal(*lhs), normal(*rhs), build=_convolution, **how)
 
 
-def _all() -> Iterator[Case]:
-    for name, (how, shapes) in KINDS.items():
-        yield _case("XlaConv", name, shapes, how)
-    second: dict[str, Any] = {"preferred_element_type": tf.float64}
-    for name in ("rhs_dilation", "plane_in_groups"):
-        how, shapes = KINDS[name]
-        yield _case("XlaConvV2", name, shapes, {**how, **second})
-    second["batch_group_count"] = 2
-    strided = {"strides": (2,), "padding": ((1, 0),), "index": tf.int64}
-    yield _case("XlaConvV2", "batch_groups", ((4, 5, 2), (3, 2, 4)), {**strided, **second})
-    yield _case(
-        "XlaConvV2", "plane_in_batch_groups", ((5, 4, 2, 4), (4, 2, 2, 2)), {**PLANE, **second}
-    )
-    yield Case(
+def second(name: str, lhs: Shape, rhs: Shape, **how: Any) -> Case:
+    return row(name, lhs, rhs, "XlaConvV2", **how)
+
+
+HALVES = [np.round(normal(*shape), 1).astype(np.float16) for shape in LINES]
+CASES = [
+    row("plain", *LINES),
+    row("strides", *LINES, strides=(2,), padding=((1, 1),), known_shapes=True),
+    row("rest_of_the_strides", *LINES, strides=(3,)),
+    row("cropped_and_padded", *LINES, padding=((-1, 4),)),
+    row("lhs_dilation", *LINES, lhs_dilation=(3,), padding=((2, 1),)),
+    row("rhs_dilation", *LINES, rhs_dilation=(2,), strides=(2,)),
+    row("groups", (2, 5, 4), (3, 2, 6), groups=2, strides=(2,), known_shapes=True),
+    row("depthwise", (2, 4, 3), (2, 1, 3), groups=3),
+    row("no_lines", (0, 5, 2), (3, 2, 3), padding=((1, 1),)),
+    row("plane", (5, 2, 2, 4), (3, 2, 2, 2), known_shapes=True, **PLANE),
+    row("plane_in_groups", (5, 2, 4, 4), (4, 2, 2, 2), groups=2, **PLANE),
+    second("rhs_dilation", *LINES, rhs_dilation=(2,), strides=(2,), **DOUBLE),
+    second("plane_in_groups", (5, 2, 4, 4), (4, 2, 2, 2), groups=2, **PLANE, **DOUBLE),
+    second(
+        "batch_groups",
+        (4, 5, 2),
+        (3, 2, 4),
+        strides=(2,),
+        padding=((1, 0),),
+        index=tf.int64,
+        **BATCHES,
+    ),
+    second("plane_in_batch_groups", (5, 4, 2, 4), (4, 2, 2, 2), **PLANE, **BATCHES),
+    numeric(
         "XlaConvV2",
         "of_halves_in_float",
-        _convolution(preferred_element_type=tf.float32),
-        [np.round(normal(*shape), 1).astype(np.float16) for shape in LINES],
-        reference="numeric",
-        second_order="numeric",
+        *HALVES,
+        build=_convolution,
+        preferred_element_type=tf.float32,
         step=0.25,
         tolerance=1e-2,
-    )
-
-
-CASES = [*_all()]
+    ),
+]

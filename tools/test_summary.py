@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what a `bazel test` did: the failures, then one line with the counts.
+"""Prints what a `bazel test` did: what took too long, the failures, a line with the counts.
 
     bazel test --build_event_json_file=EVENTS //...
-    tools/test_summary.py EVENTS [--all | --all-languages]
+    tools/test_summary.py EVENTS [--all | --all-languages] [--write-budget]
 
 Counted are the single cases in the test.xml files; a target that does not build
 counts as one failure. Exits 1 when something failed.
@@ -14,10 +14,12 @@ import os
 import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
+
+import test_budget
 
 _PASSED = {"PASSED", "FLAKY"}
 # What the tests of a language need, which are left out without it.
@@ -55,7 +57,7 @@ def count_cases(report: Path) -> Counter[str]:
     return counts
 
 
-def summarize(events: Iterator[dict[str, Any]]) -> tuple[Counter[str], list[str]]:
+def summarize(events: Iterable[dict[str, Any]]) -> tuple[Counter[str], list[str]]:
     """Adds up the build events of one `bazel test`.
 
     Returns:
@@ -120,8 +122,12 @@ def main() -> int:
     parser.add_argument(
         "--all-languages", action="store_true", help="a language left out has failed"
     )
+    parser.add_argument(
+        "--write-budget", action="store_true", help="what tests took becomes their share"
+    )
     options = parser.parse_args()
-    counts, failures = summarize(_read_events(options.events))
+    events = list(_read_events(options.events))
+    counts, failures = summarize(events)
     if not counts:
         failures.append("bazel ran no test")
         counts["failed"] = 1
@@ -129,6 +135,12 @@ def main() -> int:
     if options.all_languages:
         counts["failed"] += len(missing)
         failures += missing
+    if measured := test_budget.measured_seconds(events):
+        if options.write_budget:
+            test_budget.write_shares(measured)
+        over = test_budget.over_share(measured, test_budget.read_shares())
+        if over:
+            print("\n" + "\n".join(over))
     if failures:
         print("\n" + "\n".join(failures))
     if missing and not options.all_languages:

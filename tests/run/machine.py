@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PROGRAMS = re.findall(
     r"\w+",
     """awk bash basename cat chmod cmp cp cut date df dirname env flock grep head id
-    install kill ln ls md5sum mkdir mktemp mv readlink rm sed setpriv sha256sum sleep
+    install kill ln ls md5sum mkdir mktemp mv nproc readlink rm sed setpriv sha256sum sleep
     sort stat tail tee timeout touch tr true uname wc xargs""",
 )
 

@@ -303,6 +303,20 @@ done
     assert "not here: chromium. Tests that need them are left out" in said
 
 
+@pytest.mark.parametrize(("flags", "cached"), [([], "no"), (["--cached"], "auto")])
+def test_results_of_tests(machine: Machine, flags: list[str], cached: str) -> None:
+    """Every test runs unless those of Bazel's cache are asked for."""
+    machine.works()
+    machine.has_oldest_headers()
+    bazel = machine.program_text("bazel").replace("|| exit 0", '|| { echo "$*"; exit; }')
+    machine.program("bazel", bazel)
+    _, said = machine.run("test", *flags, "//tests/lint:all")
+    assert re.search(f"^test .*--cache_test_results={cached} .* //tests/lint:all$", said, re.M), (
+        said
+    )
+    assert " --cached" not in said
+
+
 @pytest.mark.parametrize("command", ["config --write .", "wheel --out dist"])
 def test_paths_begin_where_run_is_called(machine: Machine, command: str) -> None:
     assert f"in {machine.home.parent}\n" in machine.works(*command.split())

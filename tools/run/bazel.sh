@@ -104,10 +104,11 @@ find_bazel_output() {
   )
 }
 
-# run_bazel COMMAND ARGUMENT...: with output that suits where it goes.
+# run_bazel COMMAND ARGUMENT...: with its progress condensed.
 run_bazel() {
-  local flags=() status=0 started=$SECONDS name="bazel-$1"
-  [[ -t 2 ]] || flags=(--curses=no --show_progress_rate_limit=10)
+  local status=0 started=$SECONDS name="bazel-$1" usual="" output
+  local flags=(--curses=no --show_progress_rate_limit=5)
+  [[ ! -t 2 ]] || flags=(--curses=no --show_progress_rate_limit=1 --color=yes)
   if [[ $VENV != "$PWD/.venv" ]]; then
     flags+=("--symlink_prefix=${VENV##*/}/bazel-")
     # What .venv's builds link here: under another prefix //... goes into it.
@@ -115,13 +116,20 @@ run_bazel() {
   fi
   if [[ ! -e $BAZEL_BIN ]]; then # From nothing is another matter.
     name+=-first
+    usual=$(usual_seconds "$name")
     need_space "$HOME" "$(size_of build)" "what is built"
   fi
   need_space "$CACHE" 32 "what is compiled"
   find_bazel_output
   say "bazel $1$(last_time "$name"); log: $BAZEL_OUTPUT/command.log"
-  "$BAZEL" ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"} "$1" ${flags[@]+"${flags[@]}"} \
-    "${@:2}" || status=$?
+  mkdir -p "$CACHE/times" 2>/dev/null || true # The progress is kept there, if it can be.
+  exec {output}>&1
+  "$BAZEL" ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"} "$1" "${flags[@]}" "${@:2}" \
+    2>&1 >&"$output" |
+    "$VENV/bin/python" -IS tools/run/progress.py "$CACHE/times/$name.progress" \
+      ${usual:+"$usual"} >&2 ||
+    status=${PIPESTATUS[0]}
+  exec {output}>&-
   case $status in
     0) keep_time "$name" $((SECONDS - started)) ;;
     3) ;; # Tests that failed: Bazel has said all.
@@ -135,6 +143,7 @@ run_bazel() {
 
 prepare() {
   check_machine
+  plan "$COMMAND"
   install_packages
   make_venv
   find_cuda
@@ -168,17 +177,25 @@ build() {
   unlock
 }
 
-# run_tests [FLAG | TARGET]...: all tests where no target is named.
+# run_tests [FLAG | TARGET]...: all tests where no target is named. Each runs, unless --cached
+# takes the results of those whose inputs are the same from Bazel.
 run_tests() {
-  local status=0 argument targets=(//...) said=(--all)
+  local status=0 argument cached=no targets=(//...) said=(--all) arguments=()
   [[ $LANGUAGES == found ]] || said=(--all-languages)
   for argument in "$@"; do
     [[ $argument == -* ]] || targets=() said=()
   done
+  for argument in "$@"; do
+    case $argument in
+      --cached) cached=auto ;;
+      --write-budget) said+=("$argument") ;;
+      *) arguments+=("$argument") ;;
+    esac
+  done
   EVENTS=$(mktemp)
   trap 'rm -f "$EVENTS"' EXIT
-  run_bazel test --keep_going --build_event_json_file="$EVENTS" \
-    "$@" ${targets[@]+"${targets[@]}"} || status=$?
+  run_bazel test --keep_going --cache_test_results=$cached --build_event_json_file="$EVENTS" \
+    ${arguments[@]+"${arguments[@]}"} ${targets[@]+"${targets[@]}"} || status=$?
   "$VENV/bin/python" tools/test_summary.py "$EVENTS" ${said[@]+"${said[@]}"} ||
     status=$?
   return $status

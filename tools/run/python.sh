@@ -93,7 +93,7 @@ make_venv() {
   check_machine
   lock
   # What another ./run has made since is as good.
-  is_made || fill_venv
+  is_made || timed packages fill_venv
   unlock
 }
 

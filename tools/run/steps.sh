@@ -16,6 +16,54 @@ keep_time() {
   { mkdir -p "$CACHE/times" && printf '%s\n' "$2" >"$CACHE/times/$1"; } 2>/dev/null || true
 }
 
+# usual_seconds STEP: of tools/run/seconds.txt, for the cores that are here.
+usual_seconds() {
+  awk -v name="$1" -v cores="$(nproc)" '
+    $1 == name { printf "%d", $3 == "cores" ? $2 / cores : $2 }' tools/run/seconds.txt
+}
+
+# plan COMMAND: says what demo, build and test are about to do, and how long that takes here: by
+# the last time where there was one, else by a usual machine's.
+plan() {
+  local name seconds by all=0 lines=() steps=()
+  local -A does=(
+    [packages]="install TensorFlow and the like into ${VENV##*/}"
+    [bazel-build-first]="compile the library and what $1 needs"
+    [bazel-build]="compile what has changed"
+    [bazel-test]="compile the tests and run them"
+    [demo]="train networks from Python and from C++"
+  )
+  [[ -f $STAMP ]] || steps=(packages)
+  if [[ -e $BAZEL_BIN ]]; then steps+=(bazel-build); else steps+=(bazel-build-first); fi
+  case $1 in
+    build) ;;
+    demo) steps+=(demo) ;;
+    test) steps+=(bazel-test) ;;
+    *) return ;;
+  esac
+  for name in "${steps[@]}"; do
+    by="the last time"
+    seconds=$(cat "$CACHE/times/$name" 2>/dev/null) ||
+      { seconds=$(usual_seconds "$name") && by="on a usual machine"; }
+    ((all += seconds)) || true
+    lines+=("  $((${#lines[@]} + 1)). ${does[$name]} ($(duration "$seconds") $by)")
+  done
+  say "$1 takes about $(duration $all) here:"
+  printf 'run: %s\n' "${lines[@]}" >&2
+}
+
+# duration SECONDS: for people.
+duration() {
+  if (($1 < 90)); then echo "$1 s"; else echo "$((($1 + 30) / 60)) min"; fi
+}
+
+# timed STEP COMMAND...: keeps how long it took, for the next plan.
+timed() {
+  local name=$1 started=$SECONDS
+  "${@:2}"
+  keep_time "$name" $((SECONDS - started))
+}
+
 # watch_log LOG: a line every 10 seconds, while this process lives (a dead one that nobody
 # has waited for yet has no program).
 watch_log() {

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions within a branch, alone and in each other.
+"""Calls of functions within a branch, alone and in each other, and gradients by name.
 
-cases_stock.py has those outside of a branch.
+cases_stock.py has the calls outside of a branch.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import rows
 import tensorflow as tf
 from cases_control_flow import in_branch, read
 from parity import Case
 from random_values import complex_normal, normal, single
-from rows import case, numeric
+from rows import case, ints, numeric
 
 
 def call(x: Any, y: Any) -> Any:
@@ -62,14 +64,6 @@ def many_arguments(*xs: Any) -> Any:
     return function(*xs)
 
 
-def unused_argument(x: Any, y: Any) -> Any:
-    return tf.function(lambda x, y: (x * x, y * y))(x, y)[0]
-
-
-def no_path(x: Any) -> Any:
-    return tf.function(lambda x: tf.ones_like(x) * tf.stop_gradient(x))(x)
-
-
 def attention(x: Any, w: Any) -> Any:
     @tf.function
     def layer(x: Any, w: Any) -> Any:
@@ -109,19 +103,17 @@ def assigns_what_it_reads(x: Any, v: Any) -> Any:
     return function(x, v)
 
 
-def draws(x: Any) -> Any:
-    return tf.function(lambda x: x * tf.random.normal(tf.shape(x), dtype=x.dtype))(x)
+def random(x: Any) -> Any:
+    return tf.random.normal(tf.shape(x), dtype=x.dtype)
 
 
+@tf.function
 def draws_stateless(x: Any) -> Any:
-    def noisy(x: Any) -> Any:
-        return x * tf.random.stateless_normal(tf.shape(x), [1, 2], dtype=x.dtype)
-
-    return tf.function(noisy)(x)
+    return x * tf.random.stateless_normal(tf.shape(x), [1, 2], dtype=x.dtype)
 
 
 def draws_below(x: Any) -> Any:
-    noise = tf.function(lambda x: tf.random.normal(tf.shape(x), dtype=x.dtype))
+    noise = tf.function(random)
     return tf.function(lambda x: x * noise(x))(x)
 
 
@@ -129,7 +121,7 @@ def also_draws(x: Any) -> Any:
     """No gradient needs what is drawn."""
 
     def function(x: Any) -> Any:
-        noise = tf.random.normal(tf.shape(x), dtype=x.dtype)
+        noise = random(x)
         return x * x, tf.zeros_like(noise), noise
 
     squares, zeros, _ = tf.function(function)(x)
@@ -172,17 +164,103 @@ CASES = [
     stateless("branches", call_with_branches, X, Y),
     stateless("broadcast", call, normal(3, 2), normal(2, seed=1)),
     stateless("many_arguments", many_arguments, *(normal(2, seed=k) for k in range(12))),
-    stateless("unused_argument", unused_argument, X, Y),
-    stateless("no_path", no_path, X, no_gradient=True, second_order=None),
+    stateless(
+        "unused_argument", lambda x, y: tf.function(lambda x, y: (x * x, y * y))(x, y)[0], X, Y
+    ),
+    stateless(
+        "no_path",
+        tf.function(lambda x: tf.ones_like(x) * tf.stop_gradient(x)),
+        X,
+        no_gradient=True,
+        second_order=None,
+    ),
     stateless("attention", attention, normal(3, 4), normal(4, 4)),
     stateless("draws_stateless", draws_stateless, X),
     stateful("variable", call_reads_variable, X, Y, variables=[1]),
     stateful("assigns_another", assigns_another, X, Y, W, variables=[1, 2], wrt=[0, 1]),
     stateful("also_draws", also_draws, X),
     stateful("assigns_what_it_reads", assigns_what_it_reads, X, Y, variables=[1], error=WRITES),
-    stateful("draws", draws, X, error=NOT_THE_SAME),
+    stateful("draws", tf.function(lambda x: x * random(x)), X, error=NOT_THE_SAME),
     stateful("draws_below", draws_below, X, error=NOT_THE_SAME),
     remote("formula", lambda x, y: [x * y * y + tf.sin(x)], X, Y),
     remote("two_results", lambda x, y: [x * y, tf.exp(y)], X, Y),
     remote("complex", lambda x, y: [x * y], Z, Z[::-1]),
+]
+
+# ---- SymbolicGradient: the gradient of a function or an op by its name
+
+
+def _function(body: Callable[..., Any], inputs: Sequence[np.ndarray]) -> Any:
+    """The name of a function that the graph gets."""
+    specs = [tf.TensorSpec(None, x.dtype) for x in inputs]
+    concrete = tf.function(body, input_signature=specs).get_concrete_function()
+    concrete.add_to_graph(tf.compat.v1.get_default_graph())
+    return tf.compat.v1.NameAttrList(name=concrete.function_def.signature.name)
+
+
+def _op(op: str, _: Any, **attributes: Any) -> Any:
+    f = tf.compat.v1.NameAttrList(name=op)
+    for key, value in attributes.items():
+        if isinstance(value, bool):
+            f.attr[key].b = value
+        elif isinstance(value, int):
+            f.attr[key].i = value
+        else:
+            f.attr[key].type = value.as_datatype_enum
+    return f
+
+
+def gradient(
+    name: str, of: Any, inputs: Sequence[np.ndarray], *upstream: np.ndarray, **more: Any
+) -> Case:
+    """The gradient of a function, or of an op with attributes, at `inputs`."""
+
+    def build(xs: Any, *upstream: Any, **attributes: Any) -> Any:
+        f = (_op if isinstance(of, str) else _function)(of, inputs, **attributes)
+        types = [x.dtype for x in inputs]
+        return rows.call("SymbolicGradient", [*xs, *upstream], Tout=types, f=f)
+
+    return numeric("SymbolicGradient", name, list(inputs), *upstream, build=build, **more)
+
+
+def product_of_sines(x: Any, y: Any) -> Any:
+    return tf.sin(x) * y * y
+
+
+def two_results(x: Any, y: Any) -> Any:
+    return x * y, tf.exp(y)
+
+
+def twice(x: Any, y: Any) -> Any:
+    return tf.function(product_of_sines)(x, y) + tf.function(product_of_sines)(y, x)
+
+
+def with_rows(x: Any, rows: Any) -> Any:
+    return tf.sin(tf.gather_nd(x, rows)), rows
+
+
+MATRICES: dict[str, Any] = {
+    "T": tf.float64,
+    **{"transpose_a": True, "transpose_b": False, "grad_a": False, "grad_b": False},
+}
+PAIR = complex_normal(2)
+CASES += [
+    gradient("formula", product_of_sines, [X, X], X),
+    gradient("two_results", two_results, [X, X], X, X),
+    gradient("calls", twice, [X, X], X),
+    gradient("complex", product_of_sines, [PAIR, PAIR], PAIR),
+    gradient("rows", with_rows, [X, ints([2], [0], [2])], X, np.zeros((3, 1), np.int32)),
+    gradient("static_shapes", product_of_sines, [X, X], X, known_shapes=True),
+    gradient("of_tanh", "Tanh", [X], X, T=tf.float64),
+    gradient("of_matrix_product", "MatMul", [normal(2, 3), normal(2, 2)], normal(3, 2), **MATRICES),
+    gradient(
+        "of_list",
+        "ConcatV2",
+        [X, X, ints(0)[0]],
+        normal(6),
+        T=tf.float64,
+        N=2,
+        Tidx=tf.int32,
+        known_shapes="rank",
+    ),
 ]

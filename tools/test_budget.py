@@ -56,7 +56,7 @@ def over_share(measured: Mapping[str, float], shares: Mapping[str, int]) -> list
         return []
     worst = sorted(over, key=lambda name: -over[name])[:_MOST_LINES]
     return [
-        f"{len(over)} targets went over their share of the time (tests/budget.bzl); in seconds:",
+        f"over their share of the time (tests/budget.bzl), in seconds: {len(over)} targets",
         "  took  share",
         *(f"{measured[name]:6.0f} {shares[name]:6d}  {name}" for name in worst),
     ]

@@ -38,7 +38,10 @@ def condensed(lines: list[bytes], folder: pathlib.Path, live: bool = True) -> by
 
 
 def test_all_else_is_passed_on(tmp_path: pathlib.Path) -> None:
-    said = b"Loading: 3 packages loaded\n[3 / 9] Compiling a.cc; 3s linux-sandbox\n" + FAILURE
+    said = (
+        b"Loading: 3 packages loaded\n    currently loading: a\n[3 / 9] Compiling a.cc; 3s\n"
+        + FAILURE
+    )
     done = subprocess.run(
         [sys.executable, "-IS", PROGRAM, tmp_path / "history"],
         input=said,

@@ -22,7 +22,7 @@ _COLOUR = rb"(?:\x1b\[[\d;]*m)*"
 _PROGRESS = re.compile(
     _COLOUR + rb"\[([\d,]+) / ([\d,]+)\]" + _COLOUR + rb"(?: ([\d,]+) / ([\d,]+) tests?\b)?"
 )
-_PREPARING = re.compile(_COLOUR + rb"(?:Loading|Analyzing):")
+_PREPARING = re.compile(_COLOUR + rb"(?:Loading:|Analyzing:|    currently loading:)")
 _COMPLETED = re.compile(_COLOUR + rb"INFO:" + _COLOUR + rb" Build completed")
 _SECONDS_BETWEEN_LINES = 10
 _FEWEST_ACTIONS = 20  # Fewer say nothing of the time that others take.

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases of the ops on diagonals of matrices."""
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import sequence
+from random_values import sequences
 from rows import call, case, ints, numeric
 
-values = sequence(2)
-singles = functools.partial(values, dtype="float32")
-complexes = functools.partial(values, dtype="complex128")
+values, singles, complexes = sequences(2)
 
 
 def _padded(op: str, **attributes: Any) -> Callable[..., Any]:

@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import sequence
-from rows import call, case, each, ints
+from random_values import sequences
+from rows import call, case, each, ints, longs
 
-values = sequence(3)
-singles = functools.partial(values, dtype="float32")
-complexes = functools.partial(values, dtype="complex128")
-longs = functools.partial(ints, dtype="int64")
+values, singles, complexes = sequences(3)
 
 
 def _scatter(op: str) -> list[Case]:

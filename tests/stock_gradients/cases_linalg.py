@@ -10,12 +10,10 @@ import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_matrices import positive, regular
-from random_values import sequence
+from random_values import sequences
 from rows import call, case, numeric
 
-values = sequence(4)
-singles = functools.partial(values, dtype="float32")
-complexes = functools.partial(values, dtype="complex128")
+values, singles, complexes = sequences(4)
 
 inverse = functools.partial(case, "MatrixInverse")
 solve = functools.partial(case, "MatrixSolve")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random inputs of cases, the same in every run."""
 
+import functools
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -46,3 +47,10 @@ def sequence(seed: int) -> Callable[..., np.ndarray]:
         return np.asarray(numbers).astype(dtype)
 
     return values
+
+
+def sequences(seed: int) -> tuple[Callable[..., np.ndarray], ...]:
+    """`sequence(seed)`, and the same for single precision and for complex numbers."""
+    values = sequence(seed)
+    types = ("float32", "complex128")
+    return values, *(functools.partial(values, dtype=dtype) for dtype in types)

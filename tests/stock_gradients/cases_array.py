@@ -7,7 +7,7 @@ from typing import Any
 import _compatibility
 import numpy as np
 import tensorflow as tf
-from fed_kernels import outputs_are_fed
+from fed_kernels import fed
 from parity import Case
 from random_values import sequences
 from rows import call, case, ints, longs, numeric
@@ -29,13 +29,10 @@ def _tile_grad(name: str, x: np.ndarray, multiples: list[int], **more: Any) -> C
 
     def build(x: Any, multiples: Any) -> Any:
         tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": 2}))
-        graph = tf.compat.v1.get_default_graph()
-        override = graph.gradient_override_map({"TileGrad": "TileOfTileGrad"})
-        with override, outputs_are_fed("TileGrad"):
-            return tf.raw_ops.TileGrad(input=x, multiples=multiples, name="fed")
+        return fed("TileGrad", "TileOfTileGrad")(x, multiples)
 
-    fed = {"fed:0": result}
-    return case("TileGrad", name, x, ints(*multiples), build=build, also_fed=fed, **more)
+    outputs = {"fed:0": result}
+    return case("TileGrad", name, x, ints(*multiples), build=build, also_fed=outputs, **more)
 
 
 def _product(x: Any, perm: Any) -> Any:

@@ -220,6 +220,14 @@ def steps(root: pathlib.Path) -> list[Step]:
             "every op and gradient under ThreadSanitizer, ten times",
             10,
         ),
+        Step(
+            "mutations",
+            "./run build --cuda=no && PYTHONPATH=tools .venv/bin/python -m release_check.mutations",
+            "mistakes planted one by one, each noticed by an everyday test",
+            120,
+            4,
+            shown=r"^(\d+ of \d+ mutations noticed|\S+: \*\*.*)",
+        ),
         *_wheel(root),
         Step(
             "candidate",

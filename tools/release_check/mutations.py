@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants mistakes in this checkout, one at a time, and looks which test notices.
+
+    PYTHONPATH=tools .venv/bin/python -m release_check.mutations [NAME...] [FLAG...]
+
+mutations.ini has them, each with the tests that must notice it in an everyday run;
+flags go to `bazel test`. A planted file is put back: it must have no changes of its own.
+out/mutations.md gets the table, out/mutations/ a log of each. Exit status 1: one
+survived, did not build or no longer stands in its file, or the tests fail without any.
+"""
+
+import argparse
+import configparser
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LIST = pathlib.Path(__file__).resolve().parent / "mutations.ini"
+SURVIVED, NOT_BUILT = "**survived**", "**not built**"
+# Of pytest, whose first failure ends it; of another program its target.
+_FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?)(?: - .*)?$", re.MULTILINE)
+_FAILED_TARGET = re.compile(r"^(//\S+) +(?:FAILED|TIMEOUT) in ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One mistake.
+
+    Attributes:
+      name: What the command line takes.
+      what: What is wrong then.
+      file: The file, from the root.
+      old: A part of one of its lines, which stands there once.
+      new: What takes its place.
+      tests: The Bazel targets that must notice.
+      cases: Which of their tests are run, as pytest's -k has it; all, if empty.
+    """
+
+    name: str
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    cases: str = ""
+
+    def fault(self, root: pathlib.Path) -> str:
+        """Why it cannot be planted; nothing where it can."""
+        if self.old == self.new:
+            return "it changes nothing"
+        if not (root / self.file).is_file():
+            return f"there is no {self.file}"
+        count = (root / self.file).read_text().count(self.old)
+        return "" if count == 1 else f"its text stands {count} times in {self.file}"
+
+
+def read(path: pathlib.Path = LIST) -> list[Mutation]:
+    """The list, in its order."""
+    parser = configparser.ConfigParser(delimiters=("=",), interpolation=None)
+    parser.read_string(path.read_text())
+    found = []
+    for name in parser.sections():
+        fields = dict(parser[name])
+        fields.setdefault("new", "")
+        tests = tuple(fields.pop("tests").split())
+        found.append(Mutation(name=name, tests=tests, **fields))
+    return found
+
+
+def _test(root: pathlib.Path, log: pathlib.Path, arguments: Sequence[str]) -> tuple[int, str]:
+    """Runs tests; returns the exit status, and what is in the log."""
+    command = ["./run", "test", "--cuda=no", "--test_env=PYTEST_ADDOPTS=-x", *arguments]
+    with log.open("w", encoding="utf-8") as output:
+        status = subprocess.run(
+            command, cwd=root, stdout=output, stderr=subprocess.STDOUT, check=False
+        ).returncode
+    return status, log.read_text(encoding="utf-8", errors="replace")
+
+
+def noticed_by(status: int, log: str) -> str:
+    """The test that noticed, or one of the words above."""
+    if status == 0:
+        return SURVIVED
+    if found := _FAILED_TEST.search(log):
+        return found[1]
+    target = _FAILED_TARGET.search(log)
+    return target[1] if target and "no tests ran" not in log else NOT_BUILT
+
+
+def try_out(root: pathlib.Path, mutation: Mutation, flags: Sequence[str]) -> str:
+    """Plants it, runs its tests and puts the file back; returns who noticed."""
+    if why := mutation.fault(root):
+        return f"**{why}**"
+    log = root / "out" / "mutations" / f"{mutation.name}.log"
+    file = root / mutation.file
+    text = file.read_bytes()
+    cases = [f"--test_filter={mutation.cases}"] if mutation.cases else []
+    try:
+        file.write_bytes(text.replace(mutation.old.encode(), mutation.new.encode()))
+        return noticed_by(*_test(root, log, [*flags, *cases, *mutation.tests]))
+    finally:
+        file.write_bytes(text)
+
+
+def run(root: pathlib.Path, chosen: Sequence[Mutation], flags: Sequence[str] = ()) -> int:
+    """Tries them all and writes the table; returns the exit status."""
+    (root / "out" / "mutations").mkdir(parents=True, exist_ok=True)
+    targets = sorted({target for mutation in chosen for target in mutation.tests})
+    if _test(root, root / "out" / "mutations" / "without.log", [*flags, *targets])[0]:
+        print("without any mutation the tests fail: out/mutations/without.log says how")
+        return 1
+    table = ["| mutation | what is wrong | file | noticed by | s |", "|---|---|---|---|--:|"]
+    missed = 0
+    for mutation in chosen:
+        began = time.monotonic()
+        by = try_out(root, mutation, flags)
+        missed += by.startswith("**")
+        row = [mutation.name, mutation.what, f"`{mutation.file}`", by.replace("|", "\\|")]
+        table.append(f"| {' | '.join(row)} | {time.monotonic() - began:.0f} |")
+        (root / "out" / "mutations.md").write_text("\n".join(table) + "\n")
+        print(f"{mutation.name}: {by}", flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} mutations noticed: out/mutations.md")
+    return 1 if missed else 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m release_check.mutations",
+        description=__doc__.partition("\n\n")[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="all, if there is none")
+    options, flags = parser.parse_known_args(arguments)
+    mutations = {mutation.name: mutation for mutation in read()}
+    if unknown := sorted(set(options.names) - set(mutations)):
+        parser.error(f"no mutation {unknown[0]!r}; there are {', '.join(mutations)}")
+    chosen = [mutations[name] for name in options.names or mutations]
+    root = pathlib.Path.cwd()
+    files = sorted({mutation.file for mutation in chosen})
+    if subprocess.run(
+        ["git", "diff", "--quiet", "HEAD", "--", *files], cwd=root, check=False
+    ).returncode:
+        parser.error("a file that is to be planted has changes; commit them first")
+    return run(root, chosen, flags)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -321,3 +321,20 @@ def test_floor_mod(dtype: str, exponent: int) -> None:
     np.testing.assert_array_equal(compiled, kernel)
     np.testing.assert_array_equal(1 / compiled, 1 / kernel)  # the signs of zeros
     np.testing.assert_allclose(gradient, expected_gradient, rtol=2 * _EPSILONS[dtype], atol=0)
+
+
+def test_embedding_bag_leaves_out_what_names_no_row() -> None:
+    indices, weights = tf.constant([[-1, 1, 3]]), tf.constant([[2.0, 3.0, 5.0]])
+    params = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    @tf.function(jit_compile=True)
+    def run() -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch([params, weights])
+            y = tfe.embedding_bag(indices, params, weights)
+        return [y, *tape.gradient(y, [params, weights])]
+
+    y, d_params, d_weights = run()
+    np.testing.assert_array_equal(y, [[9, 12]])
+    np.testing.assert_array_equal(d_params, [[0, 0], [3, 3], [0, 0]])
+    np.testing.assert_array_equal(d_weights, [[0, 7, 0]])

@@ -4,6 +4,7 @@ library, which use every feature, and against TensorFlow's own gradients."""
 
 import concurrent.futures
 import threading
+import unittest.mock
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -60,6 +61,19 @@ def test_list_inputs_and_reused_outputs(mode: Function) -> None:
     np.testing.assert_allclose(da, weight * upstream)
     np.testing.assert_allclose(db, weight * upstream)
     np.testing.assert_allclose(dweight, (a + b) * upstream)
+
+
+def test_a_tape_that_wants_more_than_one_before() -> None:
+    a, weight = _values(3), _values(3) + 2
+
+    def differentiate(*wanted: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch(wanted)
+            total, _ = other.other_weighted_sum([a], weight)
+        return tape.gradient(total, wanted)
+
+    np.testing.assert_allclose(differentiate(weight), [a])
+    np.testing.assert_allclose(differentiate(a, weight), [weight, a])
 
 
 def test_the_forward_op_is_not_run_again() -> None:
@@ -197,6 +211,20 @@ def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyP
         assert len(compiled) == expected
     for gradient in gradients:
         np.testing.assert_array_equal(gradient, gradients[0])
+
+
+@pytest.mark.parametrize("is_result", [False, True])
+def test_what_shares_a_constant(is_result: bool) -> None:
+    """All on a device, unless it is a gradient: a tape could not tell two of these apart."""
+    value = tf.make_tensor_proto(2.0)
+    step = _plan.Step("Const", "two", [], ["s0_0"], {"value": value}, [], tf.compat.v1.NodeDef())
+    plan = _plan.Plan("Other>Cube", [step], ["s0_0" if is_result else None], ["x"])
+    constant = next(iter(_replay._Writer(plan).constants.values()))
+    device = unittest.mock.Mock(device_name="CPU:0")
+    first = constant(device)
+    assert (constant(device) is first) is not is_result
+    device.device_name = "GPU:0"
+    assert constant(device) is not first
 
 
 def test_first_use_by_many_threads_at_once() -> None:

@@ -72,8 +72,11 @@ def test_only_the_smaller_operand_is_summed() -> None:
 @pytest.mark.parametrize(
     ("x", "y"), [((1, 3), (4, 3)), ((4, 3), (1, 3)), ((4, 3), (4, 3)), ((1, 3), (1, 3))]
 )
-def test_two_sizes_that_are_not_known_may_differ(x: tuple[int, int], y: tuple[int, int]) -> None:
-    graph = binary("Mul", (None, 3), (None, 3))
+@pytest.mark.parametrize("y_is_known", [False, True])
+def test_two_sizes_that_are_not_known_may_differ(
+    x: tuple[int, int], y: tuple[int, int], y_is_known: bool
+) -> None:
+    graph = binary("Mul", (None, 3), y if y_is_known else (None, 3))
     gradients = graph.gradients(["z:0"], ["x:0", "y:0"], ["dz:0"])
     rng = np.random.default_rng(0)
     feeds = {"x:0": rng.normal(size=x), "y:0": rng.normal(size=y)}

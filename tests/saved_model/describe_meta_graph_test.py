@@ -134,6 +134,16 @@ def test_without_saved_objects_trainable_is_unknown(module: meta_graph_pb2.MetaG
     assert {line[0] for line in lines} == {"signature"}
 
 
+def test_control_inputs_of_a_call_are_no_captures(module: meta_graph_pb2.MetaGraphDef) -> None:
+    waiting = meta_graph_pb2.MetaGraphDef()
+    waiting.CopyFrom(module)
+    for node in waiting.graph_def.node:
+        if node.op == "StatefulPartitionedCall":
+            node.input.append("^w")
+    signatures = [line for line in describe(waiting) if line[:2] == ["signature", "predict"]]
+    assert signatures == [line for line in describe(module) if line[:2] == ["signature", "predict"]]
+
+
 def test_composite_tensors() -> None:
     meta_graph = meta_graph_pb2.MetaGraphDef()
     for name in ("a", "b", "c"):

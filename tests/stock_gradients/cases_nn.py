@@ -10,10 +10,8 @@ import numpy as np
 import tensorflow as tf
 from fed_kernels import fed
 from parity import Case
-from random_values import distinct, normal
+from random_values import distinct, normal, single
 from rows import case, each, floats, ints, longs, numeric, output
-
-single = functools.partial(normal, dtype=np.float32)
 
 # ---- Activations
 

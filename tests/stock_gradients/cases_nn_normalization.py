@@ -9,10 +9,9 @@ import numpy as np
 import tensorflow as tf
 from old_ops import of_version
 from parity import Case
-from random_values import normal
+from random_values import normal, single
 from rows import call, case, each, numeric, output
 
-single = functools.partial(normal, dtype=np.float32)
 LAYOUTS = {
     "NHWC": (3, 4, 2, 5),
     "NCHW": (3, 5, 4, 2),

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import normal
+from random_values import normal, single
 from rows import call, case, numeric
 from tensorflow.python.framework import op_def_registry
-
-single = functools.partial(normal, dtype=np.float32)
 
 # ---- Fake quantization
 

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, distinct, normal
+from random_values import complex_normal, distinct, normal, single
 from rows import call, case, each, longs, numeric, numeric_second
-
-single = functools.partial(normal, dtype=np.float32)
 
 # [[a, b, c], [], [d, e]] and, with a level more, [[[a, b, c], []], [[d, e]], []].
 SPLITS, OUTER = longs(0, 3, 3, 5), longs(0, 2, 3, 3)

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, distinct, normal
+from random_values import complex_normal, distinct, normal, single
 from rows import call, case, each, floats, longs, numeric, numeric_second
-
-single = functools.partial(normal, dtype=np.float32)
 
 # Two patterns of shape [3, 4] that share three places; row 1 of A is empty.
 A = np.array([[0, 0], [0, 2], [2, 0], [2, 1], [2, 3]])
@@ -84,7 +82,7 @@ def cwise(op: str) -> list[Case]:
     # Python has none for the sum.
     is_sum = op == "SparseDenseCwiseAdd"
     row = functools.partial(numeric if is_sum else numeric_second, op)
-    width = COARSE if is_sum else {}
+    once = {"second_order": None, **(COARSE if is_sum else {})}
     return [
         row("same_shape", *MATRIX, distinct(3, 4)),
         row("row", *MATRIX, distinct(4)),
@@ -93,13 +91,7 @@ def cwise(op: str) -> list[Case]:
         row("one", *MATRIX, distinct(1, 1)),
         row("cube_by_matrix", *CUBES, distinct(3, 1)),
         row("empty", *EMPTY, distinct(3, 4)),
-        row(
-            "float",
-            *FLOATS,
-            distinct(3, 4, dtype=np.float32),
-            known_shapes=True,
-            **{**width, "second_order": None},
-        ),
+        row("float", *FLOATS, *floats(distinct(3, 4)), known_shapes=True, **once),
     ]
 
 

@@ -27,10 +27,9 @@ from cases_sparse import (
     SHAPE,
     A,
     B,
-    single,
 )
 from parity import Case
-from random_values import complex_normal, normal
+from random_values import complex_normal, normal, single
 from rows import call, numeric, numeric_second
 
 

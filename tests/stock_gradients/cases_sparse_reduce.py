@@ -22,10 +22,9 @@ from cases_sparse import (
     NONE,
     SHAPE,
     A,
-    single,
 )
 from parity import Case
-from random_values import distinct, normal
+from random_values import distinct, normal, single
 from rows import call, case, each, first_order, ints, longs, numeric, numeric_second
 
 LARGE = np.array([1, 10**12])

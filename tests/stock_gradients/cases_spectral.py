@@ -9,10 +9,9 @@ import numpy as np
 import tensorflow as tf
 from old_ops import old_op
 from parity import Case
-from random_values import complex_normal, normal
+from random_values import complex_normal, normal, single
 from rows import case, each, ints, numeric
 
-single = functools.partial(normal, dtype=np.float32)
 complex_single = functools.partial(complex_normal, dtype=np.complex64)
 RANKS = (("", 1), ("2D", 2), ("3D", 3))
 

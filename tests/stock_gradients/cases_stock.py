@@ -15,10 +15,9 @@ import cases_control_flow_calls as calls
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, distinct, normal
+from random_values import complex_normal, distinct, normal, single
 from rows import case, each, floats, ints, longs, numeric, with_every_shape, with_static_shapes
 
-single = functools.partial(normal, dtype=np.float32)
 half = functools.partial(normal, dtype=np.float16)
 # Python's second order fails or is wrong.
 SECOND = {"second_order": "numeric"}

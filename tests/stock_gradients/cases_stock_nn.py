@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import distinct, normal
+from random_values import distinct, normal, single
 from rows import case, each, floats, ints, numeric, output, with_static_shapes
 
-single = functools.partial(normal, dtype=np.float32)
 IMAGE, VOLUME = (2, 5, 4, 2), (1, 4, 3, 4, 2)
 # Python's second order fails or is wrong.
 SECOND = {"second_order": "numeric"}

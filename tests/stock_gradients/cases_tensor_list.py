@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, normal
+from random_values import complex_normal, normal, single
 from rows import call, case, ints, numeric
 from tensor_lists import NO_AXES, UNKNOWN, List, empty, inner, of, of_list, reserve, split
-
-single = functools.partial(normal, dtype=np.float32)
 
 
 def kinds(op: str, build: Callable[..., Any], *shapes: tuple[int, ...]) -> list[Case]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import complex_normal, distinct, normal
+from random_values import complex_normal, distinct, normal, single
 from rows import call, each, ints, longs, numeric
 from tensorflow.compiler.xla import xla_data_pb2
 
@@ -17,24 +17,18 @@ from tensorflow.compiler.xla import xla_data_pb2
 # first session begins, here and in the client's process.
 os.environ["TF_XLA_FLAGS"] = os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
 
-single = functools.partial(normal, dtype=np.float32)
 # Of what is linear.
 EXACT: dict[str, Any] = {"step": 1.0, "tolerance": None}
-OF_HALVES: dict[str, Any] = {"step": 0.25, "tolerance": 1e-2}
-
-
-def rounded_half(*shape: int) -> np.ndarray:
-    return np.round(normal(*shape), 1).astype(np.float16)
 
 
 # ---- Products
 
 Axes = tuple[Sequence[int], Sequence[int]]
-NO_AXES: Axes = ([], [])
+NONE: Axes = ([], [])
 
 
 def product(
-    name: str, batch: Axes, contracting: Axes, *inputs: np.ndarray, **more: Any
+    name: str, *inputs: np.ndarray, contracting: Axes = ([1], [0]), batch: Axes = NONE, **more: Any
 ) -> Callable[[str], Case]:
     numbers = xla_data_pb2.DotDimensionNumbers(
         lhs_batch_dimensions=batch[0],
@@ -51,39 +45,23 @@ def product(
     return row
 
 
-MATRICES: Axes = ([1], [0])
+BATCH: dict[str, Axes] = {"batch": ([2], [0]), "contracting": ([0], [2])}
+TWO_OF_EACH: dict[str, Axes] = {"batch": ([0, 3], [1, 0]), "contracting": ([2, 1], [2, 3])}
+ALL: dict[str, Axes] = {"contracting": ([1, 0], [0, 1])}
 PRODUCTS = [
-    product("matrices", NO_AXES, MATRICES, normal(2, 3), normal(3, 4)),
-    product("batch", ([2], [0]), ([0], [2]), normal(3, 4, 2), normal(2, 5, 3), known_shapes=True),
-    product(
-        "two_of_each", ([0, 3], [1, 0]), ([2, 1], [2, 3]), normal(2, 3, 4, 2, 1), normal(2, 2, 4, 3)
-    ),
-    product(
-        "all_contracted", NO_AXES, ([1, 0], [0, 1]), normal(2, 3), normal(3, 2), known_shapes="rank"
-    ),
-    product("outer", NO_AXES, NO_AXES, normal(2), normal(3)),
-    product("complex", NO_AXES, MATRICES, complex_normal(2, 3), complex_normal(3, 2)),
-    product("empty", NO_AXES, MATRICES, normal(0, 3), normal(3, 2)),
+    product("matrices", normal(2, 3), normal(3, 4)),
+    product("batch", normal(3, 4, 2), normal(2, 5, 3), known_shapes=True, **BATCH),
+    product("two_of_each", normal(2, 3, 4, 2, 1), normal(2, 2, 4, 3), **TWO_OF_EACH),
+    product("all_contracted", normal(2, 3), normal(3, 2), known_shapes="rank", **ALL),
+    product("outer", normal(2), normal(3), contracting=NONE),
+    product("complex", complex_normal(2, 3), complex_normal(3, 2)),
+    product("empty", normal(0, 3), normal(3, 2)),
 ]
+TO_FLOAT: dict[str, Any] = {"preferred_element_type": tf.float32}
+HALVES = [np.round(normal(*shape), 1).astype(np.float16) for shape in ((2, 3), (3, 2))]
 IN_FLOAT = [
-    product(
-        "of_halves_in_float",
-        NO_AXES,
-        MATRICES,
-        rounded_half(2, 3),
-        rounded_half(3, 2),
-        preferred_element_type=tf.float32,
-        **OF_HALVES,
-    ),
-    product(
-        "of_integers",
-        NO_AXES,
-        MATRICES,
-        ints([1, -2, 3]),
-        single(3, 2),
-        preferred_element_type=tf.float32,
-        **EXACT,
-    ),
+    product("of_halves_in_float", *HALVES, step=0.25, tolerance=1e-2, **TO_FLOAT),
+    product("of_integers", ints([1, -2, 3]), single(3, 2), **TO_FLOAT, **EXACT),
 ]
 DOTS = [
     *each("XlaDot XlaDotV2", lambda op: [row(op) for row in PRODUCTS]),

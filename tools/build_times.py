@@ -19,14 +19,12 @@ from pathlib import Path
 
 # What an action makes, by its progress message; the first that matches counts.
 _KINDS = {
-    "XLA lowerings": r"Compiling tensorflow_ext/(.*_xla\.cc|xla/.*)",
+    "XLA's headers": r"Compiling tensorflow_ext/xla/.*",
     "ops/: CUDA kernels, `*.cu.cc`": r".*\.cu\.cc",
-    "ops/: registrations, `*_op.cc`": r"Compiling tensorflow_ext/ops/.*_op\.cc",
-    "ops/: kernels, `*_kernels.cc`": r"Compiling tensorflow_ext/ops/.*_kernels\.cc",
-    "ops/: gradients, `*_grad.cc`": r"Compiling tensorflow_ext/ops/.*_grad\.cc",
     "ops/: loops, `*_cpu.cc`": r"Compiling tensorflow_ext/ops/.*_cpu\.cc",
+    "ops/: the rest": r"Compiling tensorflow_ext/ops/.*",
     "gradient/": r"Compiling tensorflow_ext/gradient/.*",
-    "stock_gradients/": r"Compiling tensorflow_ext/(stock_)?gradients/.*",
+    "stock_gradients/": r"Compiling tensorflow_ext/stock_gradients/.*",
     "tests and examples, C and C++": r"Compiling (tests|examples)/.*",
     "links": r"Linking .*",
     "tests": r"Testing .*",

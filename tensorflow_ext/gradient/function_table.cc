@@ -71,7 +71,7 @@ Table& FunctionTable() {
 }
 
 // Keeps our own writers apart.
-std::mutex& WriterMutex() {
+std::mutex& TableMutex() {
   static std::mutex* mutex = new std::mutex;
   return *mutex;
 }
@@ -107,14 +107,14 @@ bool AddToFunctionTable(const std::string& op, const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr) {
     return tensorflow::gradient::RegisterOp(op, creator);
   }
-  const std::lock_guard<std::mutex> lock(WriterMutex());
+  const std::lock_guard<std::mutex> lock(TableMutex());
   return FunctionTable().emplace(op, Entry(creator)).second;
 }
 
 bool ReplaceInFunctionTable(const std::string& op,
                             const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr || KeepsTensorFlows()) return false;
-  const std::lock_guard<std::mutex> lock(WriterMutex());
+  const std::lock_guard<std::mutex> lock(TableMutex());
   const auto entry = FunctionTable().find(op);
   if (entry == FunctionTable().end() || !IsTensorFlowsEntry(entry->second)) {
     return false;
@@ -126,7 +126,7 @@ bool ReplaceInFunctionTable(const std::string& op,
 bool PutIntoFunctionTable(const std::string& op,
                           const GradientCreator& creator) {
   if (GetOpGradFactory == nullptr) return false;
-  const std::lock_guard<std::mutex> lock(WriterMutex());
+  const std::lock_guard<std::mutex> lock(TableMutex());
   if (FunctionTable().find(op) != FunctionTable().end())
     Replace(op, creator);
   else

@@ -113,40 +113,82 @@ struct BroadcastRun {
 
 namespace internal {
 
-// A run in the compute type; x_moves and y_moves are false where that operand
-// repeats. The 16-bit types go block by block through buffers that stay in the
-// nearest cache. One that repeats fills its buffer once, so that a single run
-// is compiled for each of these types.
+template <typename Functor, typename C>
+struct RunLoop {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(const C* const* inputs,
+                                        C* const* outputs, int64_t size) {
+    BroadcastRun<Functor>::template Run<1, 1>(inputs, outputs, size);
+  }
+};
+
+// Beside so many operations, filling a buffer with an operand that repeats
+// takes no time.
+template <typename Functor>
+constexpr bool kIsCostly = Functor::kCost >= 6;
+
+// A run in the compute type, block by block through buffers that stay in the
+// nearest cache: what is converted, and the operands that repeat, which fill
+// theirs once. So a single run is compiled.
 template <typename Isa, typename Functor, typename T>
-TENSORFLOW_EXT_INLINE void RunConverted(const T* const* inputs, bool x_moves,
-                                        bool y_moves, T* const* outputs,
-                                        int64_t size) {
-  using Run = BroadcastRun<Functor>;
-  constexpr int kArity = Functor::kArity;
-  if constexpr (!std::is_same_v<T, ComputeType<T>>) {
-    constexpr int64_t kBlock = 256;
-    float wide[kArity][kBlock], narrowed[kOutputs<Functor>][kBlock];
-    const float* operands[kArity];
-    float* results[kOutputs<Functor>];
-    bool moves[kArity];
+TENSORFLOW_EXT_INLINE void RunInBlocks(const T* const* inputs, bool x_moves,
+                                       bool y_moves, T* const* outputs,
+                                       int64_t size) {
+  using C = ComputeType<T>;
+  constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
+  constexpr int64_t kBlock = 256;
+  constexpr bool kConverts = !std::is_same_v<T, C>;
+  C wide[kArity][kBlock], narrowed[kConverts ? kResults : 1][kBlock];
+  const C* operands[kArity];
+  C* results[kResults];
+  bool moves[kArity] = {};
+  for (int k = 0; k < kArity; ++k) {
+    operands[k] = wide[k];
+    moves[k] = k == kArity - 2 ? x_moves : k == kArity - 1 ? y_moves : true;
+    if (!moves[k]) {
+      std::fill_n(wide[k], std::min(kBlock, size), ToCompute(inputs[k][0]));
+    }
+  }
+  for (int64_t i = 0; i < size; i += kBlock) {
+    const int64_t block = std::min(kBlock, size - i);
     for (int k = 0; k < kArity; ++k) {
-      operands[k] = wide[k];
-      moves[k] = k == kArity - 2 ? x_moves : k == kArity - 1 ? y_moves : true;
-      if (!moves[k]) {
-        std::fill_n(wide[k], std::min(kBlock, size), ToCompute(inputs[k][0]));
+      if (!moves[k]) continue;
+      if constexpr (kConverts) {
+        Isa::Widen(inputs[k] + i, wide[k], block);
+      } else {
+        operands[k] = inputs[k] + i;
       }
     }
-    for (int k = 0; k < kOutputs<Functor>; ++k) results[k] = narrowed[k];
-    for (int64_t i = 0; i < size; i += kBlock) {
-      const int64_t block = std::min(kBlock, size - i);
-      for (int k = 0; k < kArity; ++k) {
-        if (moves[k]) Isa::Widen(inputs[k] + i, wide[k], block);
+    for (int k = 0; k < kResults; ++k) {
+      if constexpr (kConverts) {
+        results[k] = narrowed[k];
+      } else {
+        results[k] = outputs[k] + i;
       }
-      Run::template Run<1, 1>(operands, results, block);
-      for (int k = 0; k < kOutputs<Functor>; ++k) {
+    }
+    if constexpr (kIsCostly<Functor>) {
+      const C* const* from = operands;
+      C* const* to = results;
+      RunShared<Isa, RunLoop<Functor, C>>(from, to, block);
+    } else {
+      RunLoop<Functor, C>::template Run<Isa>(operands, results, block);
+    }
+    if constexpr (kConverts) {
+      for (int k = 0; k < kResults; ++k) {
         Isa::Narrow(results[k], outputs[k] + i, block);
       }
     }
+  }
+}
+
+// A run; x_moves and y_moves are false where that operand repeats.
+template <typename Isa, typename Functor, typename T>
+TENSORFLOW_EXT_INLINE void RunOfAny(const T* const* inputs, bool x_moves,
+                                    bool y_moves, T* const* outputs,
+                                    int64_t size) {
+  using Run = BroadcastRun<Functor>;
+  if constexpr (!std::is_same_v<T, ComputeType<T>> || kIsCostly<Functor>) {
+    RunInBlocks<Isa, Functor>(inputs, x_moves, y_moves, outputs, size);
   } else if (x_moves && y_moves) {
     Run::template Run<1, 1>(inputs, outputs, size);
   } else if (x_moves) {
@@ -182,7 +224,7 @@ TENSORFLOW_EXT_INLINE void LoopOverRuns(
       for (int k = 0; k < kResults; ++k) {
         results[k] = streams ? stored[k] : static_cast<T*>(outputs[k]) + begin;
       }
-      RunConverted<Isa, Functor>(operands, x_moves, y_moves, results, size);
+      RunOfAny<Isa, Functor>(operands, x_moves, y_moves, results, size);
       if (!streams) continue;
       for (int k = 0; k < kResults; ++k) {
         CopyStreaming(stored[k], static_cast<T*>(outputs[k]) + begin,

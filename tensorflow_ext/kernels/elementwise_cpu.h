@@ -123,6 +123,15 @@ TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
   }
 }
 
+template <typename Functor, typename C>
+struct MapLoop {
+  template <typename Isa>
+  TENSORFLOW_EXT_INLINE static void Run(Functor functor, const C* const* inputs,
+                                        C* const* outputs, int64_t size) {
+    Map<Isa>(functor, inputs, outputs, size);
+  }
+};
+
 // Asks for the memory that the loop comes to some blocks later than element i.
 // A processor looks ahead for about as many instructions as it can hold; where
 // an element takes many, that is not far enough to have all lines in time. And
@@ -210,7 +219,13 @@ struct ElementwiseLoop {
           y[k] = results[k];
         }
       }
-      Map<Isa>(functor, x, y, size);
+      if constexpr (kComputesLong<Functor>) {
+        const C* const* operands = x;
+        C* const* computed = y;
+        RunShared<Isa, MapLoop<Functor, C>>(functor, operands, computed, size);
+      } else {
+        Map<Isa>(functor, x, y, size);
+      }
       for (int k = 0; k < kResults; ++k) {
         if constexpr (kConverts) Isa::Narrow(wide[k], results[k], size);
         if (streams) {

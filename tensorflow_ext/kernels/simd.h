@@ -244,6 +244,13 @@ inline InstructionSet BestInstructionSet() {
 
 namespace internal {
 
+// Cold: no vectors are sought for processors that are older than AVX2 (2013),
+// which saves a fifth of the compiler's time.
+template <typename Body, typename... Arguments>
+__attribute__((cold, noinline)) auto RunBaseline(Arguments... arguments) {
+  return Body::template Run<Baseline>(arguments...);
+}
+
 template <typename Body, typename... Arguments>
 TENSORFLOW_EXT_AVX2 auto RunAvx2(Arguments... arguments) {
   return Body::template Run<Avx2>(arguments...);
@@ -252,6 +259,32 @@ TENSORFLOW_EXT_AVX2 auto RunAvx2(Arguments... arguments) {
 template <typename Body, typename... Arguments>
 TENSORFLOW_EXT_AVX512 auto RunAvx512(Arguments... arguments) {
   return Body::template Run<Avx512>(arguments...);
+}
+
+template <typename Body, typename... Arguments>
+__attribute__((noinline)) TENSORFLOW_EXT_AVX2 auto RunSharedAvx2(
+    Arguments... arguments) {
+  return Body::template Run<Avx2>(arguments...);
+}
+
+template <typename Body, typename... Arguments>
+__attribute__((noinline)) TENSORFLOW_EXT_AVX512 auto RunSharedAvx512(
+    Arguments... arguments) {
+  return Body::template Run<Avx512>(arguments...);
+}
+
+// Body::Run<Isa>(arguments...) for a Body::Run that is running, as a function
+// of its own: bodies that differ in what they convert share it, and it is
+// compiled once for all of them.
+template <typename Isa, typename Body, typename... Arguments>
+TENSORFLOW_EXT_INLINE auto RunShared(Arguments... arguments) {
+  if constexpr (std::is_same_v<Isa, Avx512>) {
+    return RunSharedAvx512<Body>(arguments...);
+  } else if constexpr (std::is_same_v<Isa, Avx2>) {
+    return RunSharedAvx2<Body>(arguments...);
+  } else {
+    return RunBaseline<Body>(arguments...);
+  }
 }
 
 }  // namespace internal
@@ -267,7 +300,7 @@ auto RunBest(Arguments... arguments) {
     case InstructionSet::kAvx2:
       return internal::RunAvx2<Body>(arguments...);
     default:
-      return Body::template Run<Baseline>(arguments...);
+      return internal::RunBaseline<Body>(arguments...);
   }
 }
 
@@ -279,6 +312,15 @@ template <typename Body, typename... Arguments>
 auto RunBest(Arguments... arguments) {
   return Body::template Run<Baseline>(arguments...);
 }
+
+namespace internal {
+
+template <typename Isa, typename Body, typename... Arguments>
+auto RunShared(Arguments... arguments) {
+  return Body::template Run<Isa>(arguments...);
+}
+
+}  // namespace internal
 
 #endif
 

@@ -171,7 +171,7 @@ absl::Status CallGrad(const Scope& scope, const Operation& op,
   return CallGradient(scope, op, upstream).Run(gradients);
 }
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool registered_calls[] = {
     RegisterClientGradient("Case", CallGrad),
     RegisterClientGradient("If", CallGrad),
     RegisterClientGradient("RemoteCall", CallGrad),

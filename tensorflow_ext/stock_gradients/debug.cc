@@ -29,7 +29,7 @@ absl::Status WatchedReferenceGrad(
   *gradients = upstream;
   return absl::OkStatus();
 }
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool registered_debug_ops =
     RegisterClientGradient("DebugGradientRefIdentity", WatchedReferenceGrad);
 
 }  // namespace

@@ -70,8 +70,8 @@ absl::StatusOr<NameAttrList> Condition(const std::string& name,
                      graph);
 }
 
-absl::StatusOr<NameAttrList> Step(const NameAttrList& body,
-                                  const DataTypeVector& types, Graph* graph) {
+absl::StatusOr<NameAttrList> StepOf(const NameAttrList& body,
+                                    const DataTypeVector& types, Graph* graph) {
   FunctionBuilder step;
   const Outputs x = step.Arguments(types);
   Outputs variables = {x[0]};
@@ -97,7 +97,7 @@ absl::Status AddForGradient(const Scope& scope, const Operation& op,
   TF_ASSIGN_OR_RETURN(const NameAttrList cond,
                       Condition(body.name(), types, scope.graph()));
   TF_ASSIGN_OR_RETURN(const NameAttrList step,
-                      Step(body, types, scope.graph()));
+                      StepOf(body, types, scope.graph()));
   // The inputs are in the order of the variables.
   Outputs by_variable(3);
   by_variable.insert(by_variable.end(), upstream.begin(), upstream.end());
@@ -135,7 +135,7 @@ absl::Status Gradient(const Scope& scope, const Operation& op,
   return nodes.Finish(add(scope, op, upstream, &nodes, gradients));
 }
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool registered_forms[] = {
     RegisterClientGradient("For", Gradient<AddForGradient>),
     RegisterClientGradient("XlaWhile", Gradient<AddXlaWhileGradient>),
 };

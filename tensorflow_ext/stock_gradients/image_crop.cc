@@ -14,12 +14,10 @@
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/image.h"
 
 namespace tensorflow_ext {
 namespace {
-
-// Height and width of images [batch, height, width, channels].
-Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
 
 // CropAndResize(image, boxes, box_index, crop_size). By the boxes the gradient
 // is that of bilinear interpolation for either method, and it is there for

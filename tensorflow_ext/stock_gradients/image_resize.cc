@@ -10,12 +10,10 @@
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/image.h"
 
 namespace tensorflow_ext {
 namespace {
-
-// Height and width of images [batch, height, width, channels].
-Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
 
 // `gradient_op` takes an image as well, of which only the shape counts. It has
 // kernels for `type`, or else for the image's own.

@@ -18,6 +18,7 @@
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/image.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -129,9 +130,6 @@ class Axis {
   Value total_;     // sum of W, [out, 1]
   Value shares_;
 };
-
-// Height and width of images [batch, height, width, channels].
-Value ImageSize(Value images) { return SliceVector(Shape(images), 1, 3); }
 
 // The gradients by scale and translation of the sum of dy R x S^T.
 std::pair<Value, Value> ByPlace(Gradient& g, Value x, Value dy) {

@@ -189,7 +189,7 @@ absl::Status MapDefunGrad(const Scope& scope, const Operation& op,
                           std::vector<Output>* gradients) {
   return MapGradient(scope, op, upstream).Run(gradients);
 }
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool registered_map_defun =
     RegisterClientGradient("MapDefun", MapDefunGrad);
 
 }  // namespace

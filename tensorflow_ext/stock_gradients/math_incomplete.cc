@@ -13,6 +13,7 @@
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/widened.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -45,9 +46,6 @@ Value ForNodes(Value x) {
   return ExpandDims(Cast(x, DT_DOUBLE), x.gradient()->Int(-1));
 }
 Value SumOverNodes(Value x) { return Sum(x, x.gradient()->Int(-1)); }
-
-// x in float where it has a shorter type: some kernels know only the long ones.
-Value Widened(Value x) { return x.type() == DT_DOUBLE ? x : Cast(x, DT_FLOAT); }
 
 // ---- The gamma function's: P(a, x)    (DLMF 8.2.4)
 

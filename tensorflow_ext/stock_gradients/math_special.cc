@@ -9,6 +9,7 @@
 
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 #include "tensorflow_ext/gradient/register_formula.h"
+#include "tensorflow_ext/stock_gradients/widened.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -19,9 +20,6 @@ Value Quotient(Value y, Value x, double limit) {
   const Value is_zero = Equal(x, 0);
   return Where(is_zero, limit, y / Where(is_zero, 1, x));
 }
-
-// x in float where it has a shorter type: some kernels know only the long ones.
-Value Widened(Value x) { return x.type() == DT_DOUBLE ? x : Cast(x, DT_FLOAT); }
 
 Value BesselOp(const char* order, Value x) {
   return Call(std::string("Bessel") + order, {x});

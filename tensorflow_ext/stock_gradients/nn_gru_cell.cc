@@ -13,8 +13,6 @@
 namespace tensorflow_ext {
 namespace {
 
-Value SumOverBatch(Value x) { return SumToVector(x, false); }
-
 // GRUBlockCell(x, h_prev, w_ru, w_c, b_ru, b_c) gives r, u, c and h.
 void GruBlockCellGrad(Gradient& g) {
   const Value x = g.Input(0), h_prev = g.Input(1), w_ru = g.Input(2);

@@ -9,8 +9,6 @@
 namespace tensorflow_ext {
 namespace {
 
-Value SumOverBatch(Value x) { return SumToVector(x, false); }
-
 // The weights of the peepholes, which both ops take as inputs 4 to 6.
 LstmPeepholes PeepholesOf(Gradient& g) {
   if (!g.Attr<bool>("use_peephole")) return {};

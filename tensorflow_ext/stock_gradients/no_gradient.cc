@@ -73,7 +73,7 @@ constexpr const char* kOps[] = {
     "Timestamp",
 };
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool registered_ops_without_gradient = [] {
   for (const char* op : kOps) RegisterClientGradient(op, nullptr);
   return true;
 }();

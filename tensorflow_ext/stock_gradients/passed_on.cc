@@ -40,7 +40,7 @@ absl::Status PassOn(const Scope& scope, const Operation& op,
   return nodes.Finish(identity.status());
 }
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool registered_passed_on[] = {
     StandIn("Identity", PassOn),
     StandIn("ReadVariableOp", PassOn),
 };

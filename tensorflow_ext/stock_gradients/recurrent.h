@@ -37,6 +37,7 @@ inline Value SumToVector(Value x, bool has_steps) {
   Gradient* g = x.gradient();
   return Sum(x, has_steps ? g->Ints({0, 1}) : g->Ints({0}));
 }
+inline Value SumOverBatch(Value x) { return SumToVector(x, false); }
 
 // ---- A cell of long short-term memory (Hochreiter and Schmidhuber, "Long
 // short-term memory", 1997; peepholes: Gers and Schmidhuber, 2000):

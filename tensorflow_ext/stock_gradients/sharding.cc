@@ -92,7 +92,7 @@ absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
   };
   return nodes.Finish(run());
 }
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool registered_sharding_ops =
     RegisterClientGradient("XlaSpmdFullToShardShape", FullToShardGrad);
 
 // ---- DTensor

@@ -99,7 +99,7 @@ absl::Status ClientGradient(const Scope& scope, const Operation& op,
                           gradients));
 }
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool registered_switch_and_merge[] = {
     RegisterClientGradient("Merge", ClientGradient<AddMergeGradient>),
     RegisterClientGradient("RefMerge", ClientGradient<AddMergeGradient>),
     RegisterClientGradient("RefSwitch", ClientGradient<AddSwitchGradient>),

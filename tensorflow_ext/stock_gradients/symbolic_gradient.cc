@@ -142,7 +142,7 @@ absl::Status SymbolicGradientGrad(const Scope& scope, const Operation& op,
                              &nodes, gradients));
 }
 
-[[maybe_unused]] const bool registered =
+[[maybe_unused]] const bool registered_symbolic_gradient =
     RegisterClientGradient("SymbolicGradient", SymbolicGradientGrad);
 
 }  // namespace

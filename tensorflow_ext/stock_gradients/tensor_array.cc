@@ -214,7 +214,7 @@ absl::Status AccessGrad(const Scope& scope, const Operation& op,
   return AccessGradient(scope, op).Run(upstream[0], gradients);
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool registered_tensor_arrays = [] {
   for (const char* version : {"", "V2", "V3"}) {
     for (const char* access :
          {"Concat", "Gather", "Read", "Scatter", "Split", "Write"}) {

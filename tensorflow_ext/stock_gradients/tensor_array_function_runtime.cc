@@ -50,7 +50,7 @@ void WriteGrad(Gradient& g) {
 }
 
 // handle, indices, flow -> value.
-void GatherGrad(Gradient& g) {
+void ArrayGatherGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Input(2));
   g.Return({Value(), Value(),
             g.Call("TensorArrayScatter" + array.version,
@@ -58,7 +58,7 @@ void GatherGrad(Gradient& g) {
 }
 
 // handle, indices, value, flow -> flow.
-void ScatterGrad(Gradient& g) {
+void ArrayScatterGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Upstream());
   g.Return({Value(), Value(),
             g.Call("TensorArrayGather" + array.version,
@@ -68,7 +68,7 @@ void ScatterGrad(Gradient& g) {
 }
 
 // handle, flow -> value, lengths.
-void ConcatGrad(Gradient& g) {
+void ArrayConcatGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Input(1));
   g.Return(
       {Value(), g.Call("TensorArraySplit" + array.version,
@@ -76,7 +76,7 @@ void ConcatGrad(Gradient& g) {
 }
 
 // handle, value, lengths, flow -> flow.
-void SplitGrad(Gradient& g) {
+void ArraySplitGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Upstream());
   g.Return({Value(),
             g.Call("TensorArrayConcat" + array.version,
@@ -87,11 +87,11 @@ void SplitGrad(Gradient& g) {
 #define REGISTER_VERSIONS(op, formula)                  \
   REGISTER_FUNCTION_RUNTIME_GRADIENT(op "V2", formula); \
   REGISTER_FUNCTION_RUNTIME_GRADIENT(op "V3", formula)
-REGISTER_VERSIONS("TensorArrayConcat", ConcatGrad);
-REGISTER_VERSIONS("TensorArrayGather", GatherGrad);
+REGISTER_VERSIONS("TensorArrayConcat", ArrayConcatGrad);
+REGISTER_VERSIONS("TensorArrayGather", ArrayGatherGrad);
 REGISTER_VERSIONS("TensorArrayRead", ReadGrad);
-REGISTER_VERSIONS("TensorArrayScatter", ScatterGrad);
-REGISTER_VERSIONS("TensorArraySplit", SplitGrad);
+REGISTER_VERSIONS("TensorArrayScatter", ArrayScatterGrad);
+REGISTER_VERSIONS("TensorArraySplit", ArraySplitGrad);
 REGISTER_VERSIONS("TensorArrayWrite", WriteGrad);
 #undef REGISTER_VERSIONS
 

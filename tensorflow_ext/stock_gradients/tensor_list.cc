@@ -143,15 +143,15 @@ void FromTensorGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorListFromTensor", FromTensorGrad);
 
-void ConcatGrad(Gradient& g) {
+void ListConcatGrad(Gradient& g) {
   const Value list = g.Input(0), lengths = g.Output(1), dy = g.Upstream(0);
   if (!HasGradient(dy)) return ReturnNone(g);
   g.ReturnFirst(Call("TensorListSplit", {dy, ElementShape(list), lengths}));
 }
-REGISTER_GRADIENT("TensorListConcat", ConcatGrad);
-REGISTER_GRADIENT("TensorListConcatV2", ConcatGrad);
+REGISTER_GRADIENT("TensorListConcat", ListConcatGrad);
+REGISTER_GRADIENT("TensorListConcatV2", ListConcatGrad);
 
-void SplitGrad(Gradient& g) {
+void ListSplitGrad(Gradient& g) {
   const Value tensor = g.Input(0), lengths = g.Input(2);
   if (!HasGradient(tensor)) return ReturnNone(g);
   const Value element_shape = Concat(
@@ -160,7 +160,7 @@ void SplitGrad(Gradient& g) {
                  {{"element_dtype", tensor.type()}}),
             Value(), Value()});
 }
-REGISTER_GRADIENT("TensorListSplit", SplitGrad);
+REGISTER_GRADIENT("TensorListSplit", ListSplitGrad);
 
 // ---- The elements at some indices, which may repeat.
 
@@ -184,7 +184,7 @@ std::pair<Value, Value> Unique(Value indices) {
 }
 
 // An element gets the sum over all its copies.
-void GatherGrad(Gradient& g) {
+void ListGatherGrad(Gradient& g) {
   const Value list = g.Input(0), dy = g.Upstream();
   if (!HasRowGradient(g, dy)) return;
   const auto [indices, places] = Unique(g.Input(1));
@@ -192,7 +192,7 @@ void GatherGrad(Gradient& g) {
   g.Return({ScatterInto(ReserveLike(list, dy.type()), sums, indices), Value(),
             Value()});
 }
-REGISTER_GRADIENT("TensorListGather", GatherGrad);
+REGISTER_GRADIENT("TensorListGather", ListGatherGrad);
 
 // The gradients of the scattered rows. Of the rows that went to one place the
 // last one stayed; the others get zeros.
@@ -209,13 +209,13 @@ Value ScatteredRows(Value tensor, Value indices, Value d_list) {
   return Where(mask, GatherLike(tensor, d_list, indices), 0.0);
 }
 
-void ScatterGrad(Gradient& g) {
+void ListScatterGrad(Gradient& g) {
   const Value tensor = g.Input(0), indices = g.Input(1);
   if (!HasRowGradient(g, tensor)) return;
   g.ReturnFirst(ScatteredRows(tensor, indices, g.Upstream()));
 }
-REGISTER_GRADIENT("TensorListScatter", ScatterGrad);
-REGISTER_GRADIENT("TensorListScatterV2", ScatterGrad);
+REGISTER_GRADIENT("TensorListScatter", ListScatterGrad);
+REGISTER_GRADIENT("TensorListScatterV2", ListScatterGrad);
 
 // The op lengthens the list where an index asks for it.
 void ScatterIntoExistingListGrad(Gradient& g) {

@@ -318,7 +318,7 @@ absl::Status WhileGrad(const Scope& scope, const Operation& op,
   return WhileGradient(scope, op, upstream).Run(gradients);
 }
 
-[[maybe_unused]] const bool registered[] = {
+[[maybe_unused]] const bool registered_loops[] = {
     RegisterClientGradient("StatelessWhile", WhileGrad),
     RegisterClientGradient("While", WhileGrad),
 };

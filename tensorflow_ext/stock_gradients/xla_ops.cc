@@ -87,7 +87,7 @@ Value XlaPad(Value x, const Operand& padding, Value low, Value high,
 
 // Undoes the padding of the edges, where a negative one cropped, and takes the
 // elements between those of the interior. The padding gets what is left.
-void PadGrad(Gradient& g) {
+void XlaPadGrad(Gradient& g) {
   const Value x = g.Input(0), low = g.Input(2), high = g.Input(3),
               interior = g.Input(4), dy = g.Upstream();
   if (!IsInexact(x)) return ReturnNone(g);
@@ -99,7 +99,7 @@ void PadGrad(Gradient& g) {
   g.Return({dx, SumAll(Call("MulNoNan", {dy, is_padding})), Value(), Value(),
             Value()});
 }
-REGISTER_GRADIENT("XlaPad", PadGrad);
+REGISTER_GRADIENT("XlaPad", XlaPadGrad);
 
 Value UpdateSlice(Value x, Value update, Value start) {
   return Call("XlaDynamicUpdateSlice", {x, update, start});
@@ -138,7 +138,7 @@ void SplitNDGrad(Gradient& g) {
 REGISTER_GRADIENT("XlaSplitND", SplitNDGrad);
 
 // Which elements the op takes, the same op shows on their numbers.
-void GatherGrad(Gradient& g) {
+void XlaGatherGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   if (!IsInexact(x)) return ReturnNone(g);
   const Value size = Size(x, DT_INT64);
@@ -151,7 +151,7 @@ void GatherGrad(Gradient& g) {
                              Reshape(dy, g.Ints({-1})), Pack({size}));
   g.ReturnFirst(ReshapeLike(dx, x));
 }
-REGISTER_GRADIENT("XlaGather", GatherGrad);
+REGISTER_GRADIENT("XlaGather", XlaGatherGrad);
 
 // Axes of size 1 are added to the operand of lower rank.
 void BroadcastHelperGrad(Gradient& g) {

@@ -16,7 +16,7 @@ import pytest
 _HEADERS = pathlib.Path("tensorflow_ext/kernels")
 _ELEMENTARY = ("arithmetic", "error_function", "exponential", "logarithm", "power", "trigonometric")
 _LOOPS = next(pathlib.Path("tests/kernels").glob("libvector_loops*.a"))
-_OPS = sorted(pathlib.Path("tensorflow_ext/ops").glob("*/lib*_cpu*.a"))
+_OPS = sorted(pathlib.Path("tensorflow_ext/ops").glob("lib*_cpu*.a"))
 
 # Functions that no loop of vectors computes, and why.
 _SCALAR_FUNCTIONS = {"Remainder": "exact of every quotient: it takes a bit of it at a time"}
@@ -107,10 +107,11 @@ def test_every_loop_is_vector_code(loops: dict[str, machine_code.Function]) -> N
 def _op_loops() -> Iterator[tuple[str, str, machine_code.Function]]:
     """The folder, the instruction set and the code of each loop that RunBest runs."""
     for path in _OPS:
+        folder = path.name.removeprefix("lib").rpartition("_cpu")[0]
         for name, loop in machine_code.functions(str(path), demangle=True).items():
-            if match := re.search(r"\bRun(Avx2|Avx512)<", name):
+            if match := re.search(r"\bRun(?:Shared)?(Avx2|Avx512)<", name):
                 loop.name = re.sub(r"tensorflow_ext::(internal::)?", "", name)
-                yield path.parent.name, match[1].lower(), loop
+                yield folder, match[1].lower(), loop
 
 
 def test_loops_of_ops_are_vector_code() -> None:
@@ -118,7 +119,8 @@ def test_loops_of_ops_are_vector_code() -> None:
     for op, isa, loop in _op_loops():
         count += 1
         called = set(filter(_MATHEMATICS.match, loop.calls))
-        if loop.has_vector_arithmetic(isa) and not called:
+        shares = any("RunShared" in called for called in loop.calls)
+        if (loop.has_vector_arithmetic(isa) or shares) and not called:
             continue
         reasons = {
             (folder, part) for folder, part in _SCALAR_LOOPS if folder == op and part in loop.name

@@ -200,7 +200,6 @@ def test_what_git_may_have_is_not_removed(
 @pytest.mark.parametrize(
     ("path", "anchor"),
     [
-        ("tensorflow_ext/defs.bzl", "OPS = ["),
         ("tests/python/comparisons.py", "_ACTIVATIONS = ["),
         ("tests/gpu/kernels_alone/pointwise_kernels.py", "ELEMENTWISE = ("),
         ("README.md", "## The ops"),

@@ -30,7 +30,7 @@ def _sanitized_objects_impl(ctx):
         linker_input
         for library in ctx.attr.libraries
         for linker_input in library[CcInfo].linking_context.linker_inputs.to_list()
-        if linker_input.owner == library.label
+        if linker_input.owner.package == library.label.package
     ]
     return [CcInfo(
         linking_context = cc_common.create_linking_context(
@@ -51,7 +51,7 @@ _sanitized_objects = rule(
             default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
         ),
     },
-    doc = "The objects of C++ libraries, less those of their deps, with sanitizers.",
+    doc = "The objects of C++ libraries and of deps in the same packages, with sanitizers.",
 )
 
 def sanitized_library(name, libraries, sanitizers, deps = [], linkopts = [], **kwargs):
@@ -60,7 +60,7 @@ def sanitized_library(name, libraries, sanitizers, deps = [], linkopts = [], **k
     Args:
       name: The file's name.
       libraries: cc_library targets that are compiled with sanitizers; their deps
-        are not, unless they are named here as well.
+        of other packages are not, unless they are named here as well.
       sanitizers: As -fsanitize takes them.
       deps: What the libraries need and is linked as it is elsewhere.
       linkopts: Passed on to cc_binary.

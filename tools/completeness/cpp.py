@@ -32,13 +32,6 @@ class CppFacts(Reading):
         return found
 
     @functools.cached_property
-    def built_folders(self) -> list[str]:
-        """OPS of defs.bzl."""
-        text = self.tree.read("tensorflow_ext/defs.bzl")
-        listed = re.search(r"^OPS = \[(.*?)^\]", text, re.M | re.S)
-        return re.findall(r'"(\w+)"', listed[1]) if listed else []
-
-    @functools.cached_property
     def _of_ops(self) -> dict[str, str]:
         return dict(self.sources(OPS, ".cc", ".h", ".cuh"))
 

@@ -15,8 +15,6 @@ from new_op.piece import Piece, new_file
 from new_op.python_pieces import in_python
 from new_op.rendering import render
 
-_DEFS = "tensorflow_ext/defs.bzl"
-
 
 def pieces(op: Op, tree: Tree) -> list[Piece]:
     """All pieces of an op, in an order in which they can be applied."""
@@ -35,7 +33,6 @@ def pieces(op: Op, tree: Tree) -> list[Piece]:
 def _folder(op: Op, kind: str) -> Iterator[Piece]:
     """The files of an op with a folder of its own."""
     base = f"{OPS}/{op.name}/{op.name}"
-    yield new_file(op, f"{OPS}/{op.name}/BUILD", "BUILD", "how it is built")
     files = {
         ".h": "the formula and its derivative" if kind == "pointwise" else "arithmetic",
         "_cpu.cc": "loops for the CPU",
@@ -52,13 +49,6 @@ def _folder(op: Op, kind: str) -> Iterator[Piece]:
         stem = suffix.removeprefix("_")
         template = "header.h" if suffix == ".h" else stem
         yield new_file(op, f"{base}{suffix}", f"{kind}/{template}", what)
-    row = f'    "{op.name}",'
-    yield Piece(
-        _DEFS,
-        "the folder, which the library then holds",
-        lambda path, text: edits.insert_sorted(path, text, "OPS = [", row),
-        lambda path, text: edits.remove_lines(path, text, row.__eq__),
-    )
 
 
 def _attributes(op: Op) -> Piece:

@@ -126,9 +126,8 @@ struct ClipGradFactors {
 //   s g + v / n (d - s p)    and    p, the gradient of c,
 //
 // elsewhere g + v / n d and 0. v / n is 0 where n is.
-TENSORFLOW_EXT_HOST_DEVICE ClipGradFactors ClipGrad(const GlobalNorm& global,
-                                                    double clip_norm,
-                                                    double norm_gradient) {
+TENSORFLOW_EXT_HOST_DEVICE ClipGradFactors MakeClipGradFactors(
+    const GlobalNorm& global, double clip_norm, double norm_gradient) {
   const double norm = global.norm, scale = ClipScale(norm, clip_norm);
   const double nan_or_zero = norm - norm;
   if (norm > clip_norm) {

@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(kBlockThreads)
       ToGlobalNorm({{own[0], own[1], own[2]}, {own[3], own[4], own[5]}});
   double result;
   if constexpr (kGradient) {
-    *factors = ClipGrad(global, clip_norm,
-                        static_cast<double>(ToCompute(*norm_gradient)));
+    *factors = MakeClipGradFactors(
+        global, clip_norm, static_cast<double>(ToCompute(*norm_gradient)));
     result = factors->clip_norm;
   } else {
     *factors = {ClipScale(global.norm, clip_norm), 0, 0};

@@ -216,8 +216,8 @@ class ClipGradCpuOp final : public ClipCpuOpBase {
     OP_REQUIRES_OK(context, ReadGradients(*this, context, count, &arguments));
     GlobalNorm global;
     OP_REQUIRES_OK(context, ComputeNorm(context, arguments, &global));
-    const ClipGradFactors factors = ClipGrad(global, arguments.clip_norm,
-                                             HostScalar(context->input(count)));
+    const ClipGradFactors factors = MakeClipGradFactors(
+        global, arguments.clip_norm, HostScalar(context->input(count)));
     OP_REQUIRES_OK(context, SetScalar(context, count, factors.clip_norm));
     if (factors.scale == 1 && factors.along == 0) {
       for (int i = 0; i < count; ++i) context->set_output(i, context->input(i));

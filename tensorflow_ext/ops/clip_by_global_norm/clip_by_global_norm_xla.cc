@@ -185,7 +185,7 @@ class ClipByGlobalNormGradLowering final : public Lowering {
     const XlaOp norm_gradient = Double(context, count);
     const XlaOp clip_norm = Double(context, 2 * count + 1);
 
-    // ClipGrad, without a branch.
+    // MakeClipGradFactors, without a branch.
     const int first = count + 1;
     TF_ASSIGN_OR_RETURN(const Norm global,
                         ComputeNorm(context, first, count, 0));

@@ -19,7 +19,7 @@ using tensorflow::FunctionDef;
 // Its derivatives are the three ops, and theirs are again among them.
 
 // The attributes of all three ops.
-std::vector<std::string> AttrDefs() {
+std::vector<std::string> CorrelationAttrDefs() {
   return {kFloatingT,      "kernel_size: int", "max_displacement: int",
           "stride_1: int", "stride_2: int",    "pad: int"};
 }
@@ -42,7 +42,7 @@ absl::Status CorrelationCostGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"da: T", "db: T"},
       // Attr defs
-      AttrDefs(),
+      CorrelationAttrDefs(),
       // Nodes
       {Node("TfExt>CorrelationCostAGrad", "dcosts", "b", "da"),
        Node("TfExt>CorrelationCostBGrad", "dcosts", "a", "db")});
@@ -58,7 +58,7 @@ absl::Status CorrelationCostAGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "db: T"},
       // Attr defs
-      AttrDefs(),
+      CorrelationAttrDefs(),
       // Nodes
       {Node("TfExt>CorrelationCost", "dbackprops", "b", "dgradients"),
        Node("TfExt>CorrelationCostBGrad", "gradients", "dbackprops", "db")});
@@ -75,7 +75,7 @@ absl::Status CorrelationCostBGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "da: T"},
       // Attr defs
-      AttrDefs(),
+      CorrelationAttrDefs(),
       // Nodes
       {Node("TfExt>CorrelationCost", "a", "dbackprops", "dgradients"),
        Node("TfExt>CorrelationCostAGrad", "gradients", "dbackprops", "da")});

@@ -16,7 +16,7 @@ using tensorflow::TensorShape;
 using xla::XlaBuilder;
 using xla::XlaOp;
 
-constexpr int64_t kRows = 1, kColumns = 2;  // axes
+constexpr int64_t kRowAxis = 1, kColumnAxis = 2;  // axes
 
 int64_t RoundedUpQuotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -83,7 +83,7 @@ class Spans {
           xla::Iota(builder, xla::S32, {1, height_, width_, 1}, axis);
       return pixel % dims_.stride_1 < dims_.kernel_size;
     };
-    return xla::Select(covered(kRows) & covered(kColumns), inside, 0);
+    return xla::Select(covered(kRowAxis) & covered(kColumnAxis), inside, 0);
   }
 
   // Calls `body(i, state)` for i in [0, count); returns the last element of the
@@ -127,7 +127,7 @@ class Spans {
                    {xla::ScalarLike(step, 0), xla::ScalarLike(step, 0), column,
                     row * dims_.displacements});
              }));
-    return xla::SliceInDim(products, 0, width_, kColumns);
+    return xla::SliceInDim(products, 0, width_, kColumnAxis);
   }
 
   // The sums over windows, scaled: [N, rows, columns, D * D] of the span to [N,
@@ -204,7 +204,7 @@ class Spans {
   // With columns behind it, of 0, that make it whole blocks.
   XlaOp Blocks(XlaOp part) const {
     std::vector<xla::Padding> padding(4);
-    padding[kColumns].high = blocks_ * block_ - width_;
+    padding[kColumnAxis].high = blocks_ * block_ - width_;
     return xla::Pad(part, padding);
   }
 
@@ -228,10 +228,10 @@ class Spans {
     const std::vector<int64_t> shape = {images, height_, block_, reached};
     const XlaOp inside_a =
         xla::BroadcastInDim(xla::Reshape(of_a(s[2], 1, 1), {height_, block_}),
-                            shape, {kRows, kColumns});
+                            shape, {kRowAxis, kColumnAxis});
     const XlaOp inside_b =
         xla::BroadcastInDim(xla::Reshape(of_b(s[3], 1, 1), {height_, reached}),
-                            shape, {kRows, kColumns + 1});
+                            shape, {kRowAxis, kColumnAxis + 1});
     const XlaOp counted = xla::Select(inside_a * inside_b > 0, pairs, 0);
     // Displacement j of column x is pair (x, x + j): with one more element in
     // each row, column j.
@@ -279,23 +279,23 @@ class Spans {
         spread, {zero, zero, column, d}, {dims_.images, height_, width, 1});
     const XlaOp coefficient = xla::BroadcastInDim(
         xla::Reshape(coefficients, {dims_.images, height_, width}), shape,
-        {0, kRows, kColumns});
+        {0, kRowAxis, kColumnAxis});
     const XlaOp counts = xla::BroadcastInDim(
-        xla::Reshape(inside, {height_, width}), shape, {kRows, kColumns});
+        xla::Reshape(inside, {height_, width}), shape, {kRowAxis, kColumnAxis});
     return xla::Select(counts > 0, coefficient * values, 0);
   }
 
   XlaOp Part(XlaOp images, int64_t reach) const {
     const int64_t first = dims_.first_pixel() - reach;
     const XlaOp rows =
-        Cut(images, kRows, dims_.height, first, height_ + 2 * reach);
-    return Cut(rows, kColumns, dims_.width, first, width_ + 2 * reach);
+        Cut(images, kRowAxis, dims_.height, first, height_ + 2 * reach);
+    return Cut(rows, kColumnAxis, dims_.width, first, width_ + 2 * reach);
   }
   XlaOp Image(XlaOp part, int64_t reach) const {
     const int64_t first = reach - dims_.first_pixel();
     const XlaOp rows =
-        Cut(part, kRows, height_ + 2 * reach, first, dims_.height);
-    return Cut(rows, kColumns, width_ + 2 * reach, first, dims_.width);
+        Cut(part, kRowAxis, height_ + 2 * reach, first, dims_.height);
+    return Cut(rows, kColumnAxis, width_ + 2 * reach, first, dims_.width);
   }
   // `wanted` rows or columns of `images`, which has `size` of them, from
   // `begin` on; 0 outside.

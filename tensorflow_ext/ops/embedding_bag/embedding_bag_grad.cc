@@ -16,11 +16,11 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
 // The attributes of all three ops, as definitions and in a node of one of them.
-std::vector<std::string> AttrDefs() {
+std::vector<std::string> BagAttrDefs() {
   return {kFloatingT, "Tindices: {int32, int64}", "combiner: string"};
 }
 
-auto Attrs() { return AttrsOfOp({"T", "Tindices", "combiner"}); }
+auto BagAttrs() { return AttrsOfOp({"T", "Tindices", "combiner"}); }
 
 // The sum of gradients * EmbeddingBag(indices, params, weights) is linear in
 // each of gradients, params and weights. Its derivatives are the three ops, and
@@ -34,14 +34,14 @@ absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dindices: Tindices", "dparams: T", "dweights: T"},
       // Attr defs
-      AttrDefs(),
+      BagAttrDefs(),
       // Nodes
       {
         {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
         {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
-         {"dy", "indices", "params", "weights"}, Attrs()},
+         {"dy", "indices", "params", "weights"}, BagAttrs()},
         {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
-         {"dy", "indices", "params"}, Attrs()},
+         {"dy", "indices", "params"}, BagAttrs()},
       });
   // clang-format on
   return absl::OkStatus();
@@ -57,15 +57,15 @@ absl::Status EmbeddingBagParamsGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "dindices: Tindices", "dparams: T", "dweights: T"},
       // Attr defs
-      AttrDefs(),
+      BagAttrDefs(),
       // Nodes
       {
         {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "dy", "weights"},
-         Attrs()},
+         BagAttrs()},
         {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
         {{"dparams"}, "TfExt>NoGradient", {"params"}, {{"T", "$T"}}},
         {{"dweights"}, "TfExt>EmbeddingBagWeightsGrad",
-         {"gradients", "indices", "dy"}, Attrs()},
+         {"gradients", "indices", "dy"}, BagAttrs()},
       });
   // clang-format on
   return absl::OkStatus();
@@ -82,14 +82,14 @@ absl::Status EmbeddingBagWeightsGradGradient(const AttrSlice& /*attrs*/,
       // Ret val defs
       {"dgradients: T", "dindices: Tindices", "dparams: T"},
       // Attr defs
-      AttrDefs(),
+      BagAttrDefs(),
       // Nodes
       {
         {{"dgradients"}, "TfExt>EmbeddingBag", {"indices", "params", "dy"},
-         Attrs()},
+         BagAttrs()},
         {{"dindices"}, "TfExt>NoGradient", {"indices"}, {{"T", "$Tindices"}}},
         {{"dparams"}, "TfExt>EmbeddingBagParamsGrad",
-         {"gradients", "indices", "params", "dy"}, Attrs()},
+         {"gradients", "indices", "params", "dy"}, BagAttrs()},
       });
   // clang-format on
   return absl::OkStatus();

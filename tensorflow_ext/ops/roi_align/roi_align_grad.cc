@@ -17,7 +17,7 @@ using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
 
 // The attributes of both ops, as definitions and in a node of one of them.
-std::vector<std::string> AttrDefs() {
+std::vector<std::string> AlignAttrDefs() {
   return {kFloatingT,
           "pooled_height: int",
           "pooled_width: int",
@@ -26,7 +26,7 @@ std::vector<std::string> AttrDefs() {
           "aligned: bool"};
 }
 
-auto Attrs() {
+auto AlignAttrs() {
   return AttrsOfOp({"T", "pooled_height", "pooled_width", "spatial_scale",
                     "sampling_ratio", "aligned"});
 }
@@ -40,12 +40,12 @@ absl::Status RoiAlignGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"ddata: T", "drois: T"},
       // Attr defs
-      AttrDefs(),
+      AlignAttrDefs(),
       // Nodes
       {
         {{"shape"}, "Shape", {"data"}, {{"T", "$T"}, {"out_type", DT_INT32}}},
         {{"ddata"}, "TfExt>RoiAlignGrad", {"dpooled", "rois", "shape"},
-         Attrs()},
+         AlignAttrs()},
         {{"drois"}, "TfExt>NoGradient", {"rois"}, {{"T", "$T"}}},
       });
   // clang-format on
@@ -61,10 +61,10 @@ absl::Status RoiAlignGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
       // Ret val defs
       {"dgradients: T", "drois: T", "ddata_shape: int32"},
       // Attr defs
-      AttrDefs(),
+      AlignAttrDefs(),
       // Nodes
       {
-        {{"dgradients"}, "TfExt>RoiAlign", {"dbackprops", "rois"}, Attrs()},
+        {{"dgradients"}, "TfExt>RoiAlign", {"dbackprops", "rois"}, AlignAttrs()},
         {{"drois"}, "TfExt>NoGradient", {"rois"}, {{"T", "$T"}}},
         {{"ddata_shape"}, "TfExt>NoGradient", {"data_shape"},
          {{"T", DT_INT32}}},

@@ -31,8 +31,8 @@ def formatted(path: str, text: str) -> str:
         style = "--style=Google"
         return _format("clang-format", style, "--assume-filename=a.cc", text=text)
     if path.endswith(".py"):
-        style = ("line-length = 100", "format.skip-magic-trailing-comma = true")
-        config = [word for one in style for word in ("--config", one)] + ["--isolated"]
+        options = ("line-length = 100", "format.skip-magic-trailing-comma = true")
+        config = [word for one in options for word in ("--config", one)] + ["--isolated"]
         return _format("ruff", "format", *config, "-", text=text)
     return text
 

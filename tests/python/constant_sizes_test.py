@@ -68,3 +68,9 @@ def test_refused_by_xla(op: Callable[[Any], tf.Tensor], sizes: list[int]) -> Non
     said = rf"TfExt>\w+: argument 'data_shape' is \[{' '.join(map(str, sizes))}\], exp"
     with pytest.raises(tf.errors.InvalidArgumentError, match=said):
         tf.function(op, jit_compile=True)(tf.constant(sizes))
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_as_many_indices_as_elements_are_kept(size: int) -> None:
+    function = tf.function(lambda: raw_ops.zero_out_with_index(tf.zeros([size]))[1])
+    assert function.get_concrete_function().output_shapes == function().shape

@@ -42,6 +42,13 @@ def until(x: Any) -> Any:
     return tf.while_loop(lambda y: tf.reduce_sum(y * y) < 50.0, lambda y: (y * y + x,), (x,))
 
 
+def count_while(x: Any, start: int, goes_on: Callable[[Any], Any]) -> Any:
+    counting = tf.while_loop(
+        lambda i, _: goes_on(i), lambda i, y: (i + 1, tf.sin(y) * x), (start, x)
+    )
+    return counting[1]
+
+
 def grows(x: Any) -> Any:
     """The variable's shape changes."""
     shapes = (tf.TensorShape([]), tf.TensorShape([None]))
@@ -110,6 +117,9 @@ WHILE = [
         build=lambda x, y: repeat(3, lambda a, b: (a * b, b + tf.sin(b)), x, y)[0],
     ),
     stateless("until", 1 + np.abs(X), build=until),
+    # More iterations than the limit is.
+    stateless("up_to_3", X, build=lambda x: count_while(x, 0, lambda i: i <= 3)),
+    stateless("from_below_0", X, build=lambda x: count_while(x, -2, lambda i: i < 3)),
     # Python's second order fails.
     stateless("grows", X, build=grows, second_order="numeric"),
     stateless("nested", X, Y, build=nested),

@@ -94,6 +94,15 @@ CASES = [
     _by_boxes("known_shapes", known_shapes=True),
     _by_boxes("unknown_rank", known_shapes="rank"),
     _by_boxes("no_boxes", count=0),
+    # Samples on the image's border, which count: no slope by the boxes there.
+    numeric(
+        "CropAndResizeGradBoxes",
+        "to_the_border",
+        *(single(1, 3, 4, 2), IMAGE[:1].astype(np.float32)),
+        boxes=np.array([[0, 0, 1, 1]], np.float32),
+        box_ind=[0],
+        **LINEAR,
+    ),
     by_boxes("from_crops", IMAGE.astype(np.float32), BOXES, build=_crops),
     by_boxes("from_crops_double", IMAGE, BOXES, build=_crops),
     drawn("colour", single(2, 8, 7, 3)),

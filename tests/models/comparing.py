@@ -173,6 +173,6 @@ def _compare(case: Case, labels: list[str], found: Gradients, expected: Gradient
             assert f is None or not f.any(), label
             continue
         assert f.dtype == e.dtype, label
-        sizes[label] = deviation(f, e)
+        sizes[label] = deviation(f, e, whole=True)
     assert not {label: d for label, d in sizes.items() if not d <= tolerance}
     assert any(e is not None and e.any() for e in expected)

@@ -16,6 +16,9 @@ import c_tensors
 import numpy as np
 
 _LIBRARY = "libtensorflow_cc.so.2"
+# ConfigProto with graph_options.rewrite_options.disable_meta_optimizer: Grappler takes
+# longer than most runs of a small graph.
+UNOPTIMIZED = b"R\x05R\x03\x98\x01\x01"
 
 
 class _Output(ctypes.Structure):
@@ -125,9 +128,14 @@ class Client:
 
 
 class Graph:
-    """A TF_Graph; made by a `Client`. Tensors are "node:index"."""
+    """A TF_Graph; made by a `Client`. Tensors are "node:index".
+
+    Attributes:
+      config: Of its session: a serialized ConfigProto.
+    """
 
     def __init__(self, client: Client) -> None:
+        self.config = b""
         self._client = client
         self._c = client._c
         self._graph = ctypes.c_void_p(self._c.TF_NewGraph())
@@ -306,17 +314,14 @@ class Graph:
         outputs: ctypes.Array,
         targets: Sequence[int] = (),
         options: ctypes.c_void_p | None = None,
+        session: ctypes.c_void_p | None = None,
     ) -> list[np.ndarray]:
-        if self._session is None:
-            defaults = ctypes.c_void_p(self._c.TF_NewSessionOptions())
-            self._session = ctypes.c_void_p(
-                self._client._checked("TF_NewSession", self._graph, defaults)
-            )
-            self._c.TF_DeleteSessionOptions(defaults)
+        if session is None:
+            self._session = session = self._session or self._new_session(self.config)
         results = (ctypes.c_size_t * len(outputs))()  # addresses
         self._client._checked(
             "TF_SessionRun",
-            self._session,
+            session,
             options,
             inputs,
             (ctypes.c_void_p * len(values))(*values),
@@ -330,10 +335,22 @@ class Graph:
         )
         return [c_tensors.to_array(self._c, value) for value in results]
 
+    def _new_session(self, config: bytes) -> ctypes.c_void_p:
+        options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
+        try:
+            size = ctypes.c_size_t(len(config))
+            self._client._checked("TF_SetConfig", options, config, size)
+            return ctypes.c_void_p(self._client._checked("TF_NewSession", self._graph, options))
+        finally:
+            self._c.TF_DeleteSessionOptions(options)
+
+    def _delete_session(self, session: ctypes.c_void_p) -> None:
+        self._client._checked("TF_CloseSession", session)
+        self._client._checked("TF_DeleteSession", session)
+
     def __del__(self) -> None:
         if self._session is not None:
-            self._client._checked("TF_CloseSession", self._session)
-            self._client._checked("TF_DeleteSession", self._session)
+            self._delete_session(self._session)
         self._c.TF_DeleteGraph(self._graph)
 
 
@@ -355,6 +372,7 @@ class Evaluation:
         self._tensors = {name: c_tensors.to_tensor(c, v) for name, v in feeds.items()}
         options = c.TF_NewBufferFromString(_IN_THIS_THREAD, len(_IN_THIS_THREAD))
         self._options = ctypes.c_void_p(options)
+        self._session = graph._new_session(UNOPTIMIZED)
 
     def at(self, name: str, value: np.ndarray) -> list[np.ndarray]:
         """The fetched values where `value` is fed to `name` in the place of its own."""
@@ -362,12 +380,17 @@ class Evaluation:
         tensors = {**self._tensors, name: tensor}
         try:
             return self._graph._run(
-                self._inputs, list(tensors.values()), self._outputs, options=self._options
+                self._inputs,
+                list(tensors.values()),
+                self._outputs,
+                options=self._options,
+                session=self._session,
             )
         finally:
             self._c.TF_DeleteTensor(ctypes.c_void_p(tensor))
 
     def __del__(self) -> None:
+        self._graph._delete_session(self._session)
         self._c.TF_DeleteBuffer(self._options)
         for tensor in self._tensors.values():
             self._c.TF_DeleteTensor(ctypes.c_void_p(tensor))

@@ -156,6 +156,7 @@ def python_differences(cases: Iterable[Case], library: str, kernels: str) -> lis
     for case in cases:
         task = parity_python.prepare(by_python(case))
         task["numeric"] = (case.reference == "numeric", case.second_order == "numeric")
+        task["every_direction"] = True
         outcomes.append(Outcome(case, task))
     run_client(outcomes, library, kernels)
     found: list[Difference] = []
@@ -203,7 +204,8 @@ def client_outcomes(
     cases: Iterable[Case], library: str, kernels: str
 ) -> list[tuple[Outcome, Outcome]]:
     """What TensorFlow's gradients give without the library, and what with it."""
-    with_ours = [Outcome(case, parity_python.prepare(case)) for case in cases]
+    every = {"every_direction": True}
+    with_ours = [Outcome(case, parity_python.prepare(case) | every) for case in cases]
     run_client(with_ours, library, kernels)
     without = [
         Outcome(outcome.case, {**outcome.task, "numeric": (False, False)}) for outcome in with_ours

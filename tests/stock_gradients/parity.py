@@ -24,13 +24,16 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from c_client import tensorflow_dir
 
 HERE = pathlib.Path(__file__).absolute().parent
+# Without the package around it, which loads the library.
+sys.path.append(str(HERE.parents[1] / "python" / "tensorflow_ext" / "testing"))
+from _comparison import Slopes, deviation  # noqa: E402
 
 # Relative to the largest magnitude of the reference.
 TOLERANCES = {
@@ -95,27 +98,6 @@ class Case:
     @property
     def id(self) -> str:
         return f"{self.op}-{self.name}"
-
-
-def deviation(found: np.ndarray, expected: np.ndarray) -> float:
-    """The largest difference relative to the largest expected magnitude.
-
-    Elements that are not finite must be so alike; otherwise infinity.
-    """
-    if found.shape != expected.shape:
-        return float("inf")
-    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-    f, e = found.astype(wide), expected.astype(wide)
-    finite = np.isfinite(e)
-    if not np.array_equal(np.isfinite(f), finite):
-        return float("inf")
-    same = (f == e) | (np.isnan(f) & np.isnan(e))
-    if not np.all(same | finite):
-        return float("inf")
-    if not finite.any():
-        return 0.0
-    scale = max(1.0, float(np.max(np.abs(e[finite]))))
-    return float(np.max(np.abs(f[finite] - e[finite]))) / scale
 
 
 @dataclasses.dataclass
@@ -201,18 +183,18 @@ def _compare(case: Case, what: str, found: Any, expected: Any, names: Sequence[s
     for name, f, e in zip(names, found, expected, strict=True):
         if f is None and e is None:
             continue
-        if f is None or e is None:
-            # Zeros and no gradient say the same.
-            value = e if f is None else f
-            if np.any(value != 0):
-                problems.append(f"{what} by {name}: got {f}, expected {e}")
-            continue
-        tolerance = case.tolerance or TOLERANCES[e.dtype.name]
-        size = deviation(f, e)
+        # Zeros and no gradient say the same.
+        like = f if e is None else e
+        f, e = (np.zeros(like.shape, like.dtype) if g is None else g for g in (f, e))
+        tolerance = case.tolerance or TOLERANCES[like.dtype.name]
+        if isinstance(e, Slopes):
+            size, shown = e.deviation(f, whole=True), str(e)
+        else:
+            size, shown = deviation(f, e, whole=True), str(e.ravel()[:8])
         if not size <= tolerance:
             problems.append(
                 f"{what} by {name}: relative deviation {size:.2e} > {tolerance}\n"
-                f"  got {f.ravel()[:8]}\n  expected {e.ravel()[:8]}"
+                f"  got {f.ravel()[:8]}\n  expected {shown}"
             )
     return problems
 
@@ -221,10 +203,12 @@ def run_cases(
     cases: Sequence[Case],
     library: str | pathlib.Path | None,
     kernels: str | pathlib.Path | None = None,
+    optimized: Collection[str] | None = None,
 ) -> list[Outcome]:
     """Prepares, runs the client process and judges.
 
-    Both processes load `kernels`, if any; only the client loads `library`.
+    Both processes load `kernels`, if any; only the client loads `library`. Grappler
+    optimizes the client's graphs of the cases with the ids `optimized`, by default of all.
     """
     import parity_python
     import tensorflow as tf
@@ -234,7 +218,9 @@ def run_cases(
     outcomes = []
     for case in cases:
         try:
-            outcomes.append(Outcome(case, parity_python.prepare(case)))
+            task = parity_python.prepare(case)
+            task["optimized"] = optimized is None or case.id in optimized
+            outcomes.append(Outcome(case, task))
         except Exception as error:  # one broken case must not hide the others
             problem = f"cannot be built: {type(error).__name__}: {error}"
             outcomes.append(Outcome(case, problems=[problem]))

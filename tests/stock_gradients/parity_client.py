@@ -6,6 +6,7 @@ TensorFlow's folder and, where this process is not the client itself, the progra
 is. It appends each result as soon as it has it.
 """
 
+import functools
 import json
 import pickle
 import re
@@ -14,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from c_client import Client, ClientError, Evaluation, Graph
+from _comparison import central_differences
+from c_client import UNOPTIMIZED, Client, ClientError, Evaluation, Graph
 from graph_api import GraphApi
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
     """What a client computes for a prepared case.
 
     Returns "first" and "second", lists with an array or None for each input (for
-    "second" upstream gradients follow), "first_numeric" and "second_numeric", the
-    same by central differences where asked for, or else "error" or "second_error",
-    the message.
+    "second" upstream gradients follow), "first_numeric" and "second_numeric", their
+    slopes by central differences where asked for, or else "error" or "second_error", the
+    message.
     """
     result: dict[str, Any] = {"first": None, "second": None}
     xs, upstream, feeds = task["xs"], task["upstream"], task["feeds"]
@@ -71,7 +73,7 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
             sums["second_numeric"] = (names, weights)
         if sums:
             by = by if "second_numeric" in sums else xs
-            result |= _differences(graph, sums, by, feeds, task["step"])
+            result |= _differences(graph, sums, by, task)
         if numeric_first:
             result["first_numeric"] = result["first_numeric"][: len(xs)]
     except ClientError as error:
@@ -84,7 +86,7 @@ def function_runtime_results(client: Client, task: dict[str, Any]) -> dict[str, 
     an array for each input, or else "function_error".
     """
     try:
-        graph = client.import_graph(task["function_runtime"])
+        graph = _optimized(client.import_graph(task["function_runtime"]), task)
         return {"function": graph.run(task["function_gradients"], task["feeds"])}
     except ClientError as error:
         return {"function_error": str(error)}
@@ -107,9 +109,16 @@ def inlined_results(client: Client, api: GraphApi, task: dict[str, Any]) -> dict
 def _graph(client: AnyClient, task: dict[str, Any]) -> AnyGraph:
     """The nodes of the task, by themselves or beside those of a SavedModel."""
     if "saved_model" not in task:
-        return client.import_graph(task["graph"])
+        return _optimized(client.import_graph(task["graph"]), task)
     graph = client.load_saved_model(task["saved_model"])
     graph.add(task["graph"])
+    return graph
+
+
+def _optimized(graph: AnyGraph, task: dict[str, Any]) -> AnyGraph:
+    """The graph, of which Grappler makes nothing else where the task says so."""
+    if isinstance(graph, Graph) and not task.get("optimized", True):
+        graph.config = UNOPTIMIZED
     return graph
 
 
@@ -145,41 +154,29 @@ def _differences(
     graph: AnyGraph,
     sums: Mapping[str, tuple[Sequence[str], Sequence[str]]],
     by: Sequence[str],
-    feeds: dict[str, np.ndarray],
-    step: float,
-) -> dict[str, list[np.ndarray]]:
-    """Central differences of sums by each element of each of `by`.
+    task: dict[str, Any],
+) -> dict[str, list[Any]]:
+    """Central differences of sums by each of `by`, all from the same runs.
 
-    A sum is that of Re <w_k, y_k>, named by the tensors y and those fed as w. All of
-    them are taken from the same runs. For a complex input the gradient in TensorFlow's
-    convention is the derivative by the real part plus i times that by the imaginary
-    part.
+    A sum is that of Re <w_k, y_k>, named by the tensors y and those fed as w. Slopes or,
+    where the task wants every direction, gradients.
     """
-
     assert isinstance(graph, Graph)  # a program is not asked for them
+    feeds, every = task["feeds"], task.get("every_direction", False)
     evaluation = Evaluation(graph, [y for ys, _ in sums.values() for y in ys], feeds)
-    weights = [[feeds[w].ravel() for w in ws] for _, ws in sums.values()]
+    weights = [[feeds[w] for w in ws] for _, ws in sums.values()]
 
-    def losses(name: str, value: np.ndarray) -> list[float]:
+    def terms(name: str, value: np.ndarray) -> list[list[np.ndarray]]:
         values = iter(evaluation.at(name, value))
-        return [sum(float(np.vdot(w, next(values)).real) for w in of_one) for of_one in weights]
+        return [[next(values) for _ in of_one] for of_one in weights]
 
-    results: dict[str, list[np.ndarray]] = {name: [] for name in sums}
+    results: dict[str, list[Any]] = {name: [] for name in sums}
     for handle_or_x in by:
         x = handle_or_x.replace("_handle", "")  # what is fed
-        value = feeds[x]
-        gradients = [np.zeros(value.shape, value.dtype) for _ in sums]
-        for index in np.ndindex(value.shape):
-            directions = [1.0, 1j] if value.dtype.kind == "c" else [1.0]
-            for direction in directions:
-                high, low = value.copy(), value.copy()
-                high[index] += step * direction
-                low[index] -= step * direction
-                pairs = zip(losses(x, high), losses(x, low), strict=True)
-                for gradient, (above, below) in zip(gradients, pairs, strict=True):
-                    gradient[index] += (above - below) / (2 * step) * direction
-        for gradient, of_all in zip(gradients, results.values(), strict=True):
-            of_all.append(gradient)
+        evaluate = functools.partial(terms, x)
+        found = central_differences(evaluate, weights, feeds[x], task["step"], every)
+        for slopes, of_all in zip(found, results.values(), strict=True):
+            of_all.append(slopes.gradient() if every else slopes)
     return results
 
 

@@ -24,7 +24,6 @@ import case_files
 import cases
 import check
 import clients
-import differences
 import numpy as np
 import references
 import tensorflow as tf
@@ -33,6 +32,7 @@ from tensorflow.python.framework import config, kernels
 
 import tensorflow_ext
 from tensorflow_ext import _library
+from tensorflow_ext.testing._comparison import deviation
 
 _TESTS = pathlib.Path(__file__).absolute().parents[1]
 sys.path += [str(_TESTS / "addons"), str(_TESTS / "stock_gradients")]
@@ -143,7 +143,7 @@ def _placement(case: Case, dtype: str) -> None:
     for i, (a, b) in enumerate(pairs):
         assert (a is None) == (b is None), f"result {i}"
         if a is not None:
-            apart = differences.deviation(a, b)
+            apart = deviation(a, b)
             assert apart <= limit, f"result {i}: GPU and CPU are {apart:.2g} apart"
 
 

@@ -8,17 +8,17 @@ in the other types with the gradients in double.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import cases
 import clients
-import differences
 import numpy as np
 import tensorflow as tf
 from cases import Case
 from clients import Client, Results
-from differences import deviation
-from references import Reference, is_floating, reference
+from references import LIMIT, Reference, is_floating, reference
+
+from tensorflow_ext.testing._comparison import deviation
 
 
 @dataclasses.dataclass
@@ -128,7 +128,7 @@ def _check_gradients(
             slopes = wide.slopes[i]
             assert slopes is not None
             apart = slopes.deviation(gradient)
-            yield Check("gradient", dtype, apart, differences.LIMIT, message)
+            yield Check("gradient", dtype, apart, LIMIT, message)
         if dtype != "double" or not known_shapes:
             what = "types" if known_shapes else "shapes"
             apart = deviation(gradient, wide.results.gradients[i])
@@ -158,12 +158,14 @@ def check_first(
     ]
 
 
-def check_unknown_shapes(case: Case, client: Client) -> list[Check]:
-    """The same where the graph does not know the inputs' shapes, in two types."""
+def check_unknown_shapes(
+    case: Case, client: Client, dtypes: Sequence[str] | None = None
+) -> list[Check]:
+    """The same where the graph does not know the inputs' shapes; by default in two types."""
     first = "double" if "double" in case.types else case.types[0]
     return [
         check
-        for dtype in dict.fromkeys([first, case.types[-1]])
+        for dtype in dtypes or dict.fromkeys([first, case.types[-1]])
         for check in check_first(case, client, dtype, known_shapes=False)
     ]
 
@@ -187,11 +189,13 @@ def check_second(case: Case, client: Client) -> list[Check]:
         kind, index = ("input", i) if i < inputs else ("upstream", i - inputs)
         apart = slopes.deviation(results.second[i])
         message = f"second order: {kind} {index}"
-        checks.append(Check("second", "double", apart, differences.LIMIT, message))
+        checks.append(Check("second", "double", apart, LIMIT, message))
     return checks
 
 
-def check_errors(case: Case, client: Client, exact: bool = False) -> list[Check]:
+def check_errors(
+    case: Case, client: Client, exact: bool = False, dtypes: Sequence[str] | None = None
+) -> list[Check]:
     """A case that is to be refused: with known shapes by the shape function, with
     unknown ones by the kernel.
 
@@ -200,11 +204,12 @@ def check_errors(case: Case, client: Client, exact: bool = False) -> list[Check]
       client: The client.
       exact: Whether the client reports the code of every error. A graph of
         Python's raises ValueError for what a shape function refuses.
+      dtypes: By default all of the case.
     """
     expected = getattr(tf.errors, f"{case.error}Error")
     accepted = expected if exact else (expected, ValueError)
     checks = []
-    for dtype, known in itertools.product(case.types, (True, False)):
+    for dtype, known in itertools.product(dtypes or case.types, (True, False)):
         problem = clients.Problem(case, case.make_inputs(dtype), known_shapes=known)
         try:
             client(problem)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every case of tests/clients/cases in every client."""
 
+import os
 import warnings
 from collections.abc import Sequence
 
@@ -24,11 +25,6 @@ def _assert_ok(checks: list[check.Check]) -> None:
     assert not failures, "\n".join(failures)
 
 
-def _types(client: str, case: Case) -> tuple[str, ...]:
-    """All, but one by turns of XLA, which compiles each for half a second or more."""
-    return turn(case.id, case.types) if client == "jit_compile" else case.types
-
-
 def _is_turn(client: str, case: Case) -> bool:
     """Always, but of the languages: one of these has the case."""
     return client not in LANGUAGES or client in turn(case.id, LANGUAGES)
@@ -43,14 +39,34 @@ def _every(pairs: Sequence[tuple[str, Case]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("client", "case"), pairs, ids=ids)
 
 
+_TWICE = [case for case in _GOOD if check.has_second(case)]
+_COMPILED_TWICE = of_every_op(_TWICE, one_in=3)
+
+
+def _by_turns(client: str, case: Case, types: Sequence[str]) -> tuple[str, ...]:
+    """All types in eager mode; the other clients take turns with them."""
+    return tuple(types) if client == "eager" else turn(f"{client} {case.id}", types)
+
+
+def _types(client: str, case: Case) -> list[str]:
+    """Double, in which gradients are compared with differences, and one by turns.
+
+    XLA compiles each for half a second or more: it has double where it compiles the second
+    order with it, else another type.
+    """
+    others = [dtype for dtype in case.types if dtype != "double"]
+    double = ["double"] if "double" in case.types else []
+    if client == "jit_compile" and os.environ.get("EVERY_CASE") != "1":
+        if case in _COMPILED_TWICE or not others:
+            return double
+        double = []
+    return [*double, *_by_turns(client, case, others)]
+
+
 @_every(_pairs(judge.CLIENTS, _GOOD))
 def test_gradients(client: str, case: Case) -> None:
     for dtype in _types(client, case):
         _assert_ok(check.check_first(case, judge.find_client(client), dtype))
-
-
-_TWICE = [case for case in _GOOD if check.has_second(case)]
-_COMPILED_TWICE = of_every_op(_TWICE, one_in=3)
 
 
 @_every(
@@ -66,10 +82,12 @@ def test_second_order(client: str, case: Case) -> None:
 
 @_every(_pairs(judge.WITH_UNKNOWN_SHAPES, _GOOD))
 def test_unknown_shapes(client: str, case: Case) -> None:
-    _assert_ok(check.check_unknown_shapes(case, judge.find_client(client)))
+    dtypes = _by_turns(client, case, case.types)
+    _assert_ok(check.check_unknown_shapes(case, judge.find_client(client), dtypes))
 
 
 @_every(_pairs(judge.WITH_ERRORS, _BAD))
 def test_errors(client: str, case: Case) -> None:
     exact = client in judge.PROGRAMS
-    _assert_ok(check.check_errors(case, judge.find_client(client), exact))
+    dtypes = _by_turns(client, case, case.types)
+    _assert_ok(check.check_errors(case, judge.find_client(client), exact, dtypes))

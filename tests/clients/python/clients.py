@@ -17,7 +17,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import cases
-import differences
 import numpy as np
 import tensorflow as tf
 from cases import Case
@@ -26,6 +25,7 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.ops import gen_functional_ops
 
 import tensorflow_ext
+from tensorflow_ext.testing._comparison import deviation
 
 _OWN_OPS = {op: name for name, op in tensorflow_ext.raw_ops.OPS.items()}
 
@@ -177,7 +177,7 @@ def _eager_twice(problem: Problem) -> Results:
     for name, values in vars(first).items():
         for own, other in zip(values, getattr(again, name), strict=True):
             assert (own is None) == (other is None), name
-            assert own is None or differences.deviation(other, own) == 0, name
+            assert own is None or deviation(other, own) == 0, name
     return again
 
 

@@ -244,13 +244,6 @@ inline InstructionSet BestInstructionSet() {
 
 namespace internal {
 
-// Cold: no vectors are sought for processors that are older than AVX2 (2013),
-// which saves a fifth of the compiler's time.
-template <typename Body, typename... Arguments>
-__attribute__((cold, noinline)) auto RunBaseline(Arguments... arguments) {
-  return Body::template Run<Baseline>(arguments...);
-}
-
 template <typename Body, typename... Arguments>
 TENSORFLOW_EXT_AVX2 auto RunAvx2(Arguments... arguments) {
   return Body::template Run<Avx2>(arguments...);
@@ -259,6 +252,11 @@ TENSORFLOW_EXT_AVX2 auto RunAvx2(Arguments... arguments) {
 template <typename Body, typename... Arguments>
 TENSORFLOW_EXT_AVX512 auto RunAvx512(Arguments... arguments) {
   return Body::template Run<Avx512>(arguments...);
+}
+
+template <typename Body, typename... Arguments>
+__attribute__((noinline)) auto RunSharedBaseline(Arguments... arguments) {
+  return Body::template Run<Baseline>(arguments...);
 }
 
 template <typename Body, typename... Arguments>
@@ -283,7 +281,7 @@ TENSORFLOW_EXT_INLINE auto RunShared(Arguments... arguments) {
   } else if constexpr (std::is_same_v<Isa, Avx2>) {
     return RunSharedAvx2<Body>(arguments...);
   } else {
-    return RunBaseline<Body>(arguments...);
+    return RunSharedBaseline<Body>(arguments...);
   }
 }
 
@@ -300,7 +298,7 @@ auto RunBest(Arguments... arguments) {
     case InstructionSet::kAvx2:
       return internal::RunAvx2<Body>(arguments...);
     default:
-      return internal::RunBaseline<Body>(arguments...);
+      return Body::template Run<Baseline>(arguments...);
   }
 }
 

@@ -279,7 +279,7 @@ struct AddBlock {
             block->weights[k][i] != 0 ? block->x[i] + 1 + (k & 1) : unused;
       }
     }
-    T narrow[kBlockPoints * kSize] = {};
+    T narrow[kBlockPoints * kSize];
     const int64_t last = dims.all_points() - 1;
     for (int i = 0; i < count; ++i) {
       const T* from = gradients + points[i] * channels;

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ext.testing._differences import Differences, real_view
+from tensorflow_ext.testing._comparison import real_view
+from tensorflow_ext.testing._differences import Differences
 from tensorflow_ext.testing._elements import Judge, Judged, Tolerance, Verdict
 from tensorflow_ext.testing._evaluation import Evaluation
 from tensorflow_ext.testing._function import Function

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives by difference quotients, and how far these can be trusted.
 
-All numbers are real: a complex tensor counts as twice as many real ones. The
-gradient of a complex tensor z, as TensorFlow has it, is dL/d(re z) + i dL/d(im z)
-for a real L, so that both halves are slopes like any other.
+All numbers are real: a complex tensor counts as twice as many real ones (real_view).
 """
 
 import dataclasses
@@ -14,28 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-
-def real_view(array: np.ndarray) -> np.ndarray:
-    """The numbers of an array, flat, in double; real and imaginary parts in turn."""
-    kind = np.complex128 if array.dtype.kind == "c" else np.float64
-    return np.ascontiguousarray(array, kind).reshape(-1).view(np.float64)
-
-
-def weighted_change(
-    above: Sequence[np.ndarray | None],
-    below: Sequence[np.ndarray | None],
-    weights: Sequence[np.ndarray | None],
-) -> float:
-    """The change of the weighted sum of some terms; those without weight do not count.
-
-    Differences are taken before the sum: what does not change then adds no
-    rounding error.
-    """
-    return math.fsum(
-        float(np.sum((a - b) * w))
-        for a, b, w in zip(above, below, weights, strict=True)
-        if a is not None and b is not None and w is not None
-    )
+from tensorflow_ext.testing._comparison import weighted_change
 
 
 class Kind(enum.Enum):

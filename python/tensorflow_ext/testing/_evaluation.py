@@ -3,12 +3,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ext.testing._differences import real_view
+from tensorflow_ext.testing._comparison import deviation, real_view
 from tensorflow_ext.testing._function import Function
 
 # From so many calls on, tracing a function pays.
@@ -29,31 +29,15 @@ def in_double(function: Function) -> Function | None:
     own = function.call(function.tensors)
     near = 10 * epsilon(function, own) ** 0.5
     pairs = list(zip(own, results, strict=True))
-    if any(y.shape != z.shape or not _close(y, z, near) for y, z in pairs):
+    if any(deviation(y.numpy(), z.numpy(), whole=True) > near for y, z in pairs):
         return None  # It does something else in double.
     return wide
-
-
-def _close(own: tf.Tensor, wide: tf.Tensor, near: float) -> bool:
-    a, b = real_view(own.numpy()), real_view(wide.numpy())
-    with np.errstate(invalid="ignore"):
-        apart = float(np.max(np.abs(a - b), initial=0))
-    return apart <= near * float(np.max(np.abs(b), initial=1))
 
 
 def epsilon(function: Function, results: Sequence[tf.Tensor]) -> float:
     """The spacing at 1 of the narrowest type that a function takes or gives."""
     types = {x.dtype.real_dtype for x in [*function.sources, *results]}
-    return max(_spacing(dtype.as_numpy_dtype) for dtype in types)
-
-
-def _spacing(dtype: Any) -> float:
-    """numpy.finfo does not know bfloat16."""
-    one = np.ones((), dtype)
-    halvings = 0
-    while np.asarray(one + np.asarray(2.0**-halvings, dtype), dtype) != one:
-        halvings += 1
-    return 2.0 ** (1 - halvings)
+    return max(float(ml_dtypes.finfo(dtype.as_numpy_dtype).eps) for dtype in types)
 
 
 class Evaluation:

@@ -11,6 +11,7 @@ from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_library
 
 from tensorflow_ext import _attributes, _eager_op
+from tensorflow_ext.testing._comparison import distances, largest
 from tensorflow_ext.testing._op_variants import Variant
 
 Arrays = list[np.ndarray]
@@ -228,14 +229,7 @@ def difference(actual: np.ndarray | None, expected: np.ndarray | None, tolerance
     if roundoff is None:
         apart = actual != expected
     else:
-        kind = np.complex128 if dtype.is_complex else np.float64
-        actual, expected = actual.astype(kind), expected.astype(kind)
-        same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
-        finite = np.abs(expected[np.isfinite(expected)])
-        largest = max(1.0, float(np.max(finite, initial=0)))
-        with np.errstate(invalid="ignore"):
-            near = np.abs(actual - expected) <= tolerance * roundoff * largest
-        apart = ~(same | near)
+        apart = distances(actual, expected) > tolerance * roundoff * largest(expected)
     if not np.any(apart):
         return ""
     worst = tuple(int(i) for i in np.argwhere(apart)[0])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ext.testing._differences import real_view
+from tensorflow_ext.testing._comparison import distances, real_view
 from tensorflow_ext.testing._elements import Tolerance
 from tensorflow_ext.testing._function import Function
 from tensorflow_ext.testing._report import Finding, Outcome, Worst
@@ -242,9 +242,10 @@ class Ways:
             a, b = numbers(found, source), numbers(expected, source)
             largest = float(np.max(np.abs(b), initial=0))
             limits = self._tolerance.of(0, largest) + (self._tolerance.relative * np.abs(b))
-            with np.errstate(invalid="ignore"):
-                excess = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, a - b)
-            excess = np.nan_to_num(np.abs(excess) / limits, nan=np.inf)
+            apart = distances(a, b)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                excess = np.nan_to_num(apart / limits, nan=np.inf, posinf=np.inf)
+            excess = np.where(apart == 0, 0, excess)
             if not excess.size:
                 continue
             k = int(np.argmax(excess))

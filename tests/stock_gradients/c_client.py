@@ -363,7 +363,11 @@ class Evaluation:
     """Runs of a graph as `Graph.run`, that differ in one of the values fed."""
 
     def __init__(
-        self, graph: Graph, fetches: Sequence[str], feeds: Mapping[str, np.ndarray]
+        self,
+        graph: Graph,
+        fetches: Sequence[str],
+        feeds: Mapping[str, np.ndarray],
+        optimized: bool = True,
     ) -> None:
         self._graph = graph
         self._c = c = graph._c
@@ -372,7 +376,7 @@ class Evaluation:
         self._tensors = {name: c_tensors.to_tensor(c, v) for name, v in feeds.items()}
         options = c.TF_NewBufferFromString(_IN_THIS_THREAD, len(_IN_THIS_THREAD))
         self._options = ctypes.c_void_p(options)
-        self._session = graph._new_session(UNOPTIMIZED)
+        self._session = graph._new_session(b"" if optimized else UNOPTIMIZED)
 
     def at(self, name: str, value: np.ndarray) -> list[np.ndarray]:
         """The fetched values where `value` is fed to `name` in the place of its own."""

@@ -117,7 +117,8 @@ def _graph(client: AnyClient, task: dict[str, Any]) -> AnyGraph:
 
 def _optimized(graph: AnyGraph, task: dict[str, Any]) -> AnyGraph:
     """The graph, of which Grappler makes nothing else where the task says so."""
-    if isinstance(graph, Graph) and not task.get("optimized", True):
+    optimized = task.get("optimized", True) or task["needs_grappler"]
+    if isinstance(graph, Graph) and not optimized:
         graph.config = UNOPTIMIZED
     return graph
 
@@ -163,7 +164,8 @@ def _differences(
     """
     assert isinstance(graph, Graph)  # a program is not asked for them
     feeds, every = task["feeds"], task.get("every_direction", False)
-    evaluation = Evaluation(graph, [y for ys, _ in sums.values() for y in ys], feeds)
+    fetches = [y for ys, _ in sums.values() for y in ys]
+    evaluation = Evaluation(graph, fetches, feeds, task["needs_grappler"])
     weights = [[feeds[w] for w in ws] for _, ws in sums.values()]
 
     def terms(name: str, value: np.ndarray) -> list[list[np.ndarray]]:

@@ -70,8 +70,14 @@ def prepare(case: "Case") -> dict[str, Any]:
             wrt = list(case.wrt)
         feeds = {f"x{i}:0": value for i, value in enumerate(inputs)}
         feeds |= case.also_fed
-        with v1.Session(graph=graph, config=_UNOPTIMIZED) as session:
-            y_values = session.run(ys, feeds)
+        config = _UNOPTIMIZED
+        try:
+            with v1.Session(graph=graph, config=config) as session:
+                y_values = session.run(ys, feeds)
+        except tf.errors.NotFoundError:  # Grappler puts something else in its place.
+            config = v1.ConfigProto()
+            with v1.Session(graph=graph, config=config) as session:
+                y_values = session.run(ys, feeds)
         upstream = []
         for k, value in enumerate(y_values):
             name = f"u{k}"
@@ -86,7 +92,7 @@ def prepare(case: "Case") -> dict[str, Any]:
         graph_def = graph.as_graph_def()
         function_runtime = _with_symbolic_gradient(graph, placeholders, ys, upstream)
         first, second = _python_gradients(
-            case, session, graph, ys, [placeholders[i] for i in wrt], upstream, weights, feeds
+            case, config, graph, ys, [placeholders[i] for i in wrt], upstream, weights, feeds
         )
     task = {
         "id": case.id,
@@ -101,6 +107,7 @@ def prepare(case: "Case") -> dict[str, Any]:
         "numeric": (case.reference == "numeric", case.second_order == "numeric"),
         "step": case.step,
         "second_order": case.second_order is not None,
+        "needs_grappler": config is not _UNOPTIMIZED,
     }
     if function_runtime is not None:
         task["function_runtime"] = function_runtime.SerializeToString()
@@ -171,7 +178,7 @@ def _operations(graph: Any) -> list[Any]:
 
 def _python_gradients(
     case: "Case",
-    session: Any,
+    config: Any,
     graph: Any,
     ys: list[Any],
     xs: list[Any],
@@ -182,8 +189,8 @@ def _python_gradients(
     def run(tensors: list[Any]) -> list[np.ndarray | None]:
         fetches = [None if t is None else tf.convert_to_tensor(t) for t in tensors]
         known = [t for t in fetches if t is not None]
-        with v1.Session(graph=graph, config=_UNOPTIMIZED) as one:
-            values = iter(one.run(known, feeds))
+        with v1.Session(graph=graph, config=config) as session:
+            values = iter(session.run(known, feeds))
         return [None if t is None else next(values) for t in fetches]
 
     def failure(error: Exception) -> str:  # Python's failure is a result here

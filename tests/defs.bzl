@@ -36,14 +36,14 @@ def py_helpers(name, srcs, **kwargs):
         **kwargs
     )
 
-def _py_test(name, src = None, data = [], env = {}, paths = {}, draws = False, **kwargs):
+def _py_test(name, src = None, srcs = [], data = [], env = {}, paths = {}, draws = False, **kwargs):
     _check_share(name)
-    src = src or name + ".py"
+    srcs = srcs or [src or name + ".py"]
     paths = {variable: "$(rootpath %s)" % file for variable, file in paths.items()}
     native.py_test(
         name = name,
-        srcs = [src, "//third_party/python:pytest_main.py"],
-        args = ["$(rootpath %s)" % src],
+        srcs = srcs + ["//third_party/python:pytest_main.py"],
+        args = ["$(rootpath %s)" % src for src in srcs],
         data = data + ["//:pyproject.toml", "@local_config_python//:environment.txt"],
         env = dict(dict(env, **paths), **({"DRAWS": "1"} if draws else {})),
         legacy_create_init = 0,
@@ -52,7 +52,7 @@ def _py_test(name, src = None, data = [], env = {}, paths = {}, draws = False, *
         **kwargs
     )
 
-def py_suite(deps = [], data = [], exclude = [], tests = {}, **kwargs):
+def py_suite(deps = [], data = [], exclude = [], tests = {}, together = None, **kwargs):
     """Runs pytest on each *_test.py of a folder, and makes a library of its other files.
 
     The library has the folder's name; all tests of the folder may import it.
@@ -69,14 +69,20 @@ def py_suite(deps = [], data = [], exclude = [], tests = {}, **kwargs):
             second of each process: without `draws` the test's own has none.
           shard_count: the number of processes that share the tests out among them.
         None leaves the test out.
+      together: what a test of all the files that `tests` does not name has of its own. It is
+        called <folder>_test, and its process imports TensorFlow once for all of them.
       **kwargs: what all tests have.
     """
+    folder = native.package_name().split("/")[-1]
     helpers = native.glob(["*.py"], exclude = ["*_test.py"] + exclude, allow_empty = True)
     if helpers:
-        library = native.package_name().split("/")[-1]
-        py_helpers(library, helpers, data = data, deps = deps)
-        deps, data = [":" + library], []
+        py_helpers(folder, helpers, data = data, deps = deps)
+        deps, data = [":" + folder], []
     found = [file[:-len(".py")] for file in native.glob(["*_test.py"])]
+    if together != None:
+        files = [name + ".py" for name in found if name not in tests]
+        tests = dict(tests, **{folder + "_test": dict(together, srcs = files)})
+        found = []
     for name, own in _settings(found, tests).items():
         own = dict(kwargs, **own)
         paths = own.get("paths", {}).values()

@@ -32,6 +32,16 @@ class Case:
     def id(self) -> str:
         return f"{self.model.name}-{self.dtype}"
 
+    @property
+    def in_second_order(self) -> bool:
+        """True if the case has a second order, and it is its turn."""
+        return self.model.error is None and turns.is_turn(f"{self.id} twice", one_in=3)
+
+    @property
+    def inlined(self) -> bool:
+        """True if it is the case's turn to have its calls inlined."""
+        return turns.is_turn(f"{self.id} inlined", one_in=2)
+
 
 Gradients: TypeAlias = list[np.ndarray | None]
 # For each case by its id, one for each signature.
@@ -80,7 +90,9 @@ def outcomes_of(
             continue
         folder = folders.mktemp(case.id)
         try:
-            tasks = prepare.tasks(case.model, case.dtype, folder)
+            tasks = prepare.tasks(
+                case.model, case.dtype, folder, case.in_second_order, case.inlined
+            )
             found[case.id] = [Outcome(case, task) for task in tasks]
         except Exception as error:  # one broken model must not hide the others
             problem = f"cannot be saved: {type(error).__name__}: {error}"
@@ -90,8 +102,12 @@ def outcomes_of(
 
 
 def in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    """Each model in one type and one language."""
-    in_one_type = [case for case in cases if case.dtype == _types(case.model)[0]]
+    """One model in two, in one type and one language."""
+    in_one_type = [
+        case
+        for case in cases
+        if case.dtype == _types(case.model)[0] and turns.is_turn(case.model.name, one_in=2)
+    ]
     return turns.in_languages(in_one_type)
 
 

@@ -48,14 +48,12 @@ def test_first_order(case: Case, outcomes: Outcomes) -> None:
     comparing.check_first_order(case, outcomes)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.model.error is None], ids=lambda case: case.id
-)
+@pytest.mark.parametrize("case", [c for c in CASES if c.in_second_order], ids=lambda case: case.id)
 def test_second_order(case: Case, outcomes: Outcomes) -> None:
     comparing.check_second_order(case, outcomes)
 
 
-@every_case
+@pytest.mark.parametrize("case", [c for c in CASES if c.inlined], ids=lambda case: case.id)
 def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     comparing.check_calls_inlined(case, outcomes)
 
@@ -63,7 +61,7 @@ def test_calls_inlined(case: Case, outcomes: Outcomes) -> None:
 @turns.every_turn(IN_LANGUAGES)
 def test_languages(language: str, case: Case, programs: dict[str, Outcomes]) -> None:
     comparing.check_first_order(case, programs[language])
-    if case.model.error is None:
+    if case.in_second_order:
         comparing.check_second_order(case, programs[language])
 
 

@@ -17,10 +17,16 @@ from tensorflow.core.protobuf import saved_model_pb2
 v1 = tf.compat.v1
 
 
-def tasks(model: Model, dtype: str, folder: pathlib.Path) -> list[dict[str, Any]]:
-    """Saves a model and prepares the comparison for each of its signatures."""
+def tasks(
+    model: Model, dtype: str, folder: pathlib.Path, second_order: bool = True, inlined: bool = True
+) -> list[dict[str, Any]]:
+    """Saves a model and prepares the comparison for each of its signatures: of first order,
+    perhaps of second order, and perhaps with the calls inlined."""
     made = save(model, dtype, folder)
-    return [task(model, made, signature, folder) for signature in model.signatures]
+    return [
+        task(model, made, signature, folder, second_order) | {"inlined": inlined}
+        for signature in model.signatures
+    ]
 
 
 def save(model: Model, dtype: str, folder: pathlib.Path) -> Any:
@@ -45,7 +51,7 @@ def save(model: Model, dtype: str, folder: pathlib.Path) -> Any:
     return made
 
 
-def task(model: Model, made: Any, signature: str, folder: pathlib.Path) -> Any:
+def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_order: bool) -> Any:
     """What the client process needs, and Python's gradients of the saved model.
 
     The variables are those of the graph: all that the signature takes and all that it
@@ -70,9 +76,10 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path) -> Any:
     xs += [f"{node}:0" for node in variables]
     by = [*floating.values(), *variables.values()]
 
-    twice = not model.loops and model.error is None
+    second_order = second_order and model.error is None
+    twice = second_order and not model.loops
     found = differentiate(function, inputs, by, twice=twice)
-    if model.loops:
+    if second_order and model.loops:
         originals = _originals(made, variables.values())
         by = [*floating.values(), *originals]
         found.second = differentiate(_eagerly(made, names), inputs, by).second
@@ -97,7 +104,7 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path) -> Any:
         "first": found.first,
         "second": found.second,
         "numeric": (False, False),
-        "second_order": model.error is None,
+        "second_order": second_order,
     }
 
 

@@ -190,7 +190,7 @@ def _c_results(client: Client, settings: dict[str, Any], task: Any) -> dict[str,
     results: dict[str, Any] = {}
     if "function_runtime" in task:
         results |= function_runtime_results(client, task)
-    if "saved_model" in task:
+    if task.get("inlined"):
         results |= inlined_results(client, GraphApi(settings["library"]), task)
     return results
 

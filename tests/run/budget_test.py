@@ -35,8 +35,10 @@ def test_every_test_has_a_share() -> None:
     assert not made, "py_suite and cc_suite make tests"
 
 
-def _is_named(name: str, build: str) -> bool:
-    """Whether a BUILD file names a test, if as one of a family."""
+def _is_named(name: str, folder: str, build: str) -> bool:
+    """True if a BUILD file names a test, alone, as one of a family or as all of its folder."""
+    if name == folder.rpartition("/")[2] + "_test" and "together = " in build:
+        return True
     families = re.findall(r'"(\w*%s\w*_test)" %', build)
     matches = [re.fullmatch(family.replace("%s", r"(\w+)"), name) for family in families]
     return f'"{name}"' in build or any(m and f'"{m[1]}"' in build for m in matches)
@@ -48,7 +50,7 @@ def test_no_share_is_left_over() -> None:
         folder, name = label.removeprefix("//").split(":")
         files = [ROOT / folder / f"{name}{ending}" for ending in (".py", ".cc")]
         build = (ROOT / folder / "BUILD").read_text(encoding="utf-8")
-        if not any(path.exists() for path in files) and not _is_named(name, build):
+        if not any(path.exists() for path in files) and not _is_named(name, folder, build):
             over.append(label)
     assert not over, "tests/budget.bzl has shares of tests that are gone"
 

@@ -3,7 +3,7 @@
 and, where they are this library's, of Python against the reference.
 
 Environment:
-  PARITY_FAMILY  one of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py, or
+  PARITY_FAMILIES  some of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py, or
     onednn for the cases of all families that are for oneDNN
   PARITY_LIBRARY  libtensorflow_ext.so
   PARITY_KERNELS  libcsr_kernels.so, where the family needs it
@@ -34,12 +34,14 @@ from parity import (
 )
 from protocol import PROGRAMS, find_program
 
-FAMILY = os.environ["PARITY_FAMILY"]
-ONEDNN = FAMILY == "onednn"
-PATTERN = "cases_*.py" if ONEDNN else f"cases_{FAMILY}*.py"
-MODULES = sorted(path.stem for path in HERE.glob(PATTERN))
+FAMILIES = os.environ["PARITY_FAMILIES"].split()
+ONEDNN = FAMILIES == ["onednn"]
+PATTERNS = ["cases_*.py"] if ONEDNN else [f"cases_{family}*.py" for family in FAMILIES]
+MODULES = sorted(path.stem for pattern in PATTERNS for path in HERE.glob(pattern))
 CASES = [case for case in load_cases(MODULES) if case.onednn == ONEDNN]
-FAMILY_OPS = sorted({case.op for case in CASES}) if ONEDNN else OPS[FAMILY]
+COVERED = (
+    {case.op for case in CASES} if ONEDNN else {op for family in FAMILIES for op in OPS[family]}
+)
 
 
 # Half the time of a case is Grappler's, which optimizes the graph before its first run.
@@ -157,7 +159,7 @@ def test_python(outcomes: dict[str, Outcome]) -> None:
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("op", [op for op in FAMILY_OPS if op not in NO_SECOND_ORDER])
+@pytest.mark.parametrize("op", sorted(COVERED - set(NO_SECOND_ORDER)))
 def test_second_order_was_compared(op: str, outcomes: dict[str, Outcome]) -> None:
     """Of every op, some second-order gradient that is not zero."""
     second_orders = [

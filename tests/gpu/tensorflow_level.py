@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import case_files
-import cases
 import check
 import clients
 import numpy as np
@@ -135,7 +134,7 @@ def _placement(case: Case, dtype: str) -> None:
         problem = references.make_problem(case, dtype)
         expected = clients.eager(problem)
     actual = _on_gpu(clients.eager, problem)
-    limit = 2 * case.tolerance * cases.UNIT_ROUNDOFF[dtype]
+    limit = 2 * check.limit_of(case, dtype)
     pairs = [
         *zip(actual.outputs, expected.outputs, strict=True),
         *zip(actual.gradients, expected.gradients, strict=True),

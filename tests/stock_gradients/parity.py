@@ -35,7 +35,8 @@ HERE = pathlib.Path(__file__).absolute().parent
 sys.path.append(str(HERE.parents[1] / "python" / "tensorflow_ext" / "testing"))
 from _comparison import Slopes, deviation  # noqa: E402
 
-# Relative to the largest magnitude of the reference.
+# Relative to the largest magnitude of the reference. They are wider than some unit roundoffs
+# (_comparison.UNIT_ROUNDOFF), because whole graphs and central differences err more than an op.
 TOLERANCES = {
     "float64": 1e-5,
     "complex128": 1e-5,

@@ -13,6 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import default_rng  # NumPy would put it off
 
+# Half the distance from 1 to the next value, by NumPy's names.
+UNIT_ROUNDOFF = {
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+    "float32": 2.0**-24,
+    "complex64": 2.0**-24,
+    "float64": 2.0**-53,
+    "complex128": 2.0**-53,
+}
+
 # Differences are taken along every axis of a tensor of up to so many real numbers. A
 # larger one has some axes, and some directions that move all numbers: a wrong number
 # anywhere changes the slope along these.

@@ -20,15 +20,6 @@ DTYPES: dict[str, np.dtype] = {
     "int32": np.dtype(np.int32),
     "int64": np.dtype(np.int64),
 }
-# Half the distance from 1 to the next value; integers have none.
-UNIT_ROUNDOFF = {
-    "half": 2.0**-11,
-    "bfloat16": 2.0**-8,
-    "float": 2.0**-24,
-    "double": 2.0**-53,
-    "int32": 0.0,
-    "int64": 0.0,
-}
 _MARGIN = 1 / 16  # between generated values and those to avoid
 
 
@@ -47,7 +38,7 @@ def resolve_type(name: str, dtype: str) -> str:
 
 def is_floating(dtype: str) -> bool:
     """Whether values of this type have gradients."""
-    return UNIT_ROUNDOFF[dtype] > 0
+    return not np.issubdtype(DTYPES[dtype], np.integer)
 
 
 @dataclasses.dataclass

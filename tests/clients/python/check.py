@@ -18,7 +18,7 @@ from cases import Case
 from clients import Client, Results
 from references import LIMIT, Reference, is_floating, reference
 
-from tensorflow_ext.testing._comparison import deviation
+from tensorflow_ext.testing._comparison import UNIT_ROUNDOFF, deviation
 
 
 @dataclasses.dataclass
@@ -65,9 +65,14 @@ def _from_listed(actual: np.ndarray, values: cases.Values) -> float:
     return np.inf if golden is None else deviation(actual, golden.astype(actual.dtype))
 
 
+def limit_of(case: Case, dtype: str) -> float:
+    """How far apart numbers of a type may be; not at all if it does not round."""
+    return case.tolerance * UNIT_ROUNDOFF.get(cases.DTYPES[dtype].name, 0)
+
+
 def _check_outputs(base: Reference, dtype: str, results: Results) -> Iterator[Check]:
     case = base.case
-    limit = case.tolerance * cases.UNIT_ROUNDOFF[dtype]
+    limit = limit_of(case, dtype)
     pairs = itertools.zip_longest(results.outputs, base.outputs)
     for i, (output, expected) in enumerate(pairs):
         message = f"output {i}"
@@ -110,7 +115,7 @@ def _check_gradients(
     base: Reference, dtype: str, results: Results, known_shapes: bool
 ) -> Iterator[Check]:
     case = base.case
-    limit = case.tolerance * cases.UNIT_ROUNDOFF[dtype]
+    limit = limit_of(case, dtype)
     wide = reference(case, "double") if "double" in case.types else None
     for i, gradient in enumerate(results.gradients):
         if gradient is None or not base.has_gradient(i):

@@ -7,9 +7,13 @@ one after another. They share their anonymous namespaces: a name in one must dif
 those in the others. A change compiles its room again, in 10 to 30 s.
 """
 
+def _in_repository(src):
+    """The path of a file from the root of its repository, as files there include it."""
+    return src.short_path.split("/", 2)[2] if src.short_path.startswith("../") else src.short_path
+
 def _room_impl(ctx):
     ctx.actions.write(ctx.outputs.out, "".join([
-        "#include \"%s\"\n" % src.path
+        "#include \"%s\"\n" % _in_repository(src)
         for src in ctx.files.srcs
     ]))
 

@@ -25,13 +25,21 @@ def _assert_ok(checks: list[check.Check]) -> None:
     assert not failures, "\n".join(failures)
 
 
-def _is_turn(client: str, case: Case) -> bool:
-    """Always, but of the languages: one of these has the case."""
-    return client not in LANGUAGES or client in turn(case.id, LANGUAGES)
+# Clients that take turns: always, and where the first order has gone the same way.
+_IN_TURNS = (LANGUAGES,)
+_IN_TURNS_AGAIN = (LANGUAGES, ("tf.function", "tf.gradients"), ("C", "C++"))
 
 
-def _pairs(clients: Sequence[str], cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    return [(name, case) for name in clients for case in cases if _is_turn(name, case)]
+def _pairs(
+    clients: Sequence[str], cases: Sequence[Case], in_turns: Sequence[Sequence[str]] = _IN_TURNS
+) -> list[tuple[str, Case]]:
+    """Each case in every client, of those that take turns in one."""
+    return [
+        (name, case)
+        for name in clients
+        for case in cases
+        if all(name not in some or name in turn(case.id, some) for some in in_turns)
+    ]
 
 
 def _every(pairs: Sequence[tuple[str, Case]]) -> pytest.MarkDecorator:
@@ -72,7 +80,7 @@ def test_gradients(client: str, case: Case) -> None:
 @_every(
     [
         (client, case)
-        for client, case in _pairs(judge.WITH_SECOND_ORDER, _TWICE)
+        for client, case in _pairs(judge.WITH_SECOND_ORDER, _TWICE, _IN_TURNS_AGAIN)
         if client != "jit_compile" or case in _COMPILED_TWICE
     ]
 )
@@ -80,7 +88,7 @@ def test_second_order(client: str, case: Case) -> None:
     _assert_ok(check.check_second(case, judge.find_client(client)))
 
 
-@_every(_pairs(judge.WITH_UNKNOWN_SHAPES, _GOOD))
+@_every(_pairs(judge.WITH_UNKNOWN_SHAPES, _GOOD, _IN_TURNS_AGAIN))
 def test_unknown_shapes(client: str, case: Case) -> None:
     dtypes = _by_turns(client, case, case.types)
     _assert_ok(check.check_unknown_shapes(case, judge.find_client(client), dtypes))

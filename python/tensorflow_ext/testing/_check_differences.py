@@ -121,7 +121,7 @@ def _finding(
         first = unknown[0]
         said.append(
             f"not judged: {len(unknown)} of {len(judged)}, first "
-            f"{_place(first, source)}, {first.reason}"
+            f"{_place(first, source)}, {first.doubt}"
         )
         if len(unknown) == len(judged):
             outcome = Outcome.NOTE

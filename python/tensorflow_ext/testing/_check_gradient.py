@@ -13,7 +13,7 @@ from tensorflow_ext.testing._elements import Tolerance
 from tensorflow_ext.testing._evaluation import epsilon, in_double
 from tensorflow_ext.testing._function import Function, as_names, make_function
 from tensorflow_ext.testing._report import Finding, GradientReport, Outcome
-from tensorflow_ext.testing._ways import Ways, draw, element, reason
+from tensorflow_ext.testing._ways import Ways, draw, element, last_line
 
 _MODES = ("eager", "function", "xla")
 
@@ -255,7 +255,7 @@ class _Check:
         try:
             results = function.call(function.tensors)
         except Exception as error:
-            self._fail(order, "gradient", "all", reason(error))
+            self._fail(order, "gradient", "all", last_line(error))
             return []
         for name, y in zip(function.outputs, results, strict=True):
             if said := _not_finite(y):
@@ -275,7 +275,7 @@ class _Check:
         try:
             found = function.gradients(upstreams)
         except Exception as error:
-            self._fail(order, "gradient", "all", reason(error))
+            self._fail(order, "gradient", "all", last_line(error))
             return []
         fits = True
         for name, source, g in zip(function.names, function.sources, found, strict=True):

@@ -48,7 +48,7 @@ class Judged:
     tolerance: float
 
     @property
-    def reason(self) -> str:
+    def doubt(self) -> str:
         """Why it is unknown, or what else is to be known."""
         if self.slope.kind is not Kind.SMOOTH:
             return self.slope.kind.value

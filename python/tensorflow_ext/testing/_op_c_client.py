@@ -7,7 +7,7 @@ added.
 
 import contextlib
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -74,9 +74,10 @@ _declare()
 class _Graph:
     """A TF_Graph; tensors are `node:index`."""
 
-    def __init__(self, graph_def: bytes) -> None:
+    def __init__(self, graph_def: graph_pb2.GraphDef) -> None:
         self._graph = _C.TF_NewGraph()
-        buffer = _C.TF_NewBufferFromString(graph_def, len(graph_def))
+        serialized = graph_def.SerializeToString()
+        buffer = _C.TF_NewBufferFromString(serialized, len(serialized))
         options = _C.TF_NewImportGraphDefOptions()
         try:
             with _library._status() as status:
@@ -128,22 +129,13 @@ class _Graph:
         return graph_pb2.GraphDef.FromString(content)
 
 
-@contextlib.contextmanager
-def _graph(graph_def: bytes) -> Iterator[_Graph]:
-    graph = _Graph(graph_def)
-    try:
-        yield graph
-    finally:
-        graph.close()
-
-
 def require_import(graph_def: graph_pb2.GraphDef) -> None:
     """Imports a graph as C does, which asks more of it than Python.
 
     Raises:
       tf.errors.OpError: C refuses it.
     """
-    with _graph(graph_def.SerializeToString()):
+    with contextlib.closing(_Graph(graph_def)):
         pass
 
 
@@ -172,7 +164,7 @@ def evaluate(problem: Problem) -> list[np.ndarray | None]:
     wanted: list[str | None] = list(outputs)
     sources = [inputs[i] for i in problem.wanted]
     present = [k for k, u in enumerate(upstreams) if u is not None]
-    with _graph(forward.as_graph_def().SerializeToString()) as graph:
+    with contextlib.closing(_Graph(forward.as_graph_def())) as graph:
         if sources and present:
             first = graph.gradients(
                 [outputs[k] for k in present], sources, [upstreams[k] for k in present]

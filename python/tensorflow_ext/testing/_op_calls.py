@@ -2,7 +2,7 @@
 """Calls and differentiates an op with given attributes, and compares what comes out."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,10 @@ from tensorflow.python.eager import context, execute
 from tensorflow.python.framework import op_def_library
 
 from tensorflow_ext import _attributes, _eager_op
-from tensorflow_ext.testing._comparison import distances, largest
+from tensorflow_ext.testing._comparison import UNIT_ROUNDOFF, distances, largest
 from tensorflow_ext.testing._op_variants import Variant
 
 Arrays = list[np.ndarray]
-_ROUNDOFF = {
-    tf.half: 2.0**-11,
-    tf.bfloat16: 2.0**-8,
-    tf.float32: 2.0**-24,
-    tf.complex64: 2.0**-24,
-    tf.float64: 2.0**-53,
-    tf.complex128: 2.0**-53,
-}
 
 
 def is_differentiable(dtype: tf.DType) -> bool:
@@ -141,6 +133,17 @@ class Problem:
         upstreams = [None if u is None else next(rest) for u in self.upstreams]
         return inputs, upstreams, list(rest)
 
+    def compared(
+        self,
+        actual: Sequence[np.ndarray | None],
+        expected: Sequence[np.ndarray | None],
+        tolerance: float,
+    ) -> Iterator[str]:
+        """How what `differentiate` gives on two ways differs; `difference` says more."""
+        for name, a, e in zip(self.names(), actual, expected, strict=True):
+            if apart := difference(a, e, tolerance):
+                yield f"{name} is {apart}"
+
     def differentiate(self, *fed: tf.Tensor) -> list[tf.Tensor | None]:
         """The outputs, the gradients, and the gradients of the weighted gradients."""
         inputs, upstreams, weights = self.split(fed)
@@ -224,8 +227,7 @@ def difference(actual: np.ndarray | None, expected: np.ndarray | None, tolerance
         return "there is none" if actual is None else "there is one"
     if actual.shape != expected.shape:
         return f"shape {list(actual.shape)}, expected {list(expected.shape)}"
-    dtype = tf.as_dtype(actual.dtype) if actual.dtype != object else tf.string
-    roundoff = _ROUNDOFF.get(dtype)
+    roundoff = UNIT_ROUNDOFF.get(actual.dtype.name)
     if roundoff is None:
         apart = actual != expected
     else:

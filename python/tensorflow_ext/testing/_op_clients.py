@@ -15,7 +15,7 @@ from tensorflow_ext import _library
 from tensorflow_ext.testing import _op_c_client, _op_calls
 from tensorflow_ext.testing._op_calls import Problem
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Subject, reason
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Subject, brief
 
 _ITERATIONS = 3
 _Results = list[np.ndarray | None]
@@ -29,8 +29,8 @@ class MissingError(Exception):
 def function(subject: Subject) -> Iterator[OpFinding]:
     """The findings about tf.function, with known and with unknown shapes."""
     ways = {
-        "tf.function": lambda problem: _traced(problem, None),
-        "tf.function of unknown shapes": lambda problem: _traced(problem, False),
+        "tf.function": _traced,
+        "tf.function of unknown shapes": lambda problem: _traced(problem, known_shapes=False),
     }
     yield from _compared(subject, "function", ways)
 
@@ -70,11 +70,8 @@ def _compared(subject: Subject, check: str, ways: dict[str, _Way]) -> Iterator[O
             except MissingError as error:
                 yield subject.finding(check, Verdict.MISSING, f"{example}: {error}")
                 return
-            except CrashedError as error:
-                yield subject.finding(check, Verdict.FAILED, f"{name}, {example}: {error}")
-                return
-            except REFUSALS as error:
-                yield subject.finding(check, Verdict.FAILED, f"{name}, {example}: {reason(error)}")
+            except (*REFUSALS, CrashedError) as error:
+                yield subject.finding(check, Verdict.FAILED, f"{name}, {example}: {brief(error)}")
                 return
             if subject.values_vary:
                 continue
@@ -88,61 +85,68 @@ def _compared(subject: Subject, check: str, ways: dict[str, _Way]) -> Iterator[O
     yield subject.finding(check, verdict, f"{compared} runs like eager mode")
 
 
+def _differentiated(
+    problem: Problem, fed: Sequence[tf.Tensor], missing: list[bool]
+) -> list[tf.Tensor]:
+    """What `differentiate` gives but None, which no graph does; `missing` says where."""
+    results = problem.differentiate(*fed)
+    missing[:] = [result is None for result in results]
+    return [result for result in results if result is not None]
+
+
+def _completed(tensors: Sequence[tf.Tensor], missing: Sequence[bool]) -> _Results:
+    values = iter(_op_calls.to_numpy(tensors))
+    return [None if absent else next(values) for absent in missing]
+
+
 def _traced(
-    problem: Problem, known_shapes: bool | None, jit_compile: bool | None = None
+    problem: Problem,
+    known_shapes: bool = True,
+    jit_compile: bool | None = None,
+    constants: bool = False,
 ) -> _Results:
+    """In tf.function.
+
+    Args:
+      problem: The op and what is fed.
+      known_shapes: Whether those of what is fed are.
+      jit_compile: Whether XLA compiles it.
+      constants: Whether integers, shapes for example, are known to the compiler.
+    """
     tensors = problem.tensors()
-    names = range(len(tensors))
+    moved = [
+        k
+        for k, tensor in enumerate(tensors)
+        if not constants or _op_calls.is_differentiable(tensor.dtype)
+    ]
     missing: list[bool] = []
 
     def body(*fed: tf.Tensor) -> list[tf.Tensor]:
-        results = problem.differentiate(*fed)
-        missing[:] = [result is None for result in results]
-        return [result for result in results if result is not None]
+        given = dict(zip(moved, fed, strict=True))
+        pairs = enumerate(zip(problem.fed, tensors, strict=True))
+        every = [given[k] if k in given else tf.constant(x, t.dtype) for k, (x, t) in pairs]
+        return _differentiated(problem, every, missing)
 
     signature = None
-    if known_shapes is False:
-        signature = [tf.TensorSpec(None, tensors[k].dtype, name=f"x{k}") for k in names]
+    if not known_shapes:
+        signature = [tf.TensorSpec(None, tensors[k].dtype, name=f"x{k}") for k in moved]
     traced = tf.function(body, input_signature=signature, jit_compile=jit_compile, autograph=False)
-    values = iter(_op_calls.to_numpy(traced(*tensors)))
-    return [None if absent else next(values) for absent in missing]
+    return _completed(traced(*(tensors[k] for k in moved)), missing)
 
 
 def _compiled(problem: Problem) -> _Results:
     try:
-        return _traced(problem, None, jit_compile=True)
+        return _traced(problem, jit_compile=True)
     except tf.errors.OpError as error:
         text = str(error)
         if "compile-time constant" in text:
-            return _compiled_with_constants(problem)
+            return _traced(problem, jit_compile=True, constants=True)
         if "unsupported operations" in text or "No registered" in text:
             ops = sorted(set(re.findall(r"'?([\w>]+)'? OpKernel", text)))
             raise MissingError(
-                f"XLA has no kernel of {ops or reason(error)}: REGISTER_XLA_OP"
+                f"XLA has no kernel of {ops or brief(error)}: REGISTER_XLA_OP"
             ) from error
         raise
-
-
-def _compiled_with_constants(problem: Problem) -> _Results:
-    """Where integers, shapes for example, are to be known to the compiler."""
-    tensors = problem.tensors()
-    floating = [k for k, t in enumerate(tensors) if _op_calls.is_differentiable(t.dtype)]
-    missing: list[bool] = []
-
-    def body(*fed: tf.Tensor) -> list[tf.Tensor]:
-        given = [
-            tf.constant(array, tensor.dtype)
-            for array, tensor in zip(problem.fed, tensors, strict=True)
-        ]
-        for k, tensor in zip(floating, fed, strict=True):
-            given[k] = tensor
-        results = problem.differentiate(*given)
-        missing[:] = [result is None for result in results]
-        return [result for result in results if result is not None]
-
-    compiled = tf.function(body, jit_compile=True, autograph=False)
-    values = iter(_op_calls.to_numpy(compiled(*[tensors[k] for k in floating])))
-    return [None if absent else next(values) for absent in missing]
 
 
 def vectorized_map(subject: Subject) -> Iterator[OpFinding]:
@@ -160,18 +164,15 @@ def vectorized_map(subject: Subject) -> Iterator[OpFinding]:
                 yield subject.finding("vectorized_map", Verdict.MISSING, str(error))
                 return
             except (*REFUSALS, CrashedError) as error:
-                yield subject.finding("vectorized_map", Verdict.FAILED, f"{place}: {reason(error)}")
+                yield subject.finding("vectorized_map", Verdict.FAILED, f"{place}: {brief(error)}")
                 return
             if subject.values_vary:
                 continue
             compared += 1
-            for name, a, e in zip(problem.names(), actual, looped, strict=True):
-                apart = _op_calls.difference(a, e, subject.options.tolerance)
-                if apart:
-                    yield subject.finding(
-                        "vectorized_map", Verdict.FAILED, f"{place}: {name} is {apart} as in a loop"
-                    )
-                    return
+            for said in problem.compared(actual, looped, subject.options.tolerance):
+                message = f"{place}: {said} as in a loop"
+                yield subject.finding("vectorized_map", Verdict.FAILED, message)
+                return
     verdict = Verdict.PASSED if compared else Verdict.NONE
     yield subject.finding("vectorized_map", verdict, f"{compared} compared with a loop")
 
@@ -204,7 +205,7 @@ def _looped(
 
 
 def _is_number(array: np.ndarray) -> bool:
-    return array.dtype != object and _op_calls.is_differentiable(tf.as_dtype(array.dtype))
+    return _op_calls.is_differentiable(tf.as_dtype(array.dtype))
 
 
 def _choices(problem: Problem, each: bool) -> Iterator[tuple[str, list[bool]]]:
@@ -249,9 +250,7 @@ def _vectorized(
         fed = [
             next(rest) if varies else tensor for varies, tensor in zip(stacked, shared, strict=True)
         ]
-        results = problem.differentiate(*fed)
-        missing[:] = [result is None for result in results]
-        return [result for result in results if result is not None]
+        return _differentiated(problem, fed, missing)
 
     traced = tf.function(
         lambda: tf.vectorized_map(one, varying, fallback_to_while_loop=False), autograph=False
@@ -276,5 +275,4 @@ def _vectorized(
     )
     if loops:
         raise MissingError(f"runs as a loop, {loops}")
-    values = iter(_op_calls.to_numpy(traced()))
-    return [None if absent else next(values) for absent in missing]
+    return _completed(traced(), missing)

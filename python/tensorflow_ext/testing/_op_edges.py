@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow_ext.testing import _op_calls, _op_shapes
 from tensorflow_ext.testing._op_calls import Problem
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason, run
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, brief, run
 from tensorflow_ext.testing._op_variants import Variant
 
 _REFUSED_EXAMPLES = 2  # that wrong inputs are made of
@@ -98,7 +98,7 @@ def _empty(subject: Subject, example: Example) -> str | None:
     except CrashedError as error:
         return f"{example}: the kernel {error}"
     except REFUSALS as error:
-        return None if isinstance(error, _REFUSING) else f"{example}: {reason(error)}"
+        return None if isinstance(error, _REFUSING) else f"{example}: {brief(error)}"
     apart = _disagreement(example, outputs, _ask(subject, example, "empty"))
     if apart:
         return apart
@@ -113,7 +113,7 @@ def _empty(subject: Subject, example: Example) -> str | None:
     except LookupError:
         return ""  # `gradient` says that there is none
     except REFUSALS as error:
-        return f"{example}: is taken, but the gradient is not: {reason(error)}"
+        return f"{example}: is taken, but the gradient is not: {brief(error)}"
     gradients = results[len(outputs) :] or [None] * len(wanted)
     for index, gradient in zip(wanted, gradients, strict=True):
         if gradient is not None and gradient.shape != example.arrays[index].shape:
@@ -145,7 +145,7 @@ def _ask(subject: Subject, example: Example, how: str) -> _Said:
     except CrashedError as error:
         return _Said(crash=str(error))
     except REFUSALS as error:
-        return _Said(refusal=reason(error))
+        return _Said(refusal=brief(error))
 
 
 def _disagreement(example: Example, outputs: list[np.ndarray], said: _Said) -> str:
@@ -210,7 +210,7 @@ def _give(subject: Subject, wrong: _Wrong) -> tuple[str, bool, bool]:
     except REFUSALS as error:
         if isinstance(error, _REFUSING):
             return "", True, False
-        text = f"{place}: {reason(error)}; expected an InvalidArgumentError"
+        text = f"{place}: {brief(error)}; expected an InvalidArgumentError"
         return text, True, False
     if not subject.values_vary and not _op_calls.same_bits(first, second):
         text = f"{place}: is taken, and gives other values each time: it reads memory "
@@ -275,7 +275,7 @@ def _wrong_attributes(variant: Variant) -> Iterator[tuple[str, Any]]:
             values: list[Any] = [0, -1, 1000, 2**31 - 1, -(2**31)]
             values += [attr.minimum - 1] if attr.has_minimum else []
         elif attr.type == "float":
-            values = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e30]
+            values = [*_FLOATS]
         elif attr.type == "string":
             values = ["", "nonsense"]
         elif attr.type in ("list(int)", "list(float)"):

@@ -4,7 +4,8 @@ the derivative, to second order, and the same in all types.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -15,9 +16,17 @@ from tensorflow_ext.testing import _op_calls
 from tensorflow_ext.testing._check_gradient import check_gradient
 from tensorflow_ext.testing._op_calls import Problem
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason, run
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, brief, run
 from tensorflow_ext.testing._op_variants import Variant
 from tensorflow_ext.testing._report import GradientReport, Outcome
+
+# The other ways to a gradient have checks of their own.
+_ONLY_DIFFERENCES: dict[str, Any] = {
+    "modes": ("eager",),
+    "forward": False,
+    "batched": False,
+    "raise_error": False,
+}
 
 
 def has_none(op: str) -> bool:
@@ -84,12 +93,7 @@ def _with_wide(subject: Subject) -> list[tuple[Example, bool]]:
         wide = example.variant.widened()
         if wide is None:
             continue
-        kinds = [dtype.as_numpy_dtype for dtype in wide.input_types]
-        arrays = [
-            array if array.dtype == object else array.astype(kind)
-            for array, kind in zip(example.arrays, kinds, strict=True)
-        ]
-        wider = Example(wide, arrays)
+        wider = Example(wide, _wide_inputs(wide, example.arrays))
         try:
             subject.attempt(f"{wider}, run in double", run, wider)
         except (*REFUSALS, CrashedError):
@@ -109,7 +113,7 @@ def _of_example(
         return
     except REFUSALS as error:
         if order == 1:
-            yield subject.finding("", Verdict.FAILED, f"{example}: {reason(error)}")
+            yield subject.finding("", Verdict.FAILED, f"{example}: {brief(error)}")
         return
     gradients = results[len(problem.upstreams) :]
     there = []
@@ -169,11 +173,8 @@ def _differences(
             report = subject.attempt(what, _check_gradients_gradient, problem)
         else:
             report = subject.attempt(what, _check, problem, order, subject.options.seed)
-    except CrashedError as error:
-        yield subject.finding("", Verdict.FAILED, f"{what}: {error}")
-        return
-    except REFUSALS as error:
-        yield subject.finding("", Verdict.FAILED, f"{what}: {reason(error)}")
+    except (*REFUSALS, CrashedError) as error:
+        yield subject.finding("", Verdict.FAILED, f"{what}: {brief(error)}")
         return
     wanted = 1 if surrogate else order
     names = [example.variant.input_names[i] for i in problem.wanted]
@@ -199,14 +200,7 @@ def _check(problem: Problem, order: int, seed: int) -> GradientReport:
         return [r for r in results if _op_calls.is_differentiable(r.dtype)]
 
     return check_gradient(
-        outputs,
-        [problem.inputs[i] for i in problem.wanted],
-        order,
-        modes=("eager",),
-        forward=False,
-        batched=False,
-        seed=seed,
-        raise_error=False,
+        outputs, [problem.inputs[i] for i in problem.wanted], order, seed=seed, **_ONLY_DIFFERENCES
     )
 
 
@@ -228,10 +222,7 @@ def _check_gradients_gradient(problem: Problem) -> GradientReport:
         gradients,
         [*(problem.inputs[i] for i in problem.wanted), *upstreams],
         1,
-        modes=("eager",),
-        forward=False,
-        batched=False,
-        raise_error=False,
+        **_ONLY_DIFFERENCES,
     )
 
 
@@ -251,27 +242,27 @@ def types(subject: Subject) -> Iterator[OpFinding]:
         except (*REFUSALS, CrashedError):
             continue  # `kernel` and others say so
         compared += 1
-        kinds = [None if o is None else tf.as_dtype(o.dtype) for o in own]
-        for name, a, e, kind in zip(problem.names(), own, expected, kinds, strict=True):
-            if kind is None or not _op_calls.is_differentiable(kind):
-                continue
-            apart = _op_calls.difference(a, e, subject.options.tolerance)
-            if apart:
-                yield subject.finding(
-                    "types", Verdict.FAILED, f"{example}: {name} is {apart} as in double"
-                )
-                return
+        # Integers and the like stay what they are.
+        wanted = [
+            e if a is not None and _op_calls.is_differentiable(tf.as_dtype(a.dtype)) else a
+            for a, e in zip(own, expected, strict=True)
+        ]
+        for said in problem.compared(own, wanted, subject.options.tolerance):
+            yield subject.finding("types", Verdict.FAILED, f"{example}: {said} as in double")
+            return
     verdict = Verdict.PASSED if compared else Verdict.NONE
     yield subject.finding("types", verdict, f"{compared} compared with double")
 
 
+def _wide_inputs(wide: Variant, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Arrays in the types that a variant takes."""
+    pairs = zip(arrays, wide.input_types, strict=True)
+    return [x if x.dtype == object else x.astype(t.as_numpy_dtype) for x, t in pairs]
+
+
 def _widened(problem: Problem, wide: Variant) -> Problem:
     """The problem in double."""
-    kinds = [dtype.as_numpy_dtype for dtype in wide.input_types]
-    inputs = [
-        x.astype(kind) if _op_calls.is_differentiable(tf.as_dtype(kind)) else x
-        for x, kind in zip(problem.inputs, kinds, strict=True)
-    ]
+    inputs = _wide_inputs(wide, problem.inputs)
     out = [dtype.as_numpy_dtype for dtype in wide.types(wide.op_def.output_arg)]
     upstreams = tuple(
         None if u is None else u.astype(kind)

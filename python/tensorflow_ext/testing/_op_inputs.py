@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorflow_ext.testing import _op_calls, _op_shapes
-from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, brief
 from tensorflow_ext.testing._op_variants import Variant
 
 Given = Callable[[dict[str, Any]], Any] | Sequence[Any] | Mapping[str, Any]
@@ -207,7 +207,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
             try:
                 outputs = _try(subject, example, style)
             except (*REFUSALS, CrashedError) as error:
-                refusal = refusal or reason(error)
+                refusal = refusal or brief(error)
                 continue
             if all(map(_is_finite, outputs)):
                 return example
@@ -226,7 +226,5 @@ def _try(subject: Subject, example: Example, style: str) -> list[np.ndarray]:
 
 
 def _is_finite(array: np.ndarray) -> bool:
-    dtype = tf.as_dtype(array.dtype) if array.dtype != object else tf.string
-    if not _op_calls.is_differentiable(dtype):
-        return True
-    return bool(np.all(np.isfinite(array)))
+    is_number = _op_calls.is_differentiable(tf.as_dtype(array.dtype))
+    return not is_number or bool(np.all(np.isfinite(array)))

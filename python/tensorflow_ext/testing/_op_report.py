@@ -5,6 +5,8 @@ import dataclasses
 import enum
 from collections.abc import Sequence
 
+from tensorflow_ext.testing._report import aligned
+
 
 class Verdict(enum.Enum):
     """On one check of one op."""
@@ -93,7 +95,7 @@ class OpReport:
         for op in self.ops:
             cells = [self.verdict(op, check).value for check in self.checks]
             rows.append([op, *cells])
-        lines = _aligned(rows)
+        lines = aligned(rows)
         for title, wanted in (
             ("faults", [Verdict.MISSING, Verdict.FAILED]),
             ("to be known", [Verdict.NOTE]),
@@ -122,11 +124,3 @@ class OpCheckError(AssertionError):
         first = report.failures[0]
         super().__init__(f"{first.op}: {first.check}: {first.message}\n\n{report}")
         self.report = report
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tensorflow_ext.testing import _op_c_client, _op_calls
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, reason, run
+from tensorflow_ext.testing._op_subject import REFUSALS, CrashedError, Example, Subject, brief, run
 from tensorflow_ext.testing._op_variants import Variant
 
 _HIGHEST_RANK = 6
@@ -120,7 +120,7 @@ def _ask(
     except CrashedError as error:
         return [], f"{place}: the shape function {error}"
     except REFUSALS as error:
-        return [], f"{place}: refuses what the kernel takes, with {reason(error)}"
+        return [], f"{place}: refuses what the kernel takes, with {brief(error)}"
     names = example.variant.output_names
     for name, shape, actual in zip(names, said, shapes, strict=True):
         if not shape.is_compatible_with(actual):

@@ -178,11 +178,9 @@ class Subject:
 
     def compared(self, number: int, way: str, actual: Sequence[np.ndarray | None]) -> Iterator[str]:
         """How results on another way differ from the eager ones."""
-        names = self.problem(number).names()
-        for name, a, e in zip(names, actual, self.results(number), strict=True):
-            apart = _op_calls.difference(a, e, self.options.tolerance)
-            if apart:
-                yield f"{way}, {self.examples[number]}: {name} is {apart}"
+        expected, tolerance = self.results(number), self.options.tolerance
+        for said in self.problem(number).compared(actual, expected, tolerance):
+            yield f"{way}, {self.examples[number]}: {said}"
 
 
 def run(example: Example) -> list[np.ndarray]:
@@ -190,8 +188,8 @@ def run(example: Example) -> list[np.ndarray]:
     return _op_calls.run(example.variant, example.arrays)
 
 
-def reason(error: BaseException, most: int = 300) -> str:
-    """An error as a part of a message."""
+def brief(error: BaseException, most: int = 300) -> str:
+    """An error as a part of a message, in brief."""
     text = " ".join(str(error).split())
     if isinstance(error, CrashedError):
         return text

@@ -22,7 +22,7 @@ from tensorflow_ext.testing import (
     _op_shapes,
 )
 from tensorflow_ext.testing._op_report import OpFinding, Verdict
-from tensorflow_ext.testing._op_subject import CrashedError, Example, Options, Subject, reason
+from tensorflow_ext.testing._op_subject import CrashedError, Example, Options, Subject, brief
 from tensorflow_ext.testing._op_variants import Sample, Variant
 
 _INPUTS = "inputs"
@@ -159,7 +159,7 @@ def _guarded(subject: Subject, check: str) -> Iterator[OpFinding]:
         yield subject.finding(check, Verdict.FAILED, f"the op {error}")
     except Exception as error:
         # Whatever the op makes TensorFlow raise, the other checks are done.
-        yield subject.finding(check, Verdict.FAILED, reason(error))
+        yield subject.finding(check, Verdict.FAILED, brief(error))
 
 
 def _few(findings: Iterator[OpFinding]) -> Iterator[OpFinding]:

@@ -3,7 +3,7 @@
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -121,7 +121,9 @@ class GradientReport:
         verdict = f"{len(self.failures)} FAILED" if self.failures else "passed"
         settings = "".join(f", {k} {v}" for k, v in self.settings.items())
         lines = [f"gradient of {self.name}: {verdict} (seed {self.seed}{settings})"]
-        lines += _table(self.findings)
+        rows = [("order", "check", "of", "", "")]
+        rows += [(str(f.order), f.check, f.subject, f.outcome.value, f.text) for f in self.findings]
+        lines += aligned(rows)
         wrong = {finding.order for finding in self.failures}
         for (order, name), values in self.upstreams.items():
             if order in wrong:
@@ -146,11 +148,10 @@ class GradientError(AssertionError):
         self.report = report
 
 
-def _table(findings: Iterable[Finding]) -> list[str]:
-    rows = [("order", "check", "of", "", "")]
-    rows += [(str(f.order), f.check, f.subject, f.outcome.value, f.text) for f in findings]
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line a row, with each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[4]]).rstrip()
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]

@@ -48,7 +48,7 @@ def draw(rng: np.random.Generator, like: Any) -> tf.Tensor:
     return tf.constant(values.astype(like.dtype.as_numpy_dtype))
 
 
-def reason(error: Exception) -> str:
+def last_line(error: Exception) -> str:
     """What an exception says, in one line."""
     lines = str(error).strip().splitlines()
     said = next((line for line in reversed(lines) if line.strip()), "")
@@ -102,7 +102,7 @@ class Ways:
         try:
             found = list(take())
         except Exception as error:
-            return self._finding(check, "all", reason(error))
+            return self._finding(check, "all", last_line(error))
         if len(found) != len(self._gradients):
             iterator = iter(found)
             found = [None if g is None else next(iterator) for g in self._gradients]
@@ -115,7 +115,7 @@ class Ways:
         try:
             found = other.call(function.tensors)
         except Exception as error:
-            return self._finding(check, "all", reason(error))
+            return self._finding(check, "all", last_line(error))
         return self._agree(check, zip(function.outputs, expected, expected, found, strict=True))
 
     def traced(self, check: str, jit_compile: bool) -> Finding:
@@ -136,7 +136,7 @@ class Ways:
                 with_zeros = function.gradients(upstreams)
                 alone = function.gradients(self._upstreams, output=k)
             except Exception as error:
-                failed = self._finding(check, name, reason(error))
+                failed = self._finding(check, name, last_line(error))
                 findings.append(failed)
                 continue
             rows = zip(function.names, function.sources, with_zeros, alone, strict=True)
@@ -155,9 +155,7 @@ class Ways:
             try:
                 jvps = self._jvps([source], [tangent])
             except Exception as error:
-                outcome = Outcome.FAILED if required else Outcome.NOTE
-                found = self._finding(check, name, reason(error))
-                findings.append(_with(found, outcome))
+                findings.append(self._impossible(check, name, error, required))
                 break
             pairs = list(zip(self._upstreams, jvps, strict=True))
             dots = [numbers(w, w) * numbers(jvp, w) for w, jvp in pairs]
@@ -214,8 +212,7 @@ class Ways:
         try:
             found = _vectorized(take, stacks)
         except Exception as error:
-            outcome = Outcome.FAILED if required else Outcome.NOTE
-            return _with(self._finding(check, "all", reason(error)), outcome)
+            return self._impossible(check, "all", error, required)
         rows = zip(names, expected, expected, found, strict=True)
         return self._agree(check, rows, than="a loop")
 
@@ -265,6 +262,10 @@ class Ways:
         outcome = Outcome.FAILED if wrong else Outcome.PASSED
         return Finding(self.order, check, name, outcome, wrong, worst)
 
+    def _impossible(self, check: str, name: str, error: Exception, required: bool) -> Finding:
+        outcome = Outcome.FAILED if required else Outcome.NOTE
+        return Finding(self.order, check, name, outcome, f"not possible: {last_line(error)}")
+
 
 def _vectorized(
     take: Callable[[Sequence[tf.Tensor]], list[tf.Tensor]], stacks: list[tf.Tensor]
@@ -296,14 +297,3 @@ def _watching_complex_quietly() -> Iterator[None]:
 
 _ZEROS = "zeros for the others' upstream gradients"
 _FORWARD = "forward and reverse mode differ"
-
-
-def _with(finding: Finding, outcome: Outcome) -> Finding:
-    return Finding(
-        finding.order,
-        finding.check,
-        finding.subject,
-        outcome,
-        f"not possible: {finding.message}",
-        finding.worst,
-    )

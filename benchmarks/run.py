@@ -144,7 +144,7 @@ def _measure_all(suites: Sequence[str], console: Console) -> tuple[results.Recor
             rows = measure.in_own_process(_measure, suite)
         except BrokenProcessPool:
             ended.append(suite)
-            console.print(f"{suite}: its process was ended, for want of memory?")
+            console.print(f"{suite}: its process was killed. Did it run out of memory?")
             continue
         record[suite] = results.measured_today(rows, measured_on)
         # Not at the end alone: if it is stopped, what was measured is there.

@@ -10,7 +10,7 @@ from results import LIMIT_BAR, Result
 
 _KINDS = ("TensorFlow", "XLA", "PyTorch")
 _ONE_CALL = "one call in eager mode"
-# What has no rival but a time or one thread of ours.
+# Rows whose only rival is a time, or this library on one thread.
 _WITHOUT_RIVAL = ("import", "the first gradient of an op in a type", "64 threads, simulated")
 
 

@@ -271,9 +271,9 @@ __attribute__((noinline)) TENSORFLOW_EXT_AVX512 auto RunSharedAvx512(
   return Body::template Run<Avx512>(arguments...);
 }
 
-// Body::Run<Isa>(arguments...) for a Body::Run that is running, as a function
-// of its own: bodies that differ in what they convert share it, and it is
-// compiled once for all of them.
+// Body::Run<Isa>(arguments...) as a function of its own, for loops that already
+// run with Isa. Loops over float, half and bfloat16 call the same function, so
+// it is compiled once.
 template <typename Isa, typename Body, typename... Arguments>
 TENSORFLOW_EXT_INLINE auto RunShared(Arguments... arguments) {
   if constexpr (std::is_same_v<Isa, Avx512>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gradients of image ops share.
+// Helpers for the gradients of image ops.
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_IMAGE_H_
 #define TENSORFLOW_EXT_STOCK_GRADIENTS_IMAGE_H_

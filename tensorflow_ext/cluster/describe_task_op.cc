@@ -27,12 +27,12 @@ using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
-constexpr char kOp[] = "TfExt>DescribeTask";
+constexpr char kDescribeTask[] = "TfExt>DescribeTask";
 constexpr char kExpected[] = "a vector, [n]";
 
 absl::Status DescribeTaskShape(InferenceContext* c) {
   ShapeHandle ops;
-  TF_RETURN_IF_ERROR(InferRank(c, kOp, "ops", 0, 1, kExpected, &ops));
+  TF_RETURN_IF_ERROR(InferRank(c, kDescribeTask, "ops", 0, 1, kExpected, &ops));
   c->set_output(0, c->Scalar());
   c->set_output(1, c->Vector(c->UnknownDim()));
   return absl::OkStatus();
@@ -68,7 +68,8 @@ class DescribeTaskOp : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     const Tensor& ops = context->input(0);
-    OP_REQUIRES_OK(context, CheckRank(kOp, "ops", ops.shape(), 1, kExpected));
+    OP_REQUIRES_OK(context,
+                   CheckRank(kDescribeTask, "ops", ops.shape(), 1, kExpected));
     std::vector<tstring> unknown;
     const auto names = ops.vec<tstring>();
     for (int64_t i = 0; i < names.size(); ++i) {

@@ -31,13 +31,15 @@ using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
-constexpr char kOp[] = "TfExt>InlineCalls";
+constexpr char kInlineCalls[] = "TfExt>InlineCalls";
 constexpr char kNames[] = "a vector, [n]";
 
 absl::Status InlineCallsShape(InferenceContext* c) {
   ShapeHandle graph_def, outputs;
-  TF_RETURN_IF_ERROR(InferRank(c, kOp, "graph_def", 0, 0, kScalar, &graph_def));
-  TF_RETURN_IF_ERROR(InferRank(c, kOp, "outputs", 1, 1, kNames, &outputs));
+  TF_RETURN_IF_ERROR(
+      InferRank(c, kInlineCalls, "graph_def", 0, 0, kScalar, &graph_def));
+  TF_RETURN_IF_ERROR(
+      InferRank(c, kInlineCalls, "outputs", 1, 1, kNames, &outputs));
   c->set_output(0, c->Scalar());
   c->set_output(1, outputs);
   return absl::OkStatus();
@@ -80,18 +82,18 @@ class InlineCallsOp : public OpKernel {
   void Compute(OpKernelContext* context) override {
     const Tensor& graph_def = context->input(0);
     const Tensor& outputs = context->input(1);
-    OP_REQUIRES_OK(context,
-                   CheckRank(kOp, "graph_def", graph_def.shape(), 0, kScalar));
-    OP_REQUIRES_OK(context,
-                   CheckRank(kOp, "outputs", outputs.shape(), 1, kNames));
+    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "graph_def",
+                                      graph_def.shape(), 0, kScalar));
+    OP_REQUIRES_OK(context, CheckRank(kInlineCalls, "outputs", outputs.shape(),
+                                      1, kNames));
     const tstring* bytes = graph_def.scalar<tstring>().data();
     const tstring* names = outputs.vec<tstring>().data();
     const absl::StatusOr<InlinedCopy> copy = CopyInlined(
         bytes->data(), bytes->size(), {names, names + outputs.NumElements()});
-    OP_REQUIRES(
-        context, copy.ok(),
-        tensorflow::errors::CreateWithUpdatedMessage(
-            copy.status(), absl::StrCat(kOp, ": ", copy.status().message())));
+    OP_REQUIRES(context, copy.ok(),
+                tensorflow::errors::CreateWithUpdatedMessage(
+                    copy.status(),
+                    absl::StrCat(kInlineCalls, ": ", copy.status().message())));
     Tensor* nodes = nullptr;
     OP_REQUIRES_OK(context, context->allocate_output(0, {}, &nodes));
     nodes->scalar<tstring>()() = copy->nodes.SerializeAsString();

@@ -36,11 +36,12 @@ using tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
-constexpr char kOp[] = "TfExt>DescribeSavedModel";
+constexpr char kDescribeSavedModel[] = "TfExt>DescribeSavedModel";
 
 absl::Status DescribeSavedModelShape(InferenceContext* c) {
   ShapeHandle directory;
-  TF_RETURN_IF_ERROR(InferRank(c, kOp, "directory", 0, 0, kScalar, &directory));
+  TF_RETURN_IF_ERROR(InferRank(c, kDescribeSavedModel, "directory", 0, 0,
+                               kScalar, &directory));
   c->set_output(0, c->Vector(c->UnknownDim()));
   return absl::OkStatus();
 }
@@ -82,15 +83,16 @@ class DescribeSavedModelOp : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     const Tensor& directory = context->input(0);
-    OP_REQUIRES_OK(context,
-                   CheckRank(kOp, "directory", directory.shape(), 0, kScalar));
+    OP_REQUIRES_OK(context, CheckRank(kDescribeSavedModel, "directory",
+                                      directory.shape(), 0, kScalar));
     const std::string folder(directory.scalar<tstring>()());
     const absl::StatusOr<std::vector<std::string>> found = Describe(folder);
-    OP_REQUIRES(context, found.ok(),
-                tensorflow::errors::CreateWithUpdatedMessage(
-                    found.status(),
-                    absl::StrCat(kOp, ": argument 'directory' is '", folder,
-                                 "': ", found.status().message())));
+    OP_REQUIRES(
+        context, found.ok(),
+        tensorflow::errors::CreateWithUpdatedMessage(
+            found.status(),
+            absl::StrCat(kDescribeSavedModel, ": argument 'directory' is '",
+                         folder, "': ", found.status().message())));
     Tensor* lines = nullptr;
     const auto count = static_cast<int64_t>(found->size());
     OP_REQUIRES_OK(context,

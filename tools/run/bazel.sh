@@ -150,17 +150,19 @@ prepare() {
   find_bazel
 }
 
-# build TARGET...: these and the library, which .venv then imports, with what op
-# libraries of others link.
+# build TARGET...: these and the library, which .venv then imports; and, except for the demo,
+# what op libraries of others link.
 build() {
+  local archives=(//tensorflow_ext/op_library:archives)
+  [[ $COMMAND != demo ]] || archives=()
   run_bazel build //tensorflow_ext:libtensorflow_ext.so //tensorflow_ext/cc:sources \
-    //tensorflow_ext/op_library:archives \
-    //tensorflow_ext/loader:libtensorflow_ext_loader.so "$@"
+    //tensorflow_ext/loader:libtensorflow_ext_loader.so ${archives[@]+"${archives[@]}"} "$@"
   local built installed folder=python/tensorflow_ext/lib/$TENSORFLOW
   lock
   mkdir -p "$folder"
   for built in "$BAZEL_BIN"/tensorflow_ext/libtensorflow_ext.so \
     "$BAZEL_BIN"/tensorflow_ext/op_library/libtensorflow_ext_*.a; do
+    [[ -e $built ]] || continue
     installed=$folder/$(basename "$built")
     # Renamed into place: processes that have loaded the old file keep it.
     if ! cmp -s "$built" "$installed"; then

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,17 +16,12 @@
 #include "tensorflow_ext/kernels/numeric.h"
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
+#include "tests/cc/check.h"
 
 namespace tensorflow_ext {
 namespace {
 
 using Shape = std::vector<int64_t>;
-
-int failures = 0;
-
-void Check(bool ok, const std::string& what) {
-  if (!ok && ++failures <= 20) std::printf("%s\n", what.c_str());
-}
 
 std::string Text(const Shape& shape) {
   std::string text = "[";
@@ -86,7 +80,7 @@ std::vector<Shape> Shapes(size_t rank, const Shape& sizes) {
   return shapes;
 }
 
-void TestPair(const Shape& x, const Shape& y) {
+void TestOffsets(const Shape& x, const Shape& y) {
   Shape output;
   const bool broadcasts = BroadcastShapes(x, y, &output);
   if (!broadcasts) output = x.size() > y.size() ? x : y;
@@ -148,6 +142,13 @@ void TestLoops(const Shape& x, const Shape& y) {
   TestLoop<Half>(NumericType::kHalf, x, y);
 }
 
+void TestPairs(void (*test)(const Shape&, const Shape&),
+               const std::vector<Shape>& shapes) {
+  for (const Shape& x : shapes) {
+    for (const Shape& y : shapes) test(x, y);
+  }
+}
+
 void TestCollapse() {
   const Shape x = {2, 3, 1, 1, 5}, y = {4, 5}, output = {2, 3, 1, 4, 5};
   Broadcast<2> broadcast;
@@ -178,10 +179,9 @@ void TestCollapse() {
 
 void TestQuotient() {
   constexpr int64_t kLarge = std::numeric_limits<int64_t>::max();
-  for (int64_t a : {int64_t{0}, int64_t{1}, int64_t{4294967295},
-                    int64_t{4294967296}, kLarge}) {
-    for (int64_t b : {int64_t{1}, int64_t{3}, int64_t{4294967295},
-                      int64_t{4294967296}, kLarge}) {
+  constexpr int64_t k32Bits = 4294967295;
+  for (int64_t a : {int64_t{0}, int64_t{1}, k32Bits, k32Bits + 1, kLarge}) {
+    for (int64_t b : {int64_t{1}, int64_t{3}, k32Bits, k32Bits + 1, kLarge}) {
       Check(Quotient(a, b) == a / b,
             std::to_string(a) + " / " + std::to_string(b));
     }
@@ -215,22 +215,12 @@ void TestFloorMod() {
 
 int main() {
   using namespace tensorflow_ext;
-  const std::vector<Shape> small = Shapes(3, {0, 1, 2, 3});
-  for (const Shape& x : small) {
-    for (const Shape& y : small) TestPair(x, y);
-  }
+  TestPairs(TestOffsets, Shapes(3, {0, 1, 2, 3}));
   // Rows that are gathered and rows that are not (broadcast_runs_cpu.h).
-  const std::vector<Shape> larger = Shapes(2, {1, 5, 17, 63, 64, 130});
-  for (const Shape& x : larger) {
-    for (const Shape& y : larger) TestLoops(x, y);
-  }
-  const std::vector<Shape> deep = Shapes(3, {1, 3, 12});
-  for (const Shape& x : deep) {
-    for (const Shape& y : deep) TestLoops(x, y);
-  }
+  TestPairs(TestLoops, Shapes(2, {1, 5, 17, 63, 64, 130}));
+  TestPairs(TestLoops, Shapes(3, {1, 3, 12}));
   TestCollapse();
   TestQuotient();
   TestFloorMod();
-  std::printf("%d failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return ExitStatus();
 }

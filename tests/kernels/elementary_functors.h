@@ -59,25 +59,24 @@ namespace tensorflow_ext {
 #define TENSORFLOW_EXT_CYCLES
 #endif
 
-#define TENSORFLOW_EXT_DEFINE_AS(Name, expression, angles) \
-  struct Name##Functor {                                   \
-    static constexpr int kArity = 1;                       \
-    TENSORFLOW_EXT_CYCLES                                  \
-    static constexpr bool kTakesAngles = angles;           \
-    template <typename T>                                  \
-    TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {   \
-      return expression;                                   \
-    }                                                      \
+#define TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, angles) \
+  struct Name##Functor {                                      \
+    static constexpr int kArity = 1;                          \
+    TENSORFLOW_EXT_CYCLES                                     \
+    static constexpr bool kTakesAngles = angles;              \
+    template <typename T>                                     \
+    TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {      \
+      return expression;                                      \
+    }                                                         \
   };
 #define TENSORFLOW_EXT_DEFINE(Name, expression) \
-  TENSORFLOW_EXT_DEFINE_AS(Name, expression, true)
+  TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, true)
 TENSORFLOW_EXT_ANGLE_FUNCTIONS(TENSORFLOW_EXT_DEFINE)
 #undef TENSORFLOW_EXT_DEFINE
 #define TENSORFLOW_EXT_DEFINE(Name, expression) \
-  TENSORFLOW_EXT_DEFINE_AS(Name, expression, false)
+  TENSORFLOW_EXT_DEFINE_UNARY(Name, expression, false)
 TENSORFLOW_EXT_UNARY_FUNCTIONS(TENSORFLOW_EXT_DEFINE)
 #undef TENSORFLOW_EXT_DEFINE
-#undef TENSORFLOW_EXT_DEFINE_AS
 
 #define TENSORFLOW_EXT_DEFINE(Name, expression)               \
   struct Name##Functor {                                      \

@@ -23,16 +23,16 @@ template struct CpuElementwise<ConstantsFunctor>;
 
 namespace {
 
-#define REGISTER(Name, arity, inputs)                 \
+#define REGISTER(Name, arity)                         \
   REGISTER_OP("Test>" #Name)                          \
-      .Input(inputs)                                  \
+      .Input("x: N * T")                              \
       .Output("result: T")                            \
       .Attr("T: {float, double}")                     \
       .Attr("N: int = " #arity)                       \
       .SetShapeFn(SameShapeFn("Test>" #Name, arity)); \
   REGISTER_ELEMENTWISE("Test>" #Name, Name##Functor)
-#define REGISTER_UNARY(Name, expression) REGISTER(Name, 1, "x: N * T")
-#define REGISTER_BINARY(Name, expression) REGISTER(Name, 2, "x: N * T")
+#define REGISTER_UNARY(Name, expression) REGISTER(Name, 1)
+#define REGISTER_BINARY(Name, expression) REGISTER(Name, 2)
 
 TENSORFLOW_EXT_ANGLE_FUNCTIONS(REGISTER_UNARY)
 TENSORFLOW_EXT_UNARY_FUNCTIONS(REGISTER_UNARY)

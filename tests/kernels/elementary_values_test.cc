@@ -13,21 +13,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <random>
-#include <string>
 #include <type_traits>
 #include <vector>
 
-#include "tensorflow_ext/kernels/elementwise_cpu.h"
+#include "tests/cc/check.h"
+#include "tests/kernels/elementary_checks.h"
 #include "tests/kernels/elementary_functors.h"
 
 namespace tensorflow_ext {
 namespace {
-
-using Real = long double;
-
-int failures = 0;
 
 // One over std::sqrt, with its limits.
 template <typename T>
@@ -51,19 +48,6 @@ T ReciprocalRoot(T x) {
   FUNCTION(Sin, std::sin, 1.7, 1.7)             \
   FUNCTION(Sqrt, std::sqrt, 0.501, 0.501)
 constexpr double kPowUnits = 1.8;
-
-template <typename T>
-constexpr NumericType kType =
-    std::is_same_v<T, float> ? NumericType::kFloat : NumericType::kDouble;
-
-template <typename Functor, typename T>
-std::vector<T> Run(const std::vector<T>& x, const std::vector<T>& y) {
-  std::vector<T> results(x.size());
-  const void* const inputs[] = {x.data(), y.data()};
-  CpuElementwise<Functor>::Run(Functor{}, kType<T>, inputs, results.data(), 0,
-                               x.size());
-  return results;
-}
 
 // The largest distance of results from what is expected.
 template <typename T>
@@ -139,37 +123,40 @@ class Distance {
 template <typename T>
 std::vector<T> SpecialNumbers() {
   using Limits = std::numeric_limits<T>;
-  const T integers = 2 / Limits::epsilon();  // from here on there are no others
+  constexpr double kEpsilon = Limits::epsilon();
+  constexpr double kIntegers =
+      2 / kEpsilon;  // from here on there are no others
   std::vector<T> values = {Limits::quiet_NaN()};
-  for (const T x : {T(0),
-                    T(1),
-                    T(2),
-                    T(3),
-                    T(4),
-                    T(0.5),
-                    T(1.5),
-                    T(0.1),
-                    T(100),
-                    T(1e30),
-                    T(1e-30),
-                    integers,
-                    integers / 2 + 1,
-                    integers - 1,
-                    integers * 3,
-                    1 + Limits::epsilon(),
-                    1 - Limits::epsilon() / 2,
-                    Limits::min(),
-                    Limits::min() / 4,
-                    Limits::denorm_min(),
-                    Limits::max(),
-                    Limits::max() / 2,
-                    Limits::infinity(),
-                    T(Limits::max_exponent),
-                    T(-Limits::min_exponent),
-                    T(0x1p64),
-                    T(0x1p67)}) {
-    values.push_back(x);
-    values.push_back(-x);
+  for (const double number :
+       std::initializer_list<double>{0,
+                                     1,
+                                     2,
+                                     3,
+                                     4,
+                                     0.5,
+                                     1.5,
+                                     0.1,
+                                     100,
+                                     1e30,
+                                     1e-30,
+                                     kIntegers,
+                                     kIntegers / 2 + 1,
+                                     kIntegers - 1,
+                                     kIntegers * 3,
+                                     1 + kEpsilon,
+                                     1 - kEpsilon / 2,
+                                     Limits::min(),
+                                     Limits::min() / 4,
+                                     Limits::denorm_min(),
+                                     Limits::max(),
+                                     Limits::max() / 2,
+                                     Limits::infinity(),
+                                     Limits::max_exponent,
+                                     -Limits::min_exponent,
+                                     0x1p64,
+                                     0x1p67}) {
+    values.push_back(static_cast<T>(number));
+    values.push_back(static_cast<T>(-number));
   }
   return values;
 }
@@ -264,81 +251,11 @@ void CheckPow() {
   distance.Check(kPowUnits);
 }
 
-// The same, without the loops' choice between near angles and far ones.
-template <typename Functor>
-struct OneByOne {
-  static constexpr int kArity = Functor::kArity;
-  template <typename... T>
-  TENSORFLOW_EXT_HOST_DEVICE auto operator()(T... x) const {
-    return Functor{}(x...);
-  }
-};
-
-// The same for two numbers at once.
-template <typename Functor>
-struct TwoByTwo : OneByOne<Functor> {
-  static constexpr bool kTwoAtOnce = true;
-};
-
-template <typename T>
-void CheckSame(const char* name, const std::string& what,
-               const std::vector<T>& want, const std::vector<T>& got) {
-  for (size_t i = 0; i < want.size(); ++i) {
-    if (want[i] != want[i] && got[i] != got[i]) continue;
-    if (internal::BitCast<BitsOf<T>>(want[i]) ==
-        internal::BitCast<BitsOf<T>>(got[i])) {
-      continue;
-    }
-    ++failures;
-    std::printf("%s, %s: %.17g and %.17g\n", name, what.c_str(),
-                static_cast<double>(want[i]), static_cast<double>(got[i]));
-    return;
-  }
-}
-
 template <typename Functor, typename T>
-void CheckBits(const char* name) {
+void CheckRandomBits(const char* name) {
   std::vector<T> x = RandomNumbers<T>();
   x.resize(20011);
-  const std::vector<T> y(x.rbegin(), x.rend());
-  const std::vector<T> want = Run<Functor>(x, y);
-  CheckSame(name, "number by number", want, Run<OneByOne<Functor>>(x, y));
-  std::vector<T> got(x.size());
-  const void* const inputs[] = {x.data(), y.data()};
-  void* const outputs[] = {got.data()};
-  const void* const* in = inputs;
-  void* const* out = outputs;
-  using Loop = internal::ElementwiseLoop<Functor, T>;
-  const int64_t all = x.size();
-  for (bool streams : {false, true}) {
-    const std::string how = streams ? ", past the caches" : "";
-    got.assign(x.size(), 0);
-    for (int64_t begin = 0, size = 1; begin < all;
-         begin += size, size = size % 700 + (streams ? 61 : 1)) {
-      const int64_t end = std::min(begin + size, all);
-      RunBest<Loop>(Functor{}, in, out, streams, begin, end);
-    }
-    CheckSame(name, "other lengths" + how, want, got);
-#if defined(__x86_64__)
-    const int64_t begin = 0;
-    Loop::template Run<Baseline>(Functor{}, in, out, streams, begin, all);
-    CheckSame(name, "baseline" + how, want, got);
-    if (BestInstructionSet() != InstructionSet::kBaseline) {
-      using Halves = internal::ElementwiseLoop<TwoByTwo<Functor>, T>;
-      got.assign(x.size(), 0);
-      for (int64_t from = 0, size = 1; from < all; from += size, ++size) {
-        const int64_t to = std::min(from + size, all);
-        internal::RunAvx2<Halves>(TwoByTwo<Functor>{}, in, out, streams, from,
-                                  to);
-      }
-      CheckSame(name, "two at once" + how, want, got);
-    }
-    if (BestInstructionSet() == InstructionSet::kAvx512) {
-      internal::RunAvx2<Loop>(Functor{}, in, out, streams, begin, all);
-      CheckSame(name, "AVX2" + how, want, got);
-    }
-#endif
-  }
+  CheckBits<Functor, T>(name, x, {x.rbegin(), x.rend()});
 }
 
 }  // namespace
@@ -356,12 +273,11 @@ int main(int argc, char** argv) {
   TENSORFLOW_EXT_FUNCTIONS_OF_C(CHECK_ACCURACY)
   CheckPow<float>();
   CheckPow<double>();
-#define CHECK_BITS(Name, expression)      \
-  CheckBits<Name##Functor, float>(#Name); \
-  CheckBits<Name##Functor, double>(#Name);
+#define CHECK_BITS(Name, expression)            \
+  CheckRandomBits<Name##Functor, float>(#Name); \
+  CheckRandomBits<Name##Functor, double>(#Name);
   TENSORFLOW_EXT_ANGLE_FUNCTIONS(CHECK_BITS)
   TENSORFLOW_EXT_UNARY_FUNCTIONS(CHECK_BITS)
   TENSORFLOW_EXT_BINARY_FUNCTIONS(CHECK_BITS)
-  if (failures > 0) std::printf("%d failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return ExitStatus();
 }

@@ -16,18 +16,15 @@
 
 #include "Eigen/Core"
 #include "tensorflow_ext/kernels/simd.h"
+#include "tests/cc/check.h"
 
 namespace tensorflow_ext {
 namespace {
 
-int failures = 0;
-
 void Check(bool ok, const char* what, double value, double got, double want) {
-  if (ok) return;
-  if (++failures <= 20) {
-    std::printf("%s of %.10g: got %.10g, expected %.10g\n", what, value, got,
-                want);
-  }
+  if (ok || ++failures > 20) return;
+  std::printf("%s of %.10g: got %.10g, expected %.10g\n", what, value, got,
+              want);
 }
 
 // Equal, bit for bit, or both NaN.
@@ -179,6 +176,5 @@ int main() {
   CheckType<Half, Eigen::half>();
   CheckType<Bfloat16, Eigen::bfloat16>();
   CheckFlushed();
-  if (failures > 0) std::printf("%d failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return ExitStatus();
 }

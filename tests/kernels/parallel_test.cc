@@ -5,9 +5,9 @@
 
 #include "tensorflow_ext/kernels/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <set>
 #include <thread>
@@ -16,19 +16,12 @@
 #include "absl/synchronization/notification.h"
 #include "tensorflow/core/platform/env.h"
 #include "tensorflow/core/platform/threadpool.h"
+#include "tests/cc/check.h"
 
 namespace tensorflow_ext {
 namespace {
 
 using tensorflow::thread::ThreadPool;
-
-int failures = 0;
-
-void Check(bool ok, const char* what) {
-  if (ok) return;
-  ++failures;
-  std::printf("wrong: %s\n", what);
-}
 
 bool RunsEachOnce(ThreadPool* pool, int64_t units, int64_t cost) {
   // Not atomic: two parts with one unit in common are a race besides.
@@ -36,10 +29,7 @@ bool RunsEachOnce(ThreadPool* pool, int64_t units, int64_t cost) {
   Parallel(pool, units, cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) ++times[i];
   });
-  for (const int number : times) {
-    if (number != 1) return false;
-  }
-  return true;
+  return std::count(times.begin(), times.end(), 1) == units;
 }
 
 void TestEachUnitRunsOnce() {
@@ -141,6 +131,5 @@ int main() {
   TestNestedCalls();
   TestWhoRunsIt();
   TestPartsAreWholeLines();
-  std::printf("%d failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return ExitStatus();
 }

@@ -6,24 +6,18 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "tensorflow_ext/ops/roi_pool/roi_pool.h"
+#include "tests/cc/check.h"
 
 namespace tensorflow_ext {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-int failures = 0;
-
-void Check(bool ok, const std::string& what) {
-  if (!ok && ++failures <= 20) std::printf("%s\n", what.c_str());
-}
 
 void TestCorner() {
   Check(RoiCorner(2.5f, 1.f) == 3 && RoiCorner(-2.5f, 1.f) == -3 &&
@@ -155,6 +149,5 @@ int main() {
   TestBins();
   TestMaximum();
   TestArgmax();
-  std::printf("%d failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return ExitStatus();
 }

@@ -6,20 +6,12 @@
 #include "tensorflow_ext/kernels/threefry.h"
 
 #include <cstdint>
-#include <cstdio>
 
 #include "tensorflow_ext/ops/rrelu/rrelu.h"
+#include "tests/cc/check.h"
 
 namespace tensorflow_ext {
 namespace {
-
-int failures = 0;
-
-void Check(bool ok, const char* what) {
-  if (ok) return;
-  ++failures;
-  std::printf("wrong: %s\n", what);
-}
 
 bool Same(const Pair<uint32_t>& a, const Pair<uint32_t>& b) {
   return a.first == b.first && a.second == b.second;
@@ -122,6 +114,5 @@ int main() {
   TestCounters();
   TestUniform();
   TestRange();
-  std::printf("%d failures\n", failures);
-  return failures == 0 ? 0 : 1;
+  return ExitStatus();
 }

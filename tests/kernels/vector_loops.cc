@@ -21,28 +21,9 @@ using Avx512 = Baseline;
 namespace tensorflow_ext {
 
 // What authors would write first, and the test is to find.
-struct FaultySqrtFunctor {
-  static constexpr int kArity = 1;
-  template <typename T>
-  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    return std::sqrt(x);
-  }
-};
-struct FaultyExpFunctor {
-  static constexpr int kArity = 1;
-  template <typename T>
-  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    return std::exp(x);
-  }
-};
-// Sin without kTakesAngles.
-struct FaultySinFunctor {
-  static constexpr int kArity = 1;
-  template <typename T>
-  TENSORFLOW_EXT_HOST_DEVICE T operator()(T x) const {
-    return Sin(x);
-  }
-};
+TENSORFLOW_EXT_DEFINE_UNARY(FaultySqrt, std::sqrt(x), false)
+TENSORFLOW_EXT_DEFINE_UNARY(FaultyExp, std::exp(x), false)
+TENSORFLOW_EXT_DEFINE_UNARY(FaultySin, Sin(x), false)  // does not take angles
 
 }  // namespace tensorflow_ext
 

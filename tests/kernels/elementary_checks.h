@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs of the loops over an elementary function, and checks that the loops of
+// every instruction set and every length give the same bits.
+
+#ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
+#define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tensorflow_ext/kernels/elementwise_cpu.h"
+#include "tests/cc/check.h"
+
+namespace tensorflow_ext {
+
+using Real = long double;
+
+template <typename T>
+constexpr NumericType kType =
+    std::is_same_v<T, float> ? NumericType::kFloat : NumericType::kDouble;
+
+template <typename Functor, typename T>
+std::vector<T> Run(const std::vector<T>& x, const std::vector<T>& y) {
+  std::vector<T> results(x.size());
+  const void* const inputs[] = {x.data(), y.data()};
+  CpuElementwise<Functor>::Run(Functor{}, kType<T>, inputs, results.data(), 0,
+                               x.size());
+  return results;
+}
+
+// The same, without the loops' choice between near angles and far ones.
+template <typename Functor>
+struct OneByOne {
+  static constexpr int kArity = Functor::kArity;
+  template <typename... T>
+  TENSORFLOW_EXT_HOST_DEVICE auto operator()(T... x) const {
+    return Functor{}(x...);
+  }
+};
+
+// The same for two numbers at once.
+template <typename Functor>
+struct TwoByTwo : OneByOne<Functor> {
+  static constexpr bool kTwoAtOnce = true;
+};
+
+template <typename T>
+void CheckSame(const char* name, const std::string& what,
+               const std::vector<T>& want, const std::vector<T>& got) {
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (want[i] != want[i] && got[i] != got[i]) continue;
+    if (internal::BitCast<BitsOf<T>>(want[i]) ==
+        internal::BitCast<BitsOf<T>>(got[i])) {
+      continue;
+    }
+    ++failures;
+    std::printf("%s, %s: %.17g and %.17g\n", name, what.c_str(),
+                static_cast<double>(want[i]), static_cast<double>(got[i]));
+    return;
+  }
+}
+
+template <typename Functor, typename T>
+void CheckBits(const char* name, const std::vector<T>& x,
+               const std::vector<T>& y) {
+  const std::vector<T> want = Run<Functor>(x, y);
+  CheckSame(name, "number by number", want, Run<OneByOne<Functor>>(x, y));
+  std::vector<T> got(x.size());
+  const void* const inputs[] = {x.data(), y.data()};
+  void* const outputs[] = {got.data()};
+  const void* const* in = inputs;
+  void* const* out = outputs;
+  using Loop = internal::ElementwiseLoop<Functor, T>;
+  const int64_t all = x.size();
+  for (bool streams : {false, true}) {
+    const std::string how = streams ? ", past the caches" : "";
+    got.assign(x.size(), 0);
+    for (int64_t begin = 0, size = 1; begin < all;
+         begin += size, size = size % 700 + (streams ? 61 : 1)) {
+      const int64_t end = std::min(begin + size, all);
+      RunBest<Loop>(Functor{}, in, out, streams, begin, end);
+    }
+    CheckSame(name, "other lengths" + how, want, got);
+#if defined(__x86_64__)
+    const int64_t begin = 0;
+    Loop::template Run<Baseline>(Functor{}, in, out, streams, begin, all);
+    CheckSame(name, "baseline" + how, want, got);
+    if (BestInstructionSet() != InstructionSet::kBaseline) {
+      using Halves = internal::ElementwiseLoop<TwoByTwo<Functor>, T>;
+      got.assign(x.size(), 0);
+      for (int64_t from = 0, size = 1; from < all; from += size, ++size) {
+        const int64_t to = std::min(from + size, all);
+        internal::RunAvx2<Halves>(TwoByTwo<Functor>{}, in, out, streams, from,
+                                  to);
+      }
+      CheckSame(name, "two at once" + how, want, got);
+    }
+    if (BestInstructionSet() == InstructionSet::kAvx512) {
+      internal::RunAvx2<Loop>(Functor{}, in, out, streams, begin, all);
+      CheckSame(name, "AVX2" + how, want, got);
+    }
+#endif
+  }
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_

@@ -29,7 +29,7 @@ plan() {
   local -A does=(
     [packages]="install TensorFlow and the like into ${VENV##*/}"
     [bazel-build-first]="compile the library and what $1 needs"
-    [bazel-build]="compile what has changed"
+    [bazel-build]="compile the rooms of the files that changed, 10 to 30 s each"
     [bazel-test]="compile the tests and run them"
     [demo]="train networks from Python and from C++"
   )

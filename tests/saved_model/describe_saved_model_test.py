@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TfExt>DescribeSavedModel: a SavedModel told to a client that runs ops alone."""
 
+import concurrent.futures
 import pathlib
-import threading
 
 import pytest
 import tensorflow as tf
@@ -15,27 +15,24 @@ from tensorflow_ext import _library, raw_ops
 v1 = tf.compat.v1
 
 
-class Module(tf.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = tf.Variable(tf.ones([3, 2], tf.float64), name="w")
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float64, "x")])
-    def predict(self, x: tf.Tensor) -> tf.Tensor:
-        return x @ self.w
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("saved model")
-    module = Module()
-    tf.saved_model.save(module, str(folder), {"predict": module.predict})
+    module = tf.Module()
+    module.w = tf.Variable(tf.ones([3, 2], tf.float64), name="w")
+    spec = tf.TensorSpec([None, 3], tf.float64, "x")
+    predict = tf.function(lambda x: x @ module.w, input_signature=[spec])
+    tf.saved_model.save(module, str(folder), {"predict": predict})
     return folder
 
 
 def read(folder: pathlib.Path) -> saved_model_pb2.SavedModel:
     content = (folder / "saved_model.pb").read_bytes()
     return saved_model_pb2.SavedModel.FromString(content)
+
+
+def write(saved: saved_model_pb2.SavedModel, folder: pathlib.Path) -> None:
+    (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
 
 
 def described(saved: saved_model_pb2.SavedModel, graph: int = 0) -> list[list[str]]:
@@ -67,7 +64,7 @@ def test_a_session_reads_the_file_as_it_is_now(
         for signatures in (1, 0):
             if not signatures:
                 saved.meta_graphs[0].signature_def.clear()
-            (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
+            write(saved, tmp_path)
             found = [line.split(b"\t")[0] for line in session.run(lines)]
             assert (b"signature" in found) == bool(signatures)
 
@@ -84,7 +81,7 @@ def test_tags_choose_the_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> 
     second.CopyFrom(saved.meta_graphs[0])
     second.meta_info_def.tags[:] = ["serve", "gpu"]
     second.signature_def["again"].CopyFrom(second.signature_def["predict"])
-    (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
+    write(saved, tmp_path)
     assert tfe.describe_saved_model(tmp_path) == described(saved)
     both = tfe.describe_saved_model(tmp_path, ["gpu", "serve"])
     assert both == described(saved, 1) != described(saved)
@@ -93,7 +90,7 @@ def test_tags_choose_the_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> 
         tfe.describe_saved_model(tmp_path, "train")
     message = str(caught.value)
     assert f"argument 'directory' is '{tmp_path}'" in message
-    assert "no graph with the tags [train]; those there are: [serve], [serve, gpu]" in (message)
+    assert "no graph with the tags [train]; those there are: [serve], [serve, gpu]" in message
 
 
 def test_no_saved_model(tmp_path: pathlib.Path) -> None:
@@ -120,10 +117,9 @@ def test_a_wrong_graph(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     saved = read(folder)
     outputs = saved.meta_graphs[0].signature_def["predict"].outputs
     outputs["output_0"].name = "nowhere:3"
-    (tmp_path / "saved_model.pb").write_bytes(saved.SerializeToString())
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="is 'nowhere:3', and the graph has no"
-    ):
+    write(saved, tmp_path)
+    message = "is 'nowhere:3', and the graph has no"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         tfe.describe_saved_model(tmp_path)
 
 
@@ -143,14 +139,6 @@ def test_no_gradient(folder: pathlib.Path) -> None:
 
 def test_many_threads(folder: pathlib.Path) -> None:
     expected = tfe.describe_saved_model(folder)
-    found: list[list[list[str]]] = []
-
-    def describe() -> None:
-        found.extend(tfe.describe_saved_model(folder) for _ in range(20))
-
-    threads = [threading.Thread(target=describe) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 160
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        found = threads.map(tfe.describe_saved_model, [folder] * 160)
+    assert list(found) == [expected] * 160

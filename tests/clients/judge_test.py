@@ -31,9 +31,7 @@ def test_every_wrong_case_fails(client: str, case: Case) -> None:
 _RIGHT = """
 op TfExt>SwiGlu
 types float double
-case a
-input gate T [2,3] uniform 1 -2 2
-input value T [2,3] uniform 2 -2 2
+case a; gate: T [2,3] uniform 1 -2 2; value: T [2,3] uniform 2 -2 2
 """
 
 
@@ -42,14 +40,10 @@ def _changed(array: np.ndarray | None) -> np.ndarray:
     return array * (1 + 1e-3)
 
 
-def _in_float(results: Results) -> Results:
-    gradients = [None if g is None else g.astype(np.float32) for g in results.gradients]
-    return dataclasses.replace(results, gradients=gradients)
-
-
-def _flattened(results: Results) -> Results:
-    gradients = [None if g is None else g.ravel() for g in results.gradients]
-    return dataclasses.replace(results, gradients=gradients)
+def _every_gradient(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Results], Results]:
+    return lambda r: dataclasses.replace(
+        r, gradients=[None if g is None else change(g) for g in r.gradients]
+    )
 
 
 _FAULTS: dict[str, Callable[[Results], Results]] = {
@@ -62,13 +56,13 @@ _FAULTS: dict[str, Callable[[Results], Results]] = {
         r, gradients=[r.gradients[0], _changed(r.gradients[1])]
     ),
     "a gradient is missing": lambda r: dataclasses.replace(r, gradients=[r.gradients[0], None]),
-    "a gradient has another type": _in_float,
-    "a gradient has another shape": _flattened,
+    "a gradient has another type": _every_gradient(lambda g: g.astype(np.float32)),
+    "a gradient has another shape": _every_gradient(np.ravel),
 }
 
 
 def _checks(fault: Callable[[Results], Results]) -> dict[str, bool]:
-    """Whether each kind of run passes through a client with this fault."""
+    """For each kind of run, true if it passes through a client with this fault."""
 
     def client(problem: Problem) -> Results:
         return fault(clients.eager(problem))
@@ -118,19 +112,19 @@ def test_a_fault_in_second_order_is_noticed(position: int, fault: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("case a", "1: the first line is op TYPE"),
-        ("op A\ncase a", "2: an op line and a types line come before"),
-        ("op A B\n", "1: the first line is op TYPE"),
+        ("case a", "1: the first statement is op TYPE"),
+        ("op A\ncase a", "2: op and types come before the first"),
+        ("op A B\n", "1: the first statement is op TYPE"),
         ("op A\nop A B\n", "2: expected op TYPE"),
         ("op A\ntypes", "2: expected types TYPE..."),
         ("op A\ntypes float complex", "2: 'complex' is not a type"),
-        ("op A\ntypes float\ncase a\ninput x T [2 values", "4: '[2' is not a shape"),
-        ("op A\ntypes float\ncase a\ninput x T [2] guess 1", "4: expected values V"),
-        ("op A\ninput x T [2]", "2: expected input NAME TYPE SHAPE VALUES"),
-        ("op A\ninput x U [2] values 1", "2: 'U' is neither T nor compute nor a type"),
-        ("op A\n# more\ninput x T [] values 1 b", "3: 'b' is not a number"),
-        ("op A\ninput x T [] uniform 1 2", "2: expected values V..., uniform SEED"),
-        ("op A\ninput x T [] \\\n values \\\n 1 b", "4: 'b' is not a number"),
+        ("op A\ntypes float\ncase a\nx: T [2 values", "4: '[2' is not a shape"),
+        ("op A\ntypes float\ncase a\nx: T [2] guess 1", "4: expected values V"),
+        ("op A\nx: T [2]", "2: expected NAME: TYPE SHAPE VALUES"),
+        ("op A\nx: U [2] values 1", "2: 'U' is neither T nor compute nor a type"),
+        ("op A\n# more\nx: T [] values 1 b", "3: 'b' is not a number"),
+        ("op A\nx: T [] uniform 1 2", "2: expected values V..., uniform SEED"),
+        ("op A\nx: T [] \\\n values \\\n 1 b", "4: 'b' is not a number"),
         ("op A\nattr a float b", "2: 'b' is not a float"),
         ("op A\nattr a bool 1", "2: '1' is not a bool"),
         ("op A\nattr a number 1", "2: 'number' is not a kind"),
@@ -141,7 +135,9 @@ def test_a_fault_in_second_order_is_noticed(position: int, fault: str) -> None:
         ("op A\nloss y", "2: expected loss NAME OP ARGUMENT"),
         ("op A\ntolerance x", "2: 'x' is not a number"),
         ("op A\nerror NotFound", "2: expected error CODE TEXT"),
-        ("op A\nnonsense", "2: 'nonsense' is not a line of a case"),
+        ("op A; types float; case a; x: T [] guess 1", "1: expected values V"),
+        ("op A\nx: T [] values 1; y: T [] values b", "2: 'b' is not a number"),
+        ("op A\nnonsense", "2: 'nonsense' begins no statement"),
     ],
 )
 def test_malformed_cases_are_refused(
@@ -151,6 +147,12 @@ def test_malformed_cases_are_refused(
     path.write_text(text)
     assert judge.main(["--client=eager", str(path)]) == 2
     assert f"{path}:{message}" in capsys.readouterr().err
+
+
+def test_an_input_of_a_case_replaces_that_of_its_op() -> None:
+    of_op = "op A; types float; x: T [] values 1; y: T [] values 2"
+    (case,) = case_files.parse(f"{of_op}\ncase a; x: T [3] values 4")
+    assert [(i.argument, i.shape) for i in case.inputs] == [("x", (3,)), ("y", ())]
 
 
 def test_missing_files_and_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,7 @@ def deviations(
       of_each: How many cases of each op, the first ones; without it all.
 
     Returns:
-      The table, ops and clients in the order in which they are to be shown.
+      The table, ops and clients in the order in which they are shown.
 
     Raises:
       FileNotFoundError: The C or the C++ client is not built.

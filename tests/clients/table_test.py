@@ -7,7 +7,7 @@ from references import LIMIT
 
 
 def test_every_op_and_client_has_a_deviation() -> None:
-    """Of one case of each op: client_test has them all."""
+    """Runs one case of each op: client_test has them all."""
     result = table.deviations(of_each=1)
     assert sorted(result) == judge.OPS
     for op, cells in result.items():

@@ -144,8 +144,8 @@ class CppFacts(Reading):
         for _, text in self.sources("tests/clients/cases", ".cases"):
             for block in re.split(r"^op ", text, flags=re.M)[1:]:
                 cases = re.split(r"^case ", block, flags=re.M)[1:]
-                if not all(re.search(r"^error ", case, re.M) for case in cases):
-                    found.add(block.split()[0].removeprefix("TfExt>"))
+                if not all(re.search(r"(?:^ *|; *)error ", case, re.M) for case in cases):
+                    found.add(re.split(r"[;\s]", block)[0].removeprefix("TfExt>"))
         return found
 
     @functools.cached_property
@@ -232,7 +232,7 @@ class CppFacts(Reading):
     def pointwise(self) -> set[str]:
         """The functors that pointwise_launchers.cc launches."""
         text = self.tree.read(POINTWISE_LAUNCHERS)
-        found = set(re.findall(r"LaunchBroadcast<(\w+)>", text)) - {"Functor"}
+        found = set(re.findall(r"Launch(?:Broadcast|Elementwise)<(\w+)>", text)) - {"Functor"}
         return found | set(self._listed("LAUNCHER", text).values())
 
     @functools.cached_property

@@ -28,7 +28,7 @@ def _numbers(words: Sequence[str]) -> tuple[float, ...]:
 
 
 def _values(words: Sequence[str]) -> Values:
-    """What follows the name or the index of a tensor."""
+    """Reads the words after the name or the index of a tensor."""
     match list(words):
         case ["none"]:
             return Values("none")
@@ -86,19 +86,30 @@ def _attr(kind: str, word: str) -> object:
     return value
 
 
-def _input(name: str, dtype: str, shape: str, words: Sequence[str]) -> Input:
+def _input(name: str, declared: Sequence[str]) -> Input:
     argument, dot, _ = name.partition(".")
-    return Input(argument, bool(dot), _type(dtype), _shape(shape), _values(words))
+    match declared:
+        case [dtype, shape, *values] if values:
+            return Input(argument, bool(dot), _type(dtype), _shape(shape), _values(values))
+    raise ValueError("expected NAME: TYPE SHAPE VALUES")
+
+
+def _add_input(case: Case, new: Input) -> None:
+    """Adds an input, or replaces that of the same name, which the op's statements gave."""
+    for index, old in enumerate(case.inputs):
+        if old.argument == new.argument and not new.in_list:
+            case.inputs[index] = new
+            return
+    case.inputs.append(new)
 
 
 _INDEX = f"INDEX (0 to {_LARGEST_INDEX})"
-# What each keyword begins.
+# The statement that each keyword begins.
 _EXPECTED = {
     "op": "op TYPE",
     "case": "case NAME",
     "types": "types TYPE...",
     "attr": "attr NAME KIND VALUE",
-    "input": "input NAME TYPE SHAPE VALUES",
     "gradient": f"gradient {_INDEX} and values",
     "upstream": f"upstream {_INDEX} and values",
     "output": f"output {_INDEX} and values",
@@ -122,8 +133,8 @@ def _read_statement(case: Case, words: list[str]) -> None:
             case.types = _types(types)
         case ["attr", name, kind, value]:
             case.attrs[name] = _attr(kind, value)
-        case ["input", name, dtype, shape, *values] if values:
-            case.inputs.append(_input(name, dtype, shape, values))
+        case [name, *declared] if name.endswith(":"):
+            _add_input(case, _input(name.removesuffix(":"), declared))
         case ["gradient" | "upstream" | "output" as tensor, index, *values] if values:
             place = getattr(case, f"{tensor}s")
             place[_index(tensor, index)] = _values(values)
@@ -138,26 +149,21 @@ def _read_statement(case: Case, words: list[str]) -> None:
         case [keyword, *_] if keyword in _EXPECTED:
             raise ValueError(f"expected {_EXPECTED[keyword]}")
         case [keyword, *_]:
-            raise ValueError(f"'{keyword}' is not a line of a case")
+            raise ValueError(f"'{keyword}' begins no statement")
 
 
 def _statements(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The number of a line and its words, comments and continuations dealt with."""
-    words: list[str] = []
-    number = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        for word in line.split():
-            if word.startswith("#"):
-                break
-            words.append(word)
-        if words and words[-1] == "\\":
-            words.pop()
+    """The words of each statement and the number of its line, the last one if it has several."""
+    pending = ""
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        code = re.split(r"(?:^|\s)#", line, maxsplit=1)[0].rstrip()
+        pending += code.removesuffix("\\")
+        if code.endswith("\\"):
             continue
-        if words:
-            yield number, words
-        words = []
-    if words:  # The file ends with a continuation.
-        yield number, words
+        for statement in pending.split(";"):
+            if words := statement.split():
+                yield number, words
+        pending = ""
 
 
 def parse(text: str, path: str = "text") -> list[Case]:
@@ -168,7 +174,7 @@ def parse(text: str, path: str = "text") -> list[Case]:
       path: How messages name it.
 
     Raises:
-      MalformedCaseError: A line is malformed.
+      MalformedCaseError: A statement is malformed.
     """
     cases: list[Case] = []
     current: Case | None = None
@@ -179,10 +185,10 @@ def parse(text: str, path: str = "text") -> list[Case]:
                 case ["op", op]:
                     current = defaults = Case(op)
                 case _ if current is None:
-                    raise ValueError("the first line is op TYPE")
+                    raise ValueError("the first statement is op TYPE")
                 case ["case", name]:
                     if not defaults.types:
-                        raise ValueError("an op line and a types line come before the first case")
+                        raise ValueError("op and types come before the first case")
                     current = copy.deepcopy(defaults)
                     current.name = name
                     cases.append(current)

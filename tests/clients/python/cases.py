@@ -37,7 +37,7 @@ def resolve_type(name: str, dtype: str) -> str:
 
 
 def is_floating(dtype: str) -> bool:
-    """Whether values of this type have gradients."""
+    """True if values of this type have gradients."""
     return not np.issubdtype(DTYPES[dtype], np.integer)
 
 
@@ -122,7 +122,7 @@ class Case:
 
     @property
     def has_golden_gradients(self) -> bool:
-        """Whether golden gradients take the place of central differences."""
+        """True if golden gradients take the place of central differences."""
         return any(values.kind == "values" for values in self.gradients.values())
 
     def input_type(self, index: int, dtype: str) -> str:

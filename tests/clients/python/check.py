@@ -34,7 +34,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether the comparison is within the limit."""
+        """True if the comparison is within the limit."""
         return self.deviation <= self.limit
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ def check_that(true: bool, what: str, dtype: str, message: str) -> Check:
 # where arguments are given in the same way: by position.
 @functools.lru_cache(maxsize=64)
 def _run(case: Case, client: Client, dtype: str, known_shapes: bool, second: bool, /) -> Results:
-    """What the client computes; once for first and second order."""
+    """The client's results, computed once for first and second order."""
     problem = reference(case, dtype).problem
     weights = problem.weights if second else []
     return client(dataclasses.replace(problem, weights=weights, known_shapes=known_shapes))
@@ -94,9 +94,7 @@ def _check_outputs(base: Reference, dtype: str, results: Results) -> Iterator[Ch
 def _check_presence(
     base: Reference, dtype: str, results: Results, none_is_zero: bool
 ) -> Iterator[Check]:
-    """Whether the gradients that the case expects are there, in the right type and
-    shape, and no others.
-    """
+    """The expected gradients are there, in the right type and shape, and no others."""
     pairs = zip(base.problem.inputs, results.gradients, strict=True)
     for i, (array, gradient) in enumerate(pairs):
         absent = gradient is None or (none_is_zero and not np.any(gradient))
@@ -176,7 +174,7 @@ def check_unknown_shapes(
 
 
 def has_second(case: Case) -> bool:
-    """Whether there is something for `check_second`."""
+    """True if `check_second` has something to check."""
     return not case.has_golden_gradients and "double" in case.types
 
 
@@ -201,7 +199,7 @@ def check_second(case: Case, client: Client) -> list[Check]:
 def check_errors(
     case: Case, client: Client, exact: bool = False, dtypes: Sequence[str] | None = None
 ) -> list[Check]:
-    """A case that is to be refused: with known shapes by the shape function, with
+    """A case that must be refused: with known shapes by the shape function, with
     unknown ones by the kernel.
 
     Args:

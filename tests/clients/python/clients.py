@@ -53,7 +53,7 @@ class Problem:
 
 @dataclasses.dataclass
 class Results:
-    """What a client computes; None is a gradient that there is not.
+    """A client's results; None stands for a missing gradient.
 
     Attributes:
       outputs: An array per output.
@@ -142,8 +142,7 @@ def _differentiate(
         with tf.GradientTape() as inner:
             _watch(inner, inputs)
             outputs = call_case(case, inputs)
-        fed = [i for i, u in enumerate(upstreams) if u is not None]
-        fed = [i for i in fed if outputs[i].dtype.is_floating]
+        fed = [i for i, u in enumerate(upstreams) if u is not None and outputs[i].dtype.is_floating]
         gradients: list[Any] = []
         if upstreams:
             gradients = inner.gradient(
@@ -218,15 +217,12 @@ def _placeholders(
     problem: Problem, arrays: Sequence[np.ndarray | None], feeds: list[tuple[tf.Tensor, np.ndarray]]
 ) -> list[tf.Tensor | None]:
     """A placeholder for each array, noted with it in `feeds`."""
-    result = []
-    for array in arrays:
-        if array is None:
-            result.append(None)
-            continue
-        shape = array.shape if problem.known_shapes else None
-        tensor = tf.compat.v1.placeholder(tf.as_dtype(array.dtype), shape)
-        feeds.append((tensor, array))
-        result.append(tensor)
+    known = problem.known_shapes
+    result = [
+        None if x is None else tf.compat.v1.placeholder(x.dtype, x.shape if known else None)
+        for x in arrays
+    ]
+    feeds += zip(_present(result), _present(arrays), strict=True)
     return result
 
 

@@ -15,16 +15,6 @@ from tensorflow.python.framework import op_def_registry
 _FIELDS = {"int": "i", "float": "f", "bool": "b", "string": "s", "type": "type"}
 
 
-def _add_placeholder(
-    graph: graph_pb2.GraphDef, name: str, array: np.ndarray, known_shape: bool
-) -> str:
-    node = graph.node.add(name=name, op="Placeholder")
-    node.attr["dtype"].type = tf.as_dtype(array.dtype).as_datatype_enum
-    shape = tf.TensorShape(array.shape if known_shape else None)
-    node.attr["shape"].shape.CopyFrom(shape.as_proto())
-    return f"{name}:0"
-
-
 def _add_op(
     graph: graph_pb2.GraphDef, problem: Problem, inputs: Sequence[str]
 ) -> node_def_pb2.NodeDef:
@@ -80,7 +70,7 @@ class CaseGraph:
 
     def __init__(self, problem: Problem) -> None:
         self.graph_def = graph_pb2.GraphDef()
-        # What a graph that is made today says; old ones get other defaults.
+        # The version of a graph that is made today; old graphs get other defaults.
         self.graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
         self.feeds: dict[str, np.ndarray] = {}
         known = problem.known_shapes
@@ -99,10 +89,12 @@ class CaseGraph:
             if array is None:
                 names.append(None)
                 continue
-            name = f"{kind}_{i}"
-            tensor = _add_placeholder(self.graph_def, name, array, known_shapes)
-            self.feeds[tensor] = array
-            names.append(tensor)
+            node = self.graph_def.node.add(name=f"{kind}_{i}", op="Placeholder")
+            node.attr["dtype"].type = tf.as_dtype(array.dtype).as_datatype_enum
+            shape = tf.TensorShape(array.shape if known_shapes else None)
+            node.attr["shape"].shape.CopyFrom(shape.as_proto())
+            names.append(f"{node.name}:0")
+            self.feeds[f"{node.name}:0"] = array
         return names
 
 

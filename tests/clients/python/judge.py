@@ -37,7 +37,7 @@ WITH_SECOND_ORDER = tuple(name for name in CLIENTS if name != "SymbolicGradient"
 WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
 # XLA's kernels see no values that they could check.
 WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
-# The ops of this library that the table of cases is to have: all but those that compute
+# The ops of this library that the table of cases must have: all but those that compute
 # no numbers, a mark that stands in definitions alone and that no client meets, and what
 # the debug switch adds.
 _WITHOUT_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.TEXT_OPS}

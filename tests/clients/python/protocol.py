@@ -107,7 +107,7 @@ class Program(abc.ABC):
             [path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # What TensorFlow refuses comes back as a status.
+            # TensorFlow's refusals come back as a status.
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         if library is not None:
@@ -115,7 +115,7 @@ class Program(abc.ABC):
 
     @abc.abstractmethod
     def error(self, code: int, message: str) -> Exception:
-        """What is raised for a status that is not OK, by its code of tf_status.h."""
+        """The exception for a status that is not OK, by its code of tf_status.h."""
 
     def load(self, library: str | pathlib.Path) -> None:
         """Loads one more op library."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients are compared with: numbers and results in eager mode."""
+"""The references that clients are compared with: numbers and results in eager mode."""
 
 import dataclasses
 import functools
@@ -22,7 +22,7 @@ LIMIT = 1e-7
 
 
 def is_floating(array: np.ndarray) -> bool:
-    """Whether tensors of this type have gradients."""
+    """True if tensors of this type have gradients."""
     return tf.as_dtype(array.dtype).is_floating
 
 
@@ -52,13 +52,13 @@ class Reference:
             self.problem.weights = self._weights()
 
     def has_gradient(self, index: int) -> bool:
-        """Whether this input is to have a gradient."""
+        """True if this input must have a gradient."""
         said = self.case.gradients.get(index)
         denied = said is not None and said.kind == "none"
         return is_floating(self.problem.inputs[index]) and not denied
 
     def _upstreams(self) -> list[np.ndarray | None]:
-        """Of the floating outputs, or of all outputs when none is."""
+        """Upstream gradients of the floating outputs, or of all outputs when none is."""
         floating = any(map(is_floating, self.outputs))
         return [
             None
@@ -81,7 +81,7 @@ class Reference:
 
     @functools.cached_property
     def chain(self) -> np.ndarray | None:
-        """What output 0 must be: the chain `reference`, if the case has one."""
+        """The expected output 0: the chain `reference`, if the case has one."""
         if not self.case.reference:
             return None
         inputs = [tf.constant(x) for x in self.problem.inputs]
@@ -94,13 +94,13 @@ class Reference:
 
     @functools.cached_property
     def slopes(self) -> list[Slopes | None]:
-        """Of the loss in double, for each input that has a gradient."""
+        """The slopes of the loss in double, for each input that has a gradient."""
         inputs = zip(self._both, self.problem.inputs, strict=False)
         return [both[0] if both else None for both, _ in inputs]
 
     @functools.cached_property
     def second_slopes(self) -> list[Slopes | None]:
-        """Of the weighted gradients in double, for inputs, then upstream gradients.
+        """The slopes of the weighted gradients in double, for inputs, then upstream gradients.
 
         None where the definition denies an input its gradient: differences would
         not. Empty when nothing has a gradient.
@@ -147,5 +147,5 @@ def _moved(problem: Problem, index: int, array: np.ndarray) -> Problem:
     return Problem(problem.case, sources[:count], sources[count:])
 
 
-# Of the last few cases: clients take turns case by case, so that each serves all.
+# Keeps the last few cases: clients take turns case by case, so that each serves all.
 reference: Callable[[Case, str], Reference] = functools.lru_cache(maxsize=16)(Reference)

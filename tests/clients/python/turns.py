@@ -39,7 +39,7 @@ def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
 
 
 def is_turn(name: str, one_in: int) -> bool:
-    """Whether it is its turn, of about one in so many; with EVERY_CASE=1 always."""
+    """True if it is its turn, of about one in so many; always with EVERY_CASE=1."""
     return 0 in turn(name, range(one_in))
 
 

@@ -23,6 +23,11 @@ typedef struct {
   TF_Status* status;
 } Model;
 
+/* The tensors that a request for gradients names. */
+typedef struct {
+  Names ys, xs, upstreams;
+} Gradients;
+
 static char* target; /* of sessions; NULL: this process */
 
 static bool Ok(const Model* model) {
@@ -81,17 +86,14 @@ static void Find(Model* model, const Names* names, TF_Output* outputs) {
   }
 }
 
-static void AddGradients(Model* model, const Names* y_names,
-                         const Names* x_names, const Names* upstream_names,
+static void AddGradients(Model* model, const Gradients* names,
                          TF_Output* gradients) {
   TF_Output ys[kMaxNames], xs[kMaxNames], upstreams[kMaxNames];
-  Require(upstream_names->count == y_names->count,
-          "as many upstream gradients as ys");
-  Find(model, y_names, ys);
-  Find(model, x_names, xs);
-  Find(model, upstream_names, upstreams);
+  Find(model, &names->ys, ys);
+  Find(model, &names->xs, xs);
+  Find(model, &names->upstreams, upstreams);
   if (!Ok(model)) return;
-  TF_AddGradients(model->graph, ys, y_names->count, xs, x_names->count,
+  TF_AddGradients(model->graph, ys, names->ys.count, xs, names->xs.count,
                   upstreams, model->status, gradients);
 }
 
@@ -105,6 +107,20 @@ static void Run(Model* model, const Feeds* feeds, const TF_Output* fetched,
 }
 
 /* --- The requests ----------------------------------------------------------*/
+
+static void ReadGradients(Gradients* names) {
+  ReadNames(&names->ys);
+  ReadNames(&names->xs);
+  ReadNames(&names->upstreams);
+  Require(names->upstreams.count == names->ys.count,
+          "as many upstream gradients as ys");
+}
+
+static void FreeGradients(Gradients* names) {
+  FreeNames(&names->ys);
+  FreeNames(&names->xs);
+  FreeNames(&names->upstreams);
+}
 
 static void AnswerLibrary(Model* model) {
   char* path = ReadString();
@@ -155,19 +171,15 @@ static void AnswerExport(Model* model) {
 }
 
 static void AnswerGradients(Model* model) {
-  Names ys, xs, upstreams;
-  ReadNames(&ys);
-  ReadNames(&xs);
-  ReadNames(&upstreams);
+  Gradients names;
+  ReadGradients(&names);
   TF_Output gradients[kMaxNames];
-  AddGradients(model, &ys, &xs, &upstreams, gradients);
+  AddGradients(model, &names, gradients);
   if (WriteStatus(model)) {
-    WriteInt(xs.count);
-    for (int i = 0; i < xs.count; ++i) WriteOutput(gradients[i]);
+    WriteInt(names.xs.count);
+    for (int i = 0; i < names.xs.count; ++i) WriteOutput(gradients[i]);
   }
-  FreeNames(&ys);
-  FreeNames(&xs);
-  FreeNames(&upstreams);
+  FreeGradients(&names);
 }
 
 static void AnswerRun(Model* model) {
@@ -184,10 +196,10 @@ static void AnswerRun(Model* model) {
   FreeNames(&fetches);
 }
 
-/* What all threads share, and what one of them makes of it. */
+/* The input that all threads share, and the results of one of them. */
 typedef struct {
   const TF_Buffer* graph_def;
-  const Names *ys, *xs, *upstreams;
+  const Gradients* names;
   const Feeds* feeds;
   Model model;
   TF_Tensor* results[kMaxNames];
@@ -198,11 +210,10 @@ static void* RunThread(void* argument) {
   Model* model = &thread->model;
   TF_Output gradients[kMaxNames];
   ImportGraph(model, thread->graph_def);
+  if (Ok(model)) AddGradients(model, thread->names, gradients);
   if (Ok(model)) {
-    AddGradients(model, thread->ys, thread->xs, thread->upstreams, gradients);
-  }
-  if (Ok(model)) {
-    Run(model, thread->feeds, gradients, thread->xs->count, thread->results);
+    Run(model, thread->feeds, gradients, thread->names->xs.count,
+        thread->results);
   }
   return NULL;
 }
@@ -210,10 +221,8 @@ static void* RunThread(void* argument) {
 static void AnswerThreads(Model* model) {
   const int count = ReadCount(kMaxThreads);
   TF_Buffer* graph_def = ReadBuffer();
-  Names ys, xs, upstreams;
-  ReadNames(&ys);
-  ReadNames(&xs);
-  ReadNames(&upstreams);
+  Gradients names;
+  ReadGradients(&names);
   Feeds feeds;
   ReadFeeds(&feeds);
   Thread* threads = calloc((size_t)count, sizeof(*threads));
@@ -221,9 +230,7 @@ static void AnswerThreads(Model* model) {
   Require(threads != NULL && started != NULL, "more threads than memory");
   for (int i = 0; i < count; ++i) {
     threads[i] = (Thread){.graph_def = graph_def,
-                          .ys = &ys,
-                          .xs = &xs,
-                          .upstreams = &upstreams,
+                          .names = &names,
                           .feeds = &feeds,
                           .model = {.status = TF_NewStatus()}};
     Require(pthread_create(&started[i], NULL, RunThread, &threads[i]) == 0,
@@ -239,16 +246,14 @@ static void AnswerThreads(Model* model) {
   const bool ok = WriteStatus(model);
   if (ok) WriteInt(count);
   for (int i = 0; i < count; ++i) {
-    if (ok) WriteTensors(threads[i].results, xs.count);
+    if (ok) WriteTensors(threads[i].results, names.xs.count);
     DeleteGraph(&threads[i].model);
     TF_DeleteStatus(threads[i].model.status);
   }
   free(started);
   free(threads);
   FreeFeeds(&feeds);
-  FreeNames(&upstreams);
-  FreeNames(&xs);
-  FreeNames(&ys);
+  FreeGradients(&names);
   TF_DeleteBuffer(graph_def);
 }
 

@@ -36,7 +36,7 @@ using tensorflow::Tensor;
 using Names = std::vector<std::string>;  // "node:index"
 using Feeds = std::vector<std::pair<std::string, Tensor>>;
 
-// What requests and answers consist of.
+// Reading requests and writing answers.
 
 void Require(bool condition, const std::string& what) {
   if (condition) return;
@@ -180,8 +180,8 @@ class Graph {
     session_.reset();
     const int before = scope_.graph()->num_node_ids();
     TF_RETURN_IF_ERROR(ImportGraphDef({}, graph_def, scope_.graph(), nullptr));
-    // Of what others put into its graph, the scope has to infer the shapes
-    // before gradients can follow; the nodes are sorted.
+    // The scope must infer the shapes of nodes that others added before
+    // gradients can follow; the nodes are sorted.
     for (tensorflow::Node* node : scope_.graph()->op_nodes()) {
       if (node->id() < before) continue;
       TF_RETURN_IF_ERROR(scope_.DoShapeInference(node));
@@ -254,7 +254,7 @@ absl::Status RunInThreads(const std::string& target,
   return absl::OkStatus();
 }
 
-// What lasts from one request to the next.
+// The state that lasts from one request to the next.
 struct Client {
   std::string target;  // of sessions; "" is this process
   std::unique_ptr<Graph> graph;

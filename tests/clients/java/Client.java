@@ -26,7 +26,7 @@ import org.tensorflow.exceptions.TensorFlowException;
  * the protocol.
  */
 public final class Client implements AutoCloseable {
-  /** What a request does; the answer is written when it has succeeded. */
+  /** A request's work; the answer is written when it has succeeded. */
   private interface Request {
     Answer run() throws Exception;
   }
@@ -184,7 +184,7 @@ public final class Client implements AutoCloseable {
     };
   }
 
-  /** What a task gives in each of so many threads. */
+  /** The results of a task in so many threads. */
   private static <T> List<T> inThreads(int count, Callable<T> task) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(count);
     try {

@@ -160,7 +160,7 @@ final class Sessions {
     return new Value(DataType.forNumber(TF_TensorType(tensor)), shape, bytes, List.of());
   }
 
-  /** What TensorFlow's C interface calls this object. */
+  /** The handle of this object in TensorFlow's C interface. */
   private static <T extends Pointer> T handle(Object object, Class<T> type) {
     try {
       Field field = object.getClass().getDeclaredField("nativeHandle");

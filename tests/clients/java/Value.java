@@ -49,7 +49,7 @@ record Value(DataType type, long[] shape, byte[] bytes, List<byte[]> strings) {
     return new Value(DataType.DT_STRING, shape, new byte[0], strings);
   }
 
-  /** Whether TensorFlow Java has tensors of a type. */
+  /** True if TensorFlow Java has tensors of a type. */
   static boolean hasTensors(DataType type) {
     return CLASSES.containsKey(type);
   }
@@ -65,7 +65,7 @@ record Value(DataType type, long[] shape, byte[] bytes, List<byte[]> strings) {
     return Tensor.of(CLASSES.get(type), Shape.of(shape), DataBuffers.of(bytes));
   }
 
-  /** What a tensor holds. */
+  /** The values of a tensor. */
   static Value of(Tensor tensor) {
     long[] shape = tensor.shape().asArray();
     if (tensor instanceof TString strings) {

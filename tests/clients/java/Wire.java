@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.proto.DataType;
 
-/** What requests and answers consist of. Integers are little-endian, Java's streams are not. */
+/** Reads requests and writes answers. Integers are little-endian, Java's streams are not. */
 final class Wire {
   /** A request of which no sense can be made. */
   static final class MalformedException extends RuntimeException {
@@ -37,7 +37,7 @@ final class Wire {
     this.out = new DataOutputStream(new BufferedOutputStream(out));
   }
 
-  /** Whether there is another request. */
+  /** True if another request follows. */
   boolean hasNext() throws IOException {
     in.mark(1);
     int next = in.read();

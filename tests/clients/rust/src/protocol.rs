@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What requests and answers consist of; ../../README.md describes the protocol.
+//! Reads requests and writes answers; ../../README.md describes the protocol.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -22,7 +22,7 @@ pub enum Content {
 
 const STRING: i64 = 7;
 
-/// What cannot be made sense of.
+/// The error of a request that cannot be understood.
 pub fn malformed(what: impl Into<String>) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what.into())
 }

@@ -137,7 +137,7 @@ fn feed_strings(shape: &[u64], strings: &[Vec<u8>]) -> Result<Box<dyn Feed>> {
     Ok(Box::new(Tensor::new(shape).with_values(&strings)?))
 }
 
-/// What was fetched as the `index`-th.
+/// The values of the `index`-th fetch.
 pub fn fetch(args: &mut SessionRunArgs, index: usize, token: FetchToken) -> Result<Values> {
     let data_type = args
         .output_data_type(index)

@@ -40,7 +40,7 @@ struct Client {
     session: Session,
 }
 
-/// What the gradients of a graph are asked for.
+/// The tensors that a request for gradients names.
 struct Gradients {
     ys: Vec<String>,
     xs: Vec<String>,
@@ -203,6 +203,11 @@ fn answer<W: Write, T>(
     }
 }
 
+/// The answer of a request that gives nothing back.
+fn answer_status<W: Write>(output: &mut W, result: Result<()>) -> io::Result<()> {
+    answer(output, result, |_, ()| Ok(()))
+}
+
 fn write_error(output: &mut impl Write, status: &Status) -> io::Result<()> {
     let code = status.code();
     let number = CODES.iter().position(|known| *known == code);
@@ -223,34 +228,26 @@ fn serve(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
         match request.as_str() {
             "library" => {
                 let path = wire::read_string(input)?;
-                answer(output, Library::load(&path), |_, _| Ok(()))?;
+                answer_status(output, Library::load(&path).map(drop))?;
             }
             "connect" => {
                 target = wire::read_string(input)?;
-                answer(output, Ok(()), |_, _| Ok(()))?;
+                answer_status(output, Ok(()))?;
             }
             "import" => {
                 let graph_def = wire::read_bytes(input)?;
                 let client = Client::import(&graph_def, &target);
-                answer(
-                    output,
-                    client.map(|client| current = Some(client)),
-                    |_, _| Ok(()),
-                )?;
+                answer_status(output, client.map(|client| current = Some(client)))?;
             }
             "saved_model" => {
                 let client = Client::load(&wire::read_string(input)?);
-                answer(
-                    output,
-                    client.map(|client| current = Some(client)),
-                    |_, _| Ok(()),
-                )?;
+                answer_status(output, client.map(|client| current = Some(client)))?;
             }
             "add" => {
                 let graph_def = wire::read_bytes(input)?;
                 let graph = &mut current.as_mut().ok_or_else(no_graph)?.graph;
                 let added = graph.import_graph_def(&graph_def, &ImportGraphDefOptions::new());
-                answer(output, added, |_, _| Ok(()))?;
+                answer_status(output, added.map(drop))?;
             }
             "export" => {
                 let client = current.as_ref().ok_or_else(no_graph)?;

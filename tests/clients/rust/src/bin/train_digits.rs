@@ -28,7 +28,7 @@ use tensorflow::{
 
 const WEIGHTS: [&str; 8] = ["w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"];
 
-/// What FOLDER holds.
+/// The tensors in FOLDER.
 struct Data(HashMap<String, Values>);
 
 impl Data {

@@ -194,7 +194,7 @@ def test_task_with_another_version(addresses: list[str], monkeypatch: pytest.Mon
         check_cluster({"worker": addresses[:LACKING]})
     message = str(raised.value)
     assert f"has loaded tensorflow_ext {tfe.__version__} for TensorFlow" in message
-    assert f"and this process tensorflow_ext 9.8.7 for TensorFlow {tf.__version__}" in (message)
+    assert f"and this process tensorflow_ext 9.8.7 for TensorFlow {tf.__version__}" in message
 
 
 def test_task_without_another_library(addresses: list[str]) -> None:

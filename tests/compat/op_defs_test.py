@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import op_defs
 import pytest
-from tensorflow.core.framework import op_def_pb2, types_pb2
+from tensorflow.core.framework import attr_value_pb2, op_def_pb2, types_pb2
 
 MEND = (
     "An op that graphs hold may get an attribute with a default, and types; for all "
@@ -31,44 +31,7 @@ def test_names_of_every_kind_are_recorded() -> None:
     assert names == {"TfExt", "Addons"}
 
 
-def _remove_attribute(op: op_def_pb2.OpDef) -> None:
-    del op.attr[1]
-
-
-def _remove_type(op: op_def_pb2.OpDef) -> None:
-    del op.attr[0].allowed_values.list.type[0]
-
-
-def _change_default(op: op_def_pb2.OpDef) -> None:
-    op.attr[1].default_value.f += 1
-
-
-def _remove_default(op: op_def_pb2.OpDef) -> None:
-    op.attr[1].ClearField("default_value")
-
-
-def _add_attribute(op: op_def_pb2.OpDef) -> None:
-    op.attr.add(name="mode", type="string")
-
-
-def _add_input(op: op_def_pb2.OpDef) -> None:
-    op.input_arg.add(name="more", type_attr="T")
-
-
-def _remove_output(op: op_def_pb2.OpDef) -> None:
-    del op.output_arg[0]
-
-
-def _change_type(op: op_def_pb2.OpDef) -> None:
-    op.input_arg[0].ClearField("type_attr")
-    op.input_arg[0].type = types_pb2.DT_FLOAT
-
-
-def _be_stateful(op: op_def_pb2.OpDef) -> None:
-    op.is_stateful = True
-
-
-def _planted(change: Callable[[op_def_pb2.OpDef], None]) -> list[op_def_pb2.OpDef]:
+def _planted(change: Callable[[op_def_pb2.OpDef], object]) -> list[op_def_pb2.OpDef]:
     """The ops of today, but for what is changed of one of them."""
     ops = op_defs.current()
     (hardshrink,) = (op for op in ops if op.name == "TfExt>Hardshrink")
@@ -77,23 +40,30 @@ def _planted(change: Callable[[op_def_pb2.OpDef], None]) -> list[op_def_pb2.OpDe
     return ops
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_remove_attribute, "'lower' removed"),
-        (_remove_type, "allowed values|allowed type"),
-        (_change_default, "'lower'.*default"),
-        (_remove_default, "'lower'.*default"),
-        (_add_attribute, "'mode' added without default"),
-        (_add_input, "inputs?"),
-        (_remove_output, "outputs?"),
-        (_change_type, "inputs?"),
-        (_be_stateful, "stateful"),
-    ],
-)
-def test_a_planted_change_is_found(
-    change: Callable[[op_def_pb2.OpDef], None], message: str
-) -> None:
+_FLOAT = op_def_pb2.OpDef.ArgDef(name="x", type=types_pb2.DT_FLOAT)
+# Changes of TfExt>Hardshrink, and what the message has.
+_FAULTS: dict[str, tuple[Callable[[op_def_pb2.OpDef], object], str]] = {
+    "attribute removed": (lambda op: op.attr.pop(1), "'lower' removed"),
+    "type removed": (
+        lambda op: op.attr[0].allowed_values.list.type.pop(0),
+        "allowed (values|type)",
+    ),
+    "other default": (lambda op: setattr(op.attr[1].default_value, "f", 7), "'lower'.*default"),
+    "default removed": (lambda op: op.attr[1].ClearField("default_value"), "'lower'.*default"),
+    "attribute added": (
+        lambda op: op.attr.add(name="mode", type="string"),
+        "'mode' added without default",
+    ),
+    "input added": (lambda op: op.input_arg.add(name="more", type_attr="T"), "inputs?"),
+    "output removed": (lambda op: op.output_arg.pop(0), "outputs?"),
+    "other type": (lambda op: op.input_arg[0].CopyFrom(_FLOAT), "inputs?"),
+    "stateful": (lambda op: setattr(op, "is_stateful", True), "stateful"),
+}
+
+
+@pytest.mark.parametrize("name", _FAULTS)
+def test_a_planted_change_is_found(name: str) -> None:
+    change, message = _FAULTS[name]
     found = op_defs.incompatible(op_defs.history(), _planted(change))
     assert found.keys() == {"TfExt>Hardshrink"}
     assert re.search(message, found["TfExt>Hardshrink"], re.IGNORECASE), found
@@ -104,19 +74,17 @@ def test_an_op_that_is_gone_is_found() -> None:
     assert op_defs.incompatible(op_defs.history(), ops).keys() == {"Addons>Mish"}
 
 
-def _default_of_a_new_attribute(value: float) -> Callable[[op_def_pb2.OpDef], None]:
-    def change(op: op_def_pb2.OpDef) -> None:
-        op.attr.add(name="slope", type="float").default_value.f = value
-
-    return change
+def _with_slope(default: float) -> list[op_def_pb2.OpDef]:
+    value = attr_value_pb2.AttrValue(f=default)
+    return _planted(lambda op: op.attr.add(name="slope", type="float", default_value=value))
 
 
 def test_an_attribute_with_a_default_is_no_fault() -> None:
     """It asks to be recorded; then its default may not change any more."""
     history = op_defs.history()
-    grown = _planted(_default_of_a_new_attribute(0))
+    grown = _with_slope(0)
     assert not op_defs.incompatible(history, grown)
     (new,) = op_defs.unrecorded(history, grown)
     assert new.name == "TfExt>Hardshrink"
-    later = _planted(_default_of_a_new_attribute(1))
+    later = _with_slope(1)
     assert op_defs.incompatible([*history, new], later).keys() == {new.name}

@@ -178,47 +178,47 @@ def recorded(name: str) -> list[str]:
     return (_HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
-def _arguments(line: str) -> ast.arguments | None:
-    """Of a line of Python's names; None where it is not that of something to call."""
-    _, bracket, rest = line.partition("(")
-    if not bracket:
-        return None
-    # A default is a value that prints as it is written, or <something>.
-    rest = re.sub(r"<[^<>]*>", "'an object'", rest)
-    return ast.parse(f"def f({rest}: pass").body[0].args  # type: ignore[attr-defined]
+class _Parameters:
+    """Those of a line of Python's names.
+
+    Attributes:
+      places: those that a call may give by their place, in order.
+      names: all of them.
+      defaults: by name, as text.
+      any: whether a call may give others, by place and by name.
+    """
+
+    def __init__(self, line: str) -> None:
+        # A default is a value that prints as it is written, or <something>.
+        text = re.sub(r"<[^<>]*>", "'an object'", line.partition("(")[2])
+        (function,) = ast.parse(f"def f({text}: pass").body
+        assert isinstance(function, ast.FunctionDef)
+        given = function.args
+        placed = given.posonlyargs + given.args
+        pairs = [
+            *zip(reversed(placed), reversed(given.defaults), strict=False),
+            *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+        ]
+        self.places = [argument.arg for argument in placed]
+        self.names = {argument.arg for argument in placed + given.kwonlyargs}
+        self.defaults = {argument.arg: ast.unparse(value) for argument, value in pairs if value}
+        self.any = (bool(given.vararg), bool(given.kwarg))
 
 
-def _takes(now: ast.arguments, before: ast.arguments) -> str:
+def _why_not(now: _Parameters, before: _Parameters) -> str:
     """Why a call that fitted does not fit any more, or means another thing."""
-    places = [argument.arg for argument in now.posonlyargs + now.args]
-    old_places = [argument.arg for argument in before.posonlyargs + before.args]
-    if places[: len(old_places)] != old_places:
-        return f"its arguments were ({', '.join(old_places)})"
-    defaults, old_defaults = _defaults(now), _defaults(before)
-    for name, default in old_defaults.items():
-        if defaults.get(name, None) != default:
+    if now.places[: len(before.places)] != before.places:
+        return f"its arguments were ({', '.join(before.places)})"
+    for name, default in before.defaults.items():
+        if now.defaults.get(name) != default:
             return f"the default of {name} was {default}"
-    required = {name for name in _names(now) if name not in defaults}
-    if new := required - set(_names(before)):
+    if new := now.names - now.defaults.keys() - before.names:
         return f"{', '.join(sorted(new))} must be given"
-    if gone := set(_names(before)) - set(_names(now)):
+    if gone := before.names - now.names:
         return f"{', '.join(sorted(gone))} is gone"
-    if (before.vararg and not now.vararg) or (before.kwarg and not now.kwarg):
+    if any(old and not new for old, new in zip(before.any, now.any, strict=True)):
         return "it took any arguments"
     return ""
-
-
-def _names(arguments: ast.arguments) -> list[str]:
-    listed = arguments.posonlyargs + arguments.args + arguments.kwonlyargs
-    return [argument.arg for argument in listed]
-
-
-def _defaults(arguments: ast.arguments) -> dict[str, str]:
-    placed = [argument.arg for argument in arguments.posonlyargs + arguments.args]
-    given = dict(zip(reversed(placed), reversed(arguments.defaults), strict=False))
-    pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    given |= {argument.arg: value for argument, value in pairs if value is not None}
-    return {name: ast.unparse(value) for name, value in given.items()}
 
 
 def broken(before: list[str], now: list[str]) -> list[str]:
@@ -233,12 +233,8 @@ def broken(before: list[str], now: list[str]) -> list[str]:
         if line in now:
             continue
         new = by_name.get(line.partition("(")[0], "")
-        if not line.startswith("tensorflow_ext") or not new:
+        if not line.startswith("tensorflow_ext") or not ("(" in line and "(" in new):
             faults.append(f"gone: {line}")
-            continue
-        old_arguments, arguments = _arguments(line), _arguments(new)
-        if old_arguments is None or arguments is None:
-            faults.append(f"gone: {line}")
-        elif why := _takes(arguments, old_arguments):
+        elif why := _why_not(_Parameters(new), _Parameters(line)):
             faults.append(f"changed: {new}: {why}")
     return faults

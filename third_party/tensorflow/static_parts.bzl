@@ -12,7 +12,8 @@ def _static_parts_impl(ctx):
             libraries = depset([
                 library
                 for library in linker_input.libraries
-                if linker_input.owner.workspace_name != "local_config_tf"
+                # A module's repository has a prefix before its name.
+                if not linker_input.owner.workspace_name.endswith("local_config_tf")
             ]),
             owner = linker_input.owner,
             user_link_flags = depset(linker_input.user_link_flags),

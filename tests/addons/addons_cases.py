@@ -9,6 +9,8 @@ import formulas
 import numpy as np
 from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 
+from tensorflow_ext._attributes import to_node_def
+
 _RNG = np.random.default_rng(0)
 
 # The types of T.
@@ -54,25 +56,13 @@ class Case:
         self, dtype: int = types_pb2.DT_DOUBLE, strip_defaults: bool = False
     ) -> node_def_pb2.NodeDef:
         """The node `y`, of inputs x0, x1, ..."""
-        node = node_def_pb2.NodeDef(
-            name="y", op=self.op, input=[f"x{i}" for i in range(len(self.inputs))]
-        )
-        node.attr["T"].type = dtype
-        for x in self.inputs:
-            if x.dtype.kind == "i":
-                node.attr["Tindices"].type = _INDEX_TYPES[x.dtype]
-        for name, value in self.attributes.items():
-            if strip_defaults and name in self.defaults:
-                continue
-            attribute = node.attr[name]
-            if isinstance(value, bool):
-                attribute.b = value
-            elif isinstance(value, int):
-                attribute.i = value
-            elif isinstance(value, float):
-                attribute.f = value
-            else:
-                attribute.s = value.encode()
+        stripped = self.defaults if strip_defaults else ()
+        values = {k: value for k, value in self.attributes.items() if k not in stripped}
+        if indices := [x.dtype for x in self.inputs if x.dtype.kind == "i"]:
+            values["Tindices"] = indices[0]
+        node = to_node_def(self.op, {"T": dtype, **values})
+        node.name = "y"
+        node.input.extend(f"x{i}" for i in range(len(self.inputs)))
         return node
 
     def graph(
@@ -94,8 +84,26 @@ def _normal(*shape: int) -> np.ndarray:
     return _RNG.normal(size=shape)
 
 
+def _with_gradient(
+    label: str,
+    op: str,
+    formula: tuple[Callable[..., Any], Callable[..., Any]],
+    inputs: tuple[np.ndarray, ...],
+    of_gradient: tuple[np.ndarray, ...],
+    attributes: dict[str, Any] | None = None,
+    defaults: tuple[str, ...] = (),
+) -> list[Case]:
+    """Cases of an op and of the op that is its gradient, which takes `of_gradient`."""
+    forward, backward = formula
+    values = attributes or {}
+    return [
+        Case(label, f"Addons>{op}", inputs, forward, values, defaults),
+        Case(f"{label}_grad", f"Addons>{op}Grad", of_gradient, backward, values, defaults),
+    ]
+
+
 def _activation(
-    name: str,
+    op: str,
     forward: Callable[..., Any],
     backward: Callable[..., Any],
     attributes: Sequence[tuple[dict[str, Any], tuple[str, ...]]] = (({}, ()),),
@@ -103,11 +111,9 @@ def _activation(
     x, gradients = _normal(3, 5), _normal(3, 5)
     cases = []
     for values, defaults in attributes:
-        label = "_".join([name.lower(), *map(str, values.values())])
-        cases += [
-            Case(label, f"Addons>{name}", (x,), forward, values, defaults),
-            Case(f"{label}_grad", f"Addons>{name}Grad", (gradients, x), backward, values, defaults),
-        ]
+        label = "_".join([op.lower(), *map(str, values.values())])
+        formula = (forward, backward)
+        cases += _with_gradient(label, op, formula, (x,), (gradients, x), values, defaults)
     return cases
 
 
@@ -118,32 +124,18 @@ _BOUNDS = [
 
 
 def _embedding_bags() -> list[Case]:
+    formula = (formulas.embedding_bag, formulas.embedding_bag_grad)
     cases = []
     for index_type in (np.int32, np.int64):
         indices = _RNG.integers(0, 4, size=(3, 5)).astype(index_type)
-        params, weights, grads = _normal(4, 3), _normal(3, 5), _normal(3, 3)
-        for combiner in ("SUM", "MEAN"):
+        inputs = (indices, _normal(4, 3), _normal(3, 5))
+        of_gradient = (*inputs, _normal(3, 3))
+        for combiner, defaults in {"SUM": ("combiner",), "MEAN": ()}.items():
             label = f"embedding_bag_{combiner}_{np.dtype(index_type)}"
-            attributes = {"combiner": combiner}
-            defaults = ("combiner",) if combiner == "SUM" else ()
-            cases += [
-                Case(
-                    label,
-                    "Addons>EmbeddingBag",
-                    (indices, params, weights),
-                    formulas.embedding_bag,
-                    attributes,
-                    defaults,
-                ),
-                Case(
-                    f"{label}_grad",
-                    "Addons>EmbeddingBagGrad",
-                    (indices, params, weights, grads),
-                    formulas.embedding_bag_grad,
-                    attributes,
-                    defaults,
-                ),
-            ]
+            values = {"combiner": combiner}
+            cases += _with_gradient(
+                label, "EmbeddingBag", formula, inputs, of_gradient, values, defaults
+            )
     return cases
 
 
@@ -152,48 +144,25 @@ def _resamplers() -> list[Case]:
     # Inside, on the border's slope and beyond it, away from whole numbers, where the
     # derivative has a jump.
     warp = _RNG.integers(-2, 5, size=(2, 3, 2, 2)) + _RNG.uniform(0.2, 0.8, (2, 3, 2, 2))
-    grad_output = _normal(2, 3, 2, 2)
-    return [
-        Case("resampler", "Addons>Resampler", (data, warp), formulas.resampler),
-        Case(
-            "resampler_grad",
-            "Addons>ResamplerGrad",
-            (data, warp, grad_output),
-            formulas.resampler_grad,
-        ),
-    ]
+    of_gradient = (data, warp, _normal(2, 3, 2, 2))
+    formula = (formulas.resampler, formulas.resampler_grad)
+    return _with_gradient("resampler", "Resampler", formula, (data, warp), of_gradient)
 
 
 def _correlation_costs() -> list[Case]:
     names = ("kernel_size", "max_displacement", "stride_1", "stride_2", "pad")
+    formula = (formulas.correlation_cost, formulas.correlation_cost_grad)
+    layouts = {"NHWC": ((2, 3, 4, 2), ("data_format",)), "NCHW": ((2, 2, 3, 4), ())}
     cases = []
-    for values in [(1, 1, 1, 1, 1), (3, 2, 2, 2, 2), (1, 2, 2, 1, 3), (3, 0, 1, 2, 0)]:
-        sizes = dict(zip(names, values, strict=True))
-        for data_format in ("NHWC", "NCHW"):
-            shape = (2, 3, 4, 2) if data_format == "NHWC" else (2, 2, 3, 4)
-            a, b = _normal(*shape), _normal(*shape)
-            attributes = {**sizes, "data_format": data_format}
-            top_diff = _normal(*formulas.correlation_cost(a, b, **attributes).shape)
-            label = "_".join(map(str, ("correlation_cost", *values, data_format)))
-            defaults = ("data_format",) if data_format == "NHWC" else ()
-            cases += [
-                Case(
-                    label,
-                    "Addons>CorrelationCost",
-                    (a, b),
-                    formulas.correlation_cost,
-                    attributes,
-                    defaults,
-                ),
-                Case(
-                    f"{label}_grad",
-                    "Addons>CorrelationCostGrad",
-                    (a, b, top_diff),
-                    formulas.correlation_cost_grad,
-                    attributes,
-                    defaults,
-                ),
-            ]
+    for sizes in [(1, 1, 1, 1, 1), (3, 2, 2, 2, 2), (1, 2, 2, 1, 3), (3, 0, 1, 2, 0)]:
+        for data_format, (shape, defaults) in layouts.items():
+            inputs = (_normal(*shape), _normal(*shape))
+            values = {**dict(zip(names, sizes, strict=True)), "data_format": data_format}
+            of_gradient = (*inputs, _normal(*formulas.correlation_cost(*inputs, **values).shape))
+            label = "_".join(map(str, ("correlation_cost", *sizes, data_format)))
+            cases += _with_gradient(
+                label, "CorrelationCost", formula, inputs, of_gradient, values, defaults
+            )
     return cases
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of TensorFlow Addons' ops in every client, to second order, against central
-differences of TensorFlow Addons' formulas.
+"""Gradients of TensorFlow Addons' ops in every client, to second order.
+
+check_gradient compares those of Python with central differences of the ops' values, which
+values_test.py compares with TensorFlow Addons' formulas; the others have the numbers of Python.
 """
 
 import functools
@@ -15,15 +17,27 @@ import wrappers
 from addons_cases import CASES, Case
 from c_client import Client, Graph, tensorflow_dir
 from graph_api import GraphApi
-from tensorflow.core.framework import graph_pb2, types_pb2
+from tensorflow.core.framework import attr_value_pb2, graph_pb2, types_pb2
+from tensorflow.python.ops import gen_functional_ops
 
 from tensorflow_ext import _library
+from tensorflow_ext.testing import check_gradient
 
 _Arrays = list[np.ndarray]
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
-# ----- What is expected. -----
+# ----- Python. -----
+
+
+@every_case
+def test_differences(case: Case) -> None:
+    def call(*inputs: tf.Tensor) -> list[tf.Tensor]:
+        return wrappers.call(case, inputs)
+
+    # Some elements one by one, and all of them along a few directions.
+    options = {"elements": 8, "batched": False, "forward": False}
+    check_gradient(call, [*case.inputs], modes=["eager"], **options)
 
 
 def _weights(case: Case) -> tuple[_Arrays, _Arrays]:
@@ -34,59 +48,14 @@ def _weights(case: Case) -> tuple[_Arrays, _Arrays]:
     return upstream, [rng.normal(size=case.inputs[i].shape) for i in case.differentiable]
 
 
-def _loss(case: Case, inputs: Sequence[np.ndarray], upstream: _Arrays) -> float:
-    outputs = case.outputs(*inputs)
-    return sum(float((u * y).sum()) for u, y in zip(upstream, outputs, strict=True))
-
-
-def _first(case: Case, inputs: Sequence[np.ndarray], upstream: _Arrays) -> _Arrays:
-    """The derivative by each differentiable input."""
-    step = 1e-4
-    gradients = []
-    for i in case.differentiable:
-        gradient = np.empty_like(inputs[i])
-        for position in np.ndindex(gradient.shape):
-            values = []
-            for sign in (1, -1):
-                moved = [*inputs]
-                moved[i] = inputs[i].copy()
-                moved[i][position] += sign * step
-                values.append(_loss(case, moved, upstream))
-            gradient[position] = (values[0] - values[1]) / (2 * step)
-        gradients.append(gradient)
-    return gradients
-
-
-@functools.cache
-def _expected(name: str) -> tuple[_Arrays, _Arrays]:
-    """First order, and second order by the differentiable inputs and the upstream
-    gradients: derivatives are symmetric, so that of the inner product of the first with
-    weights is the one of the first along these.
-    """
-    (case,) = (case for case in CASES if case.name == name)
-    upstream, weights = _weights(case)
-    step = 1e-3
-    ends = []
-    for sign in (1, -1):
-        moved = [*case.inputs]
-        for i, weight in zip(case.differentiable, weights, strict=True):
-            moved[i] = moved[i] + sign * step * weight
-        ends.append([*_first(case, moved, upstream), *case.outputs(*moved)])
-    second = [(a - b) / (2 * step) for a, b in zip(*ends, strict=True)]
-    return _first(case, case.inputs, upstream), second
-
-
-def _check(case: Case, first: Sequence[Any], second: Sequence[Any]) -> None:
-    for found, expected in zip((first, second), _expected(case.name), strict=True):
-        for value, reference in zip(found, expected, strict=True):
-            known = np.zeros_like(reference) if value is None else value
-            np.testing.assert_allclose(known, reference, rtol=2e-5, atol=2e-5)
-
-
-# ----- Python. -----
+def _known(first: Sequence[Any], weights: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The gradients that are not None, and their weights."""
+    there = [i for i, gradient in enumerate(first) if gradient is not None]
+    return [first[i] for i in there], [weights[i] for i in there]
 
 
 def _tapes(case: Case, inputs: Any, upstream: Any, weights: Any) -> tuple[Any, Any]:
+    """First order, and second order by the differentiable inputs and the upstream gradients."""
     xs = [inputs[i] for i in case.differentiable]
     with tf.GradientTape() as outer:
         outer.watch([xs, upstream])
@@ -94,29 +63,36 @@ def _tapes(case: Case, inputs: Any, upstream: Any, weights: Any) -> tuple[Any, A
             inner.watch(xs)
             outputs = wrappers.call(case, inputs)
         first = inner.gradient(outputs, xs, upstream)
-        known = [
-            (gradient, weight)
-            for gradient, weight in zip(first, weights, strict=True)
-            if gradient is not None
-        ]
-    gradients, weights = zip(*known, strict=True)
-    return first, outer.gradient(gradients, [*xs, *upstream], [*weights])
+    gradients, weights = _known(first, weights)
+    return first, outer.gradient(gradients, [*xs, *upstream], weights)
 
 
 def _symbolic(case: Case, inputs: Any, upstream: Any, weights: Any) -> tuple[Any, Any]:
     xs = [inputs[i] for i in case.differentiable]
     first = tf.gradients(wrappers.call(case, inputs), xs, upstream)
-    known = [
-        (gradient, weight)
-        for gradient, weight in zip(first, weights, strict=True)
-        if gradient is not None
-    ]
-    gradients, weights = zip(*known, strict=True)
-    return first, tf.gradients(gradients, [*xs, *upstream], [*weights])
+    gradients, weights = _known(first, weights)
+    return first, tf.gradients(gradients, [*xs, *upstream], weights)
+
+
+def _tensors(case: Case) -> list[list[tf.Tensor]]:
+    return [[tf.constant(x) for x in xs] for xs in (case.inputs, *_weights(case))]
+
+
+@functools.cache
+def _expected(name: str) -> tuple[Any, Any]:
+    (case,) = (case for case in CASES if case.name == name)
+    return _tapes(case, *_tensors(case))
+
+
+def _check(case: Case, *found: Sequence[Any]) -> None:
+    """Compares gradients of first and second order, of which None is zero."""
+    for values, references in zip(found, _expected(case.name), strict=True):
+        for value, reference in zip(values, references, strict=True):
+            known = [np.float64(0) if x is None else x for x in (value, reference)]
+            np.testing.assert_allclose(*np.broadcast_arrays(*known), rtol=1e-9, atol=1e-12)
 
 
 _MODES: dict[str, Callable[..., Any]] = {
-    "eager": _tapes,
     "function": lambda case, *args: tf.function(partial(_tapes, case))(*args),
     "gradients": lambda case, *args: tf.function(partial(_symbolic, case))(*args),
     "jit_compile": lambda case, *args: tf.function(partial(_tapes, case), jit_compile=True)(*args),
@@ -125,10 +101,8 @@ _MODES: dict[str, Callable[..., Any]] = {
 
 @every_case
 @pytest.mark.parametrize("mode", _MODES)
-def test_python(mode: str, case: Case) -> None:
-    inputs = [tf.constant(x) for x in case.inputs]
-    upstream, weights = ([tf.constant(x) for x in xs] for xs in _weights(case))
-    _check(case, *_MODES[mode](case, inputs, upstream, weights))
+def test_modes(mode: str, case: Case) -> None:
+    _check(case, *_MODES[mode](case, *_tensors(case)))
 
 
 # ----- C, and what is built on it. -----
@@ -181,37 +155,14 @@ def _values(
 
 
 @every_case
-def test_function_runtime(client: Client, case: Case) -> None:
-    """SymbolicGradient of a function that holds the node; the function runtime knows no
-    absent gradients.
-    """
+def test_function_runtime(case: Case) -> None:
+    """SymbolicGradient of the op; the function runtime knows no absent gradients."""
     upstream, _ = _weights(case)
-    graph = graph_pb2.GraphDef()
-    graph.CopyFrom(case.graph())
-    node = graph.node[-1]
-    inputs = [graph_node.name for graph_node in graph.node[:-1]]
-    us = _placeholders(graph, "u", upstream)
-
-    function = graph.library.function.add()
-    function.signature.name = "forward"
-    types = [graph_node.attr["dtype"].type for graph_node in graph.node[: len(inputs)]]
-    for name, dtype in zip(inputs, types, strict=True):
-        function.signature.input_arg.add(name=name, type=dtype)
-    function.node_def.add().CopyFrom(node)
-    op_def = wrappers.op_def(case.op)
-    for i, output in enumerate(op_def.output_arg):
-        function.signature.output_arg.add(name=f"r{i}", type=types_pb2.DT_DOUBLE)
-        function.ret[f"r{i}"] = f"y:{output.name}:0"
-
-    gradient = graph.node.add(name="gradient", op="SymbolicGradient")
-    gradient.input.extend([*inputs, *us])
-    gradient.attr["f"].func.name = "forward"
-    doubles = [types_pb2.DT_DOUBLE] * len(us)
-    gradient.attr["Tin"].list.type.extend(types + doubles)
-    gradient.attr["Tout"].list.type.extend(types)
-    names = [f"gradient:{i}" for i in case.differentiable]
-    imported = client.import_graph(graph.SerializeToString())
-    feeds = {k: v for k, v in _feeds(case).items() if not k.startswith("v")}
-    expected, _ = _expected(case.name)
-    for found, reference in zip(imported.run(names, feeds), expected, strict=True):
-        np.testing.assert_allclose(found, reference, rtol=2e-5, atol=2e-5)
+    op = attr_value_pb2.NameAttrList(name=case.op, attr=case.node().attr)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        inputs = [tf.constant(x) for x in case.inputs]
+        gradients = gen_functional_ops.symbolic_gradient(
+            [*inputs, *map(tf.constant, upstream)], [x.dtype for x in inputs], op
+        )
+        found = session.run([gradients[i] for i in case.differentiable])
+    _check(case, found, _expected(case.name)[1])

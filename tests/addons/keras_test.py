@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import zipfile
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -43,19 +44,30 @@ def _old_model(k: ModuleType, name: str, path: pathlib.Path) -> Any:
             k.layers.Activation(getattr(tfe, name)),
         ]
     )
+
+    def rename(config: bytes) -> bytes:
+        # tf_keras 2.18 saves a function whose name it has, too, by that alone.
+        own_name = rf'"(tensorflow_ext>)?{name}"'.encode()
+        return re.sub(own_name, f'"Addons>{name}"'.encode(), config)
+
+    _save_changed(model, path, rename)
+    assert _config(path).count("Addons>") >= 2
+    return model
+
+
+def _save_changed(model: Any, path: pathlib.Path, change: Callable[[bytes], bytes]) -> None:
+    """Saves a model, and changes the configuration in its file."""
     own = path.with_name("own.keras")
     model.save(own)
     with zipfile.ZipFile(own) as source, zipfile.ZipFile(path, "w") as target:
         for entry in source.namelist():
             content = source.read(entry)
-            if entry == "config.json":
-                # tf_keras 2.18 saves a function whose name it has, too, by that alone.
-                content = re.sub(
-                    rf'"(tensorflow_ext>)?{name}"'.encode(), f'"Addons>{name}"'.encode(), content
-                )
-                assert content.count(b"Addons>") >= 2
-            target.writestr(entry, content)
-    return model
+            target.writestr(entry, change(content) if entry == "config.json" else content)
+
+
+def _config(path: pathlib.Path) -> str:
+    with zipfile.ZipFile(path) as file:
+        return json.dumps(json.loads(file.read("config.json")))
 
 
 @every_keras
@@ -69,8 +81,7 @@ def test_model(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
     if name != "rrelu":  # random
         np.testing.assert_array_equal(loaded(_X), model(_X))
     loaded.save(tmp_path / "new.keras")
-    with zipfile.ZipFile(tmp_path / "new.keras") as file:
-        config = json.dumps(json.loads(file.read("config.json")))
+    config = _config(tmp_path / "new.keras")
     assert re.search(rf'"(tensorflow_ext>)?{name}"', config)
     assert "Addons" not in config
 
@@ -86,17 +97,14 @@ def _old_model_of_layers(path: pathlib.Path) -> Any:
     shares = layers.Sparsemax(axis=1)(waves)
     outputs = [layers.GELU(approximate=False)(shares), costs]
     model = keras.Model([words, *frames], outputs)
-    own = path.with_name("own.keras")
-    model.save(own)
-    with zipfile.ZipFile(own) as source, zipfile.ZipFile(path, "w") as target:
-        for entry in source.namelist():
-            content = source.read(entry)
-            if entry == "config.json":
-                config = json.loads(content)
-                for layer in config["config"]["layers"]:
-                    _as_addons_wrote_it(layer)
-                content = json.dumps(config).encode()
-            target.writestr(entry, content)
+
+    def change(content: bytes) -> bytes:
+        config = json.loads(content)
+        for layer in config["config"]["layers"]:
+            _as_addons_wrote_it(layer)
+        return json.dumps(config).encode()
+
+    _save_changed(model, path, change)
     return model
 
 
@@ -123,26 +131,17 @@ def test_layers(tmp_path: pathlib.Path) -> None:
     for found, expected in zip(loaded(inputs), model(inputs), strict=True):
         np.testing.assert_array_equal(found, expected)
     loaded.save(tmp_path / "new.keras")
-    with zipfile.ZipFile(tmp_path / "new.keras") as file:
-        assert b"Addons" not in file.read("config.json")
+    assert "Addons" not in _config(tmp_path / "new.keras")
 
 
 @every_keras
 @every_function
-def test_string(k: ModuleType, name: str) -> None:
-    """As an activation is given in the files of TensorFlow 2.11 and before."""
-    dense = k.layers.Dense.from_config(
-        {"name": "dense", "units": 3, "activation": f"Addons>{name}"}
-    )
-    assert dense.activation is getattr(tfe, name)
-
-
-@every_keras
-@every_function
-def test_own_name(k: ModuleType, name: str) -> None:
+def test_names(k: ModuleType, name: str) -> None:
     function = getattr(tfe, name)
     assert k.saving.get_registered_name(function) == f"tensorflow_ext>{name}"
-    assert k.saving.get_registered_object(f"Addons>{name}") is function
+    # As an activation is given in the files of TensorFlow 2.11 and before.
+    config = {"name": "dense", "units": 3, "activation": f"Addons>{name}"}
+    assert k.layers.Dense.from_config(config).activation is function
 
 
 def test_defaults() -> None:

@@ -91,35 +91,22 @@ def test_after_xla_has_compiled() -> None:
     )
 
 
-def test_before_xla_compiles() -> None:
-    _run(
-        """
-    import tensorflow_ext.addons
-    check(gelu(compiled=True))
-    check(gelu())
-        """
-    )
-
-
 def test_from_many_threads() -> None:
     _run(
         """
+    import concurrent.futures
     import threading
-    import tensorflow_ext
     from tensorflow_ext import _library
-    counts, barrier = [], threading.Barrier(8)
+    barrier = threading.Barrier(8)
 
-    def register():
+    def register(_):
         barrier.wait()
-        counts.append(_library.register_addons_ops())
+        count = _library.register_addons_ops()
         check(gelu())
+        return count
 
-    threads = [threading.Thread(target=register) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(counts) == 18 and len(counts) == 8, counts
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(register, range(8))) == 18
         """
     )
 

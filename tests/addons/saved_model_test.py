@@ -2,13 +2,9 @@
 """SavedModels with ops of TensorFlow Addons, in Python and in C.
 
 old_model is one as TensorFlow 2.10 writes it from a graph, its attributes stripped of defaults.
-
-Environment: CLIENT  the program of old_model_client.c
 """
 
-import os
 import pathlib
-import subprocess
 from typing import Any
 
 import formulas
@@ -16,7 +12,8 @@ import numpy as np
 import processes
 import tensorflow as tf
 import wrappers
-from c_client import tensorflow_dir
+
+from tensorflow_ext import _library
 
 _MODEL = pathlib.Path(__file__).absolute().parent / "old_model"
 _SIZES = {"kernel_size": 1, "max_displacement": 1, "stride_1": 1, "stride_2": 1, "pad": 1}
@@ -60,36 +57,41 @@ def test_old_model() -> None:
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_old_model_is_refused_without_the_ops() -> None:
+def test_old_model_in_c(tmp_path: pathlib.Path) -> None:
+    """As a C program does it: no gradient and no op is registered in Python."""
     program = """
+        import ctypes
         import sys
-        import tensorflow as tf
-        import tensorflow_ext
+        import numpy as np
+        from c_client import Client, ClientError, tensorflow_dir
+
+        model, library, found = sys.argv[1:]
+        client = Client(tensorflow_dir(), library)
         try:
-            tf.saved_model.load(sys.argv[1])
-        except tf.errors.NotFoundError as error:
-            print(error)
+            client.load_saved_model(model)
+        except ClientError as error:
+            assert "Addons>" in str(error), error
+        else:
+            raise AssertionError("ops that nobody has registered")
+
+        def register():
+            with client.status() as status:
+                return ctypes.CDLL(library).TfExt_RegisterAddonsOps(status)
+
+        assert [register(), register()] == [18, 0]
+        graph = client.load_saved_model(model)
+        (gradient,) = graph.gradients(["costs:0"], ["frame:0"], [])
+        ones = np.ones((1, 4, 5, 2), np.float32)
+        feeds = {"frame:0": ones, "next_frame:0": ones}
+        np.savez(found, *graph.run(["costs:0", gradient], feeds))
     """
-    assert "Addons>" in processes.run(program, str(_MODEL))
-
-
-def test_old_model_in_c() -> None:
-    folder = tensorflow_dir()
-    done = subprocess.run(
-        [os.environ["CLIENT"], str(_MODEL)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"LD_LIBRARY_PATH": f"{folder}:{folder}/python"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    processes.run(program, str(_MODEL), str(_library.PATH), str(tmp_path / "found.npz"))
+    found = np.load(tmp_path / "found.npz")
     ones = np.ones((1, 4, 5, 2))
     costs = formulas.correlation_cost(ones, ones, **_SIZES)
     gradient, _ = formulas.correlation_cost_grad(ones, ones, np.ones_like(costs), **_SIZES)
-    lines = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    for name, expected in {"costs": costs, "gradient": gradient}.items():
-        found = np.array([*map(float, lines[name].split())])
-        np.testing.assert_allclose(found, expected.reshape(-1), rtol=1e-6)
+    np.testing.assert_allclose(found["arr_0"], costs, rtol=1e-6)
+    np.testing.assert_allclose(found["arr_1"], gradient, rtol=1e-6)
 
 
 class _Model(tf.Module):

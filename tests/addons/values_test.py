@@ -48,11 +48,13 @@ def _check(case: Case, dtype: str, found: Any) -> None:
         assert error <= _ROUNDING[dtype] * max(np.abs(reference).max(), 1)
 
 
-def _run(case: Case, dtype: str, strip_defaults: bool, compiled: bool) -> Any:
-    """Imports the graph into a function."""
-    graph_def = case.graph(TYPES[dtype], strip_defaults)
+@every_case
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_imported(dtype: str, compiled: bool, case: Case) -> None:
+    """A graph in a function; that of float has no attributes with their defaults."""
+    graph_def = case.graph(TYPES[dtype], strip_defaults=dtype == "float")
     del graph_def.node[:-1]  # XLA compiles no placeholders
-    inputs = _rounded(case, dtype)
     count = len(wrappers.op_def(case.op).output_arg)
 
     @tf.function(jit_compile=compiled)
@@ -61,19 +63,7 @@ def _run(case: Case, dtype: str, strip_defaults: bool, compiled: bool) -> Any:
         outputs = [f"y:{i}" for i in range(count)]
         return tf.graph_util.import_graph_def(graph_def, names, outputs)
 
-    return [y.numpy() for y in run(*map(tf.constant, inputs))]
-
-
-@every_case
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("dtype", TYPES)
-def test_imported(dtype: str, compiled: bool, case: Case) -> None:
-    _check(case, dtype, _run(case, dtype, False, compiled))
-
-
-@every_case
-def test_without_defaults(case: Case) -> None:
-    _check(case, "float", _run(case, "float", True, False))
+    _check(case, dtype, [y.numpy() for y in run(*map(tf.constant, _rounded(case, dtype)))])
 
 
 @every_case
@@ -85,26 +75,22 @@ def test_eager(case: Case) -> None:
 # ----- Shapes. -----
 
 
-@every_case
-def test_known_shapes(case: Case) -> None:
-    outputs = case.outputs(*case.inputs)
-    with tf.Graph().as_default():
-        values = wrappers.call(
-            case, [tf.compat.v1.placeholder(x.dtype, x.shape) for x in case.inputs]
-        )
-        for value, output in zip(values, outputs, strict=True):
-            assert value.shape == output.shape
+_SHAPES: dict[str, Callable[[np.ndarray], Any]] = {
+    "known": lambda x: x.shape,
+    "of known rank": lambda x: [None] * x.ndim,
+    "unknown": lambda x: None,
+}
 
 
 @every_case
-def test_unknown_shapes(case: Case) -> None:
-    """Of unknown rank, and of known rank and unknown sizes."""
-    outputs = case.outputs(*case.inputs)
+@pytest.mark.parametrize("kind", _SHAPES)
+def test_shapes(kind: str, case: Case) -> None:
     with tf.Graph().as_default():
-        for shape_of in (lambda x: None, lambda x: [None] * x.ndim):
-            placeholders = [tf.compat.v1.placeholder(x.dtype, shape_of(x)) for x in case.inputs]
-            for value, output in zip(wrappers.call(case, placeholders), outputs, strict=True):
-                assert value.shape.is_compatible_with(output.shape)
+        inputs = [tf.compat.v1.placeholder(x.dtype, _SHAPES[kind](x)) for x in case.inputs]
+        values = wrappers.call(case, inputs)
+    for value, output in zip(values, case.outputs(*case.inputs), strict=True):
+        assert value.shape.is_compatible_with(output.shape)
+        assert value.shape == output.shape or kind != "known"
 
 
 @every_case
@@ -182,9 +168,8 @@ def test_error(name: str, in_graph: bool) -> None:
 def test_an_index_that_is_no_row() -> None:
     bag = wrappers.function_of("Addons>EmbeddingBag")
     for index in (-1, 3):
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match=f"Addons>EmbeddingBag: .*is {index} at"
-        ):
+        message = f"Addons>EmbeddingBag: .*is {index} at"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             bag([[0, index]], np.zeros((3, 2)), np.ones((1, 2)))
 
 

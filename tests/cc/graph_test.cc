@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed ops and AddSymbolicGradients of a C++ client, which links
+// Typed ops, AddSymbolicGradients and InlineCalls of a C++ client, which links
 // libtensorflow_ext.so: what they give, and what they say of wrong use. Prints
 // what is wrong and ends with 1.
 
@@ -18,9 +18,12 @@
 #include "tensorflow/cc/ops/math_ops.h"
 #include "tensorflow/cc/ops/while_loop.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/public/session.h"
 #include "tensorflow_ext/cc/gradients.h"
 #include "tensorflow_ext/cc/ops.h"
+#include "tensorflow_ext/inline_calls.h"
 
 namespace {
 
@@ -80,24 +83,34 @@ Output Placeholder(const Scope& scope, const std::string& name) {
 
 // ----- Gradients. -----
 
+Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs) {
+  Outputs gradients;
+  Check(tensorflow_ext::AddSymbolicGradients(scope, ys, xs, &gradients));
+  return gradients;
+}
+
+Outputs Gradients(const Scope& scope, const Outputs& ys, const Outputs& xs,
+                  const Outputs& dys) {
+  Outputs gradients;
+  Check(tensorflow_ext::AddSymbolicGradients(scope, ys, xs, dys, &gradients));
+  return gradients;
+}
+
 void OneOutputOnTheWayToAnother() {
   const Scope scope = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x");
   const Output y = ops::Tanh(scope, x);
   const Output z = ops::Multiply(scope, x, y);
-  Outputs gradients;
-  Check(tensorflow_ext::AddSymbolicGradients(scope, {y, z}, {x}, &gradients));
+  Outputs gradients = Gradients(scope, {y, z}, {x});
   const double at = 0.7, tanh = std::tanh(at), slope = 1 - tanh * tanh;
   CheckNear(Run(scope, gradients[0], at), slope + tanh + at * slope,
             "d(y + z)");
 
   const Output dy = ops::Const(scope, 3.0), dz = ops::Const(scope, -2.0);
-  Check(tensorflow_ext::AddSymbolicGradients(scope, {y, z}, {x}, {dy, dz},
-                                             &gradients));
+  gradients = Gradients(scope, {y, z}, {x}, {dy, dz});
   CheckNear(Run(scope, gradients[0], at), 3 * slope - 2 * (tanh + at * slope),
             "d(3 y - 2 z)");
-  Check(tensorflow_ext::AddSymbolicGradients(
-      scope, {y, z}, {x}, {tensorflow::NoGradient(), dz}, &gradients));
+  gradients = Gradients(scope, {y, z}, {x}, {tensorflow::NoGradient(), dz});
   CheckNear(Run(scope, gradients[0], at), -2 * (tanh + at * slope), "d(-2 z)");
 }
 
@@ -106,9 +119,7 @@ void UnconnectedInputs() {
   const Output x = Placeholder(scope, "x"), w = Placeholder(scope, "w");
   const Output y = ext::Mish(scope, x);
   const Output behind = ops::Neg(scope, y);
-  Outputs gradients;
-  Check(tensorflow_ext::AddSymbolicGradients(scope, {y}, {w, x, behind, y},
-                                             &gradients));
+  const Outputs gradients = Gradients(scope, {y}, {w, x, behind, y});
   Check(gradients.size() == 4, "a gradient for each input");
   for (const int i : {0, 2}) {
     Check(gradients[i] == tensorflow::NoGradient(), "there is no path");
@@ -117,20 +128,16 @@ void UnconnectedInputs() {
   CheckNear(Run(scope, gradients[1], 0), 0.6, "the slope of mish");
   CheckNear(Run(scope, gradients[3], 0), 1, "dy / dy");
 
-  Check(tensorflow_ext::AddSymbolicGradients(scope, {y}, {w}, &gradients));
-  Check(gradients == Outputs{tensorflow::NoGradient()}, "none is connected");
-  Check(tensorflow_ext::AddSymbolicGradients(
-      scope, {y}, {x}, {tensorflow::NoGradient()}, &gradients));
-  Check(gradients == Outputs{tensorflow::NoGradient()}, "nothing is upstream");
+  const Outputs none = {tensorflow::NoGradient()};
+  Check(Gradients(scope, {y}, {w}) == none, "none is connected");
+  Check(Gradients(scope, {y}, {x}, none) == none, "nothing is upstream");
 }
 
 void TheSameInputTwice() {
   const Scope scope = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x"), w = ops::Const(scope, 5.0);
   const Output y = ops::Multiply(scope, w, ops::Square(scope, x));
-  Outputs gradients;
-  Check(
-      tensorflow_ext::AddSymbolicGradients(scope, {y}, {x, w, x}, &gradients));
+  const Outputs gradients = Gradients(scope, {y}, {x, w, x});
   CheckNear(Run(scope, gradients[0], 3), 30, "d(w x^2) / dx");
   CheckNear(Run(scope, gradients[1], 3), 9, "d(w x^2) / dw");
   CheckNear(Run(scope, gradients[2], 3), 30, "d(w x^2) / dx, once more");
@@ -195,8 +202,7 @@ void Loops() {
   const Output x = Placeholder(scope, "x");
   const Output a = ops::Identity(scope, x);
   const OutputList both = Loop(scope, a, a);
-  Outputs gradients;
-  Check(tensorflow_ext::AddSymbolicGradients(scope, both, {x}, &gradients));
+  Outputs gradients = Gradients(scope, both, {x});
   CheckNear(Run(scope, gradients[0], -2), -2, "one iteration negates both");
   CheckNear(Run(scope, gradients[0], 2), 2, "none negates neither");
 
@@ -220,6 +226,65 @@ void Loops() {
   CheckError(tensorflow_ext::AddSymbolicGradients(imported, {end}, {start},
                                                   &gradients),
              kUnimplemented, "belongs to a loop of TensorFlow 1");
+}
+
+// ----- InlineCalls. -----
+
+// A call of sin(x) x.
+Output CallWave(const Scope& scope, const Output& x) {
+  tensorflow::NameAttrList function;
+  function.set_name("Wave");
+  tensorflow::Node* node = nullptr;
+  Check(tensorflow::NodeBuilder(scope.GetUniqueNameForOp("call"),
+                                "PartitionedCall")
+            .Input(std::vector<tensorflow::NodeBuilder::NodeOut>{
+                {x.node(), x.index()}})
+            .Attr("Tout", tensorflow::DataTypeVector{DT_DOUBLE})
+            .Attr("f", function)
+            .Finalize(scope.graph(), &node));
+  Check(scope.DoShapeInference(node));
+  return Output(node, 0);
+}
+
+double Wave(double x) { return std::sin(x) * x; }
+
+double WaveSlope(double x) { return std::cos(x) * x + std::sin(x); }
+
+void InlinedCalls() {
+  tensorflow::FunctionDefLibrary library;
+  *library.add_function() = tensorflow::FunctionDefHelper::Create(
+      "Wave", {"x: double"}, {"y: double"}, {},
+      {{{"sine"}, "Sin", {"x"}, {{"T", DT_DOUBLE}}},
+       {{"product"}, "Mul", {"sine:y", "x"}, {{"T", DT_DOUBLE}}}},
+      {{"y", "product:z"}});
+  const Scope scope = Scope::NewRootScope();
+  Check(scope.graph()->AddFunctionLibrary(library));
+  const Output x = Placeholder(scope, "x");
+  const Output y = ops::Neg(scope, CallWave(scope, CallWave(scope, x)));
+
+  Outputs inlined;
+  Check(tensorflow_ext::InlineCalls(scope, {y, x}, &inlined));
+  Check(inlined.size() == 2, "as many tensors as were asked for");
+  Check(inlined[1].node() == x.node(), "what no call leads to stays");
+  Check(inlined[0].node() != y.node(), "the result of a call is another one");
+
+  Outputs gradients;
+  Check(tensorflow::AddSymbolicGradients(scope, {inlined[0]}, {x}, &gradients));
+  for (const tensorflow::Node* node : scope.graph()->op_nodes()) {
+    Check(node->type_string() != "PartitionedCall" ||
+              node->name().rfind("call", 0) == 0,
+          "a call was added: " + node->name());
+  }
+  const double at = 0.8;
+  CheckNear(Run(scope, inlined[0], at), -Wave(Wave(at)), "y");
+  CheckNear(Run(scope, gradients[0], at), -WaveSlope(Wave(at)) * WaveSlope(at),
+            "dy/dx");
+
+  Outputs untouched = {y};
+  CheckError(
+      tensorflow_ext::InlineCalls(scope, {Output(x.node(), 3)}, &untouched),
+      kInvalid, "");
+  Check(untouched == Outputs{y}, "nothing is given back after an error");
 }
 
 // ----- Typed ops. -----
@@ -253,12 +318,14 @@ void OutputsAndAttributes() {
         "name, device and control dependencies are the scope's");
 }
 
+using Build = std::function<Output(const Scope&, const Output& x)>;
+
 // Builds something wrong in a scope of its own; the error is the scope's, and
 // what comes afterwards is left out.
-void CheckRefused(const std::function<Output(const Scope&)>& build,
-                  const std::string& message) {
+void CheckRefused(const std::string& message, const Build& build) {
   const Scope scope = Scope::NewRootScope();
-  const Output output = build(scope);
+  const Output x = ops::Placeholder(scope.WithOpName("x"), DT_DOUBLE);
+  const Output output = build(scope, x);
   CheckError(scope.status(), kInvalid, message);
   Check(output.node() == nullptr, "nothing is given back");
   const ext::RoiPool next(scope, output, output, 2, 2);
@@ -270,54 +337,45 @@ void CheckRefused(const std::function<Output(const Scope&)>& build,
 void WrongUse() {
   const Scope other = Scope::NewRootScope();
   const Output elsewhere = Placeholder(other, "elsewhere");
-  CheckRefused([](const Scope& s) { return ext::Relu(s, 7); }, "int32");
-  CheckRefused([](const Scope& s) { return ext::Relu(s, Output()); },
-               "TfExt>Relu: input 'features' is no tensor");
-  CheckRefused([&](const Scope& s) { return ext::Relu(s, elsewhere); },
-               "'elsewhere' of another graph");
+  CheckRefused("int32",
+               [](const Scope& s, const Output&) { return ext::Relu(s, 7); });
   CheckRefused(
-      [](const Scope& s) {
-        return ext::Relu(s, Output(Placeholder(s, "x").node(), 1));
-      },
-      "is output 1 of node 'x', which has 1");
+      "TfExt>Relu: input 'features' is no tensor",
+      [](const Scope& s, const Output&) { return ext::Relu(s, Output()); });
   CheckRefused(
-      [](const Scope& s) {
-        return ext::Snake(s, Placeholder(s, "x"), {1.0f, 2.0f});
-      },
-      "DT_DOUBLE vs. DT_FLOAT");
-  CheckRefused([](const Scope& s) { return ext::Relu(s, {{1.0, 2.0}, {3.0}}); },
-               "input 'features'");
-  CheckRefused(
-      [](const Scope& s) {
-        const Output x = ops::Placeholder(s, DT_DOUBLE);
-        return ext::RoiPool(s, x, x, 0, 2).pooled;
-      },
-      "pooled_height");
-  CheckRefused(
-      [](const Scope& s) {
-        const Output x = ops::Placeholder(s, DT_DOUBLE);
-        return Output(ext::EmbeddingBag(s, ops::Placeholder(s, DT_INT32), x, x,
-                                        ext::EmbeddingBag::Combiner("most")));
-      },
-      "combiner");
-  CheckRefused(
-      [](const Scope& s) {
-        return ext::ClipByGlobalNorm(s, OutputList{}, 1.0).norm;
-      },
-      "N");
-  CheckRefused(
-      [&](const Scope& s) {
-        const Output x = Placeholder(s, "x");
-        return ext::ClipByGlobalNorm(s, OutputList{x, elsewhere}, 1.0).norm;
-      },
-      "input 'values' is node 'elsewhere' of another graph");
+      "'elsewhere' of another graph",
+      [&](const Scope& s, const Output&) { return ext::Relu(s, elsewhere); });
+  CheckRefused("is output 1 of node 'x', which has 1",
+               [](const Scope& s, const Output& x) {
+                 return ext::Relu(s, Output(x.node(), 1));
+               });
+  CheckRefused("DT_DOUBLE vs. DT_FLOAT", [](const Scope& s, const Output& x) {
+    return ext::Snake(s, x, {1.0f, 2.0f});
+  });
+  CheckRefused("input 'features'", [](const Scope& s, const Output&) {
+    return ext::Relu(s, {{1.0, 2.0}, {3.0}});
+  });
+  CheckRefused("pooled_height", [](const Scope& s, const Output& x) {
+    return ext::RoiPool(s, x, x, 0, 2).pooled;
+  });
+  CheckRefused("combiner", [](const Scope& s, const Output& x) {
+    return Output(ext::EmbeddingBag(s, ops::Placeholder(s, DT_INT32), x, x,
+                                    ext::EmbeddingBag::Combiner("most")));
+  });
+  CheckRefused("N", [](const Scope& s, const Output&) {
+    return ext::ClipByGlobalNorm(s, OutputList{}, 1.0).norm;
+  });
+  CheckRefused("input 'values' is node 'elsewhere' of another graph",
+               [&](const Scope& s, const Output& x) {
+                 const OutputList values = {x, elsewhere};
+                 return ext::ClipByGlobalNorm(s, values, 1.0).norm;
+               });
   // What the shape function refuses.
-  CheckRefused(
-      [](const Scope& s) {
-        const Output x = Placeholder(s, "x");
-        return ext::RoiPool(s, x, x, 2, 2).pooled;
-      },
-      "TfExt>RoiPool: argument 'data' has shape [], expected rank 4");
+  CheckRefused("TfExt>RoiPool: argument 'data' has shape [], expected rank 4",
+               [](const Scope& s, const Output&) {
+                 const Output scalar = Placeholder(s, "scalar");
+                 return ext::RoiPool(s, scalar, scalar, 2, 2).pooled;
+               });
 }
 
 }  // namespace
@@ -328,6 +386,7 @@ int main() {
   TheSameInputTwice();
   WrongTensors();
   Loops();
+  InlinedCalls();
   OutputsAndAttributes();
   WrongUse();
   std::puts("fine");

@@ -8,8 +8,6 @@ import shutil
 import subprocess
 import sys
 
-import pytest
-
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
 
 
@@ -34,7 +32,3 @@ def test_the_commands_of_the_page(tmp_path: pathlib.Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.splitlines() == ["rois have not a gradient", "pooled 4", "gradient 0 1 0 0"]
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """TfExt_AddGradients of gradient/c_api.h: what TF_AddGradients has no answer to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import ClientError, Graph
+from c_client import Graph
 from graph_api import GraphApi
-from graphs import graph_def_of, graph_of, value
+from graphs import CLIENT, client_error, graph_def_of, graph_of, value
 
 import tensorflow_ext as tfext
 from tensorflow_ext import _attributes, _library
 
 v1 = tf.compat.v1
-INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
 ZEROS = 1
 API = GraphApi(str(_library.PATH))
 
 
 def placeholder(name: str = "x", shape: Any = ()) -> tf.Tensor:
     return v1.placeholder(tf.float64, shape, name=name)
+
+
+def gradient_by_x(graph: Graph, *ys: str, dys: Sequence[str] = ()) -> str:
+    """The gradient that TfExt_AddGradients adds; there must be one."""
+    (found,) = API.add_gradients(graph, ys, ["x:0"], dys)
+    assert found is not None
+    return found
 
 
 def one_leads_to_another() -> None:
@@ -36,8 +42,7 @@ def one_leads_to_another() -> None:
 
 def test_one_y_on_the_way_to_another() -> None:
     graph = graph_of(one_leads_to_another)
-    (gradient,) = API.add_gradients(graph, ["y:0", "z:0"], ["x:0"])
-    assert gradient is not None
+    gradient = gradient_by_x(graph, "y:0", "z:0")
     x = np.float64(0.7)
     slope = 1 - np.tanh(x) ** 2
     expected = slope + np.tanh(x) + x * slope
@@ -74,17 +79,15 @@ def test_bad_tensors_are_errors(tensor: str, message: str) -> None:
         lambda: API.add_gradients(graph, ["z:0"], ["x:0"], [tensor]),
     ]
     for call in calls:
-        with pytest.raises(ClientError, match=message) as error:
+        with client_error(tf.errors.INVALID_ARGUMENT, message):
             call()
-        assert error.value.code == INVALID_ARGUMENT
 
 
 def test_zeros_of_a_handle_of_unknown_type() -> None:
     graph = graph_of(one_leads_to_another)
-    with pytest.raises(ClientError, match=r"'handle:0'.*VarHandleOp") as error:
+    with client_error(tf.errors.INVALID_ARGUMENT, r"'handle:0'.*VarHandleOp"):
         API.add_gradients(graph, ["y:0"], ["handle:0"], unconnected=ZEROS)
-    assert error.value.code == INVALID_ARGUMENT
-    with pytest.raises(ClientError, match=r"unconnected: expected.*got 7"):
+    with client_error(tf.errors.INVALID_ARGUMENT, r"unconnected: expected.*got 7"):
         API.add_gradients(graph, ["y:0"], ["x:0"], unconnected=7)
 
 
@@ -112,55 +115,43 @@ def two_variables() -> Graph:
 def test_some_outputs_of_a_loop() -> None:
     graph = two_variables()
     _, y = graph.while_loop(["zero:0", "a:0"], *LOOP)
-    with pytest.raises(ClientError, match=r"loop of TF_NewWhile.*all its outputs") as error:
+    with client_error(tf.errors.UNIMPLEMENTED, "loop of TF_NewWhile.*all its outputs"):
         API.add_gradients(graph, [y], ["x:0"])
-    assert error.value.code == UNIMPLEMENTED
     # The graph is still good for others.
-    (gradient,) = API.add_gradients(graph, ["a:0"], ["x:0"])
-    assert gradient is not None
-    assert value(graph, gradient)(np.float64(2)) == 1
+    assert value(graph, gradient_by_x(graph, "a:0"))(np.float64(2)) == 1
 
 
 def test_all_outputs_of_a_loop() -> None:
     graph = two_variables()
     outputs = graph.while_loop(["a:0", "a:0"], *LOOP)
-    (gradient,) = API.add_gradients(graph, outputs, ["x:0"])
-    assert gradient is not None
+    slope = value(graph, gradient_by_x(graph, *outputs))
     # One iteration negates both, or none does.
-    assert value(graph, gradient)(np.float64(-2)) == -2
-    assert value(graph, gradient)(np.float64(2)) == 2
+    assert slope(np.float64(-2)) == -2
+    assert slope(np.float64(2)) == 2
+
+
+def old_loop(start: tf.Tensor) -> tf.Tensor:
+    """Doubles a number until it is 9 or more, by TensorFlow 1's loop."""
+    v1.disable_control_flow_v2()
+    try:
+        return v1.while_loop(lambda y: y < 9, lambda y: y * 2, [start])
+    finally:
+        v1.enable_control_flow_v2()
 
 
 def test_imported_loops_are_an_error() -> None:
-    def build() -> None:
-        x = placeholder()
-        v1.disable_control_flow_v2()
-        try:
-            y = v1.while_loop(lambda y: y < 9, lambda y: y * 2, [x])
-        finally:
-            v1.enable_control_flow_v2()
-        tf.identity(y, name="y")
-
-    graph = graph_of(build)
-    with pytest.raises(ClientError, match="belongs to a loop of TensorFlow 1") as error:
+    graph = graph_of(lambda: tf.identity(old_loop(placeholder()), name="y"))
+    with client_error(tf.errors.UNIMPLEMENTED, "belongs to a loop of TensorFlow 1"):
         API.add_gradients(graph, ["y:0"], ["x:0"])
-    assert error.value.code == UNIMPLEMENTED
 
 
 def test_a_loop_elsewhere() -> None:
     def build() -> None:
-        v1.disable_control_flow_v2()
-        try:
-            one = tf.constant(1.0, tf.float64)
-            factor = v1.while_loop(lambda y: y < 9, lambda y: y * 2, [one])
-        finally:
-            v1.enable_control_flow_v2()
+        factor = old_loop(tf.constant(1.0, tf.float64))
         tf.multiply(tf.square(placeholder()), factor, name="y")
 
     graph = graph_of(build)
-    (gradient,) = API.add_gradients(graph, ["y:0"], ["x:0"])
-    assert gradient is not None
-    assert value(graph, gradient)(np.float64(3)) == 2 * 3 * 16
+    assert value(graph, gradient_by_x(graph, "y:0"))(np.float64(3)) == 2 * 3 * 16
 
 
 def test_the_same_x_twice() -> None:
@@ -189,45 +180,30 @@ def test_an_upstream_gradient_that_is_handed_on(op: Callable[..., tf.Tensor]) ->
         placeholder("dy")
 
     graph = graph_of(build)
-    (gradient,) = API.add_gradients(graph, ["y:0"], ["x:0"], ["dy:0"])
-    assert gradient is not None
+    gradient = gradient_by_x(graph, "y:0", dys=["dy:0"])
     assert graph.run([gradient], {"dy:0": np.float64(7)}) == [7]
 
 
-def test_tensors_of_another_graph() -> None:
+@pytest.mark.parametrize("argument", ["y", "x", "dx"])
+def test_gradients_of_another_graph(argument: str) -> None:
     graph, other = graph_of(one_leads_to_another), graph_of(one_leads_to_another)
-    name = {"y": "y:0", "x": "x:0", "dx": "y:0"}
-    for argument in name:
-        tensors = {
-            key: (other if key == argument else graph)._outputs([tensor])
-            for key, tensor in name.items()
-        }
-        with (
-            pytest.raises(
-                ClientError, match=rf"^{argument}\[0\]: operation '.' is not of this"
-            ) as error,
-            graph._client.status() as status,
-        ):
-            API._library.TfExt_AddGradients(
-                graph._graph,
-                None,
-                tensors["y"],
-                1,
-                tensors["x"],
-                1,
-                tensors["dx"],
-                status,
-                graph._outputs(["x:0"]),
-                0,
-            )
-        assert error.value.code == INVALID_ARGUMENT
-    with (
-        pytest.raises(ClientError, match=r"outputs\[0\]: operation 'y' is not of this"),
-        graph._client.status() as status,
-    ):
-        API._library.TfExt_InlineCalls(
-            graph._graph, other._outputs(["y:0"]), 1, graph._outputs(["x:0"]), status
-        )
+
+    def outputs(name: str, tensor: str) -> Any:
+        return (other if name == argument else graph)._outputs([tensor])
+
+    ys, xs, dxs = outputs("y", "y:0"), outputs("x", "x:0"), outputs("dx", "y:0")
+    add, found = API._library.TfExt_AddGradients, graph._outputs(["x:0"])
+    message = rf"^{argument}\[0\]: operation '.' is not of this"
+    with client_error(tf.errors.INVALID_ARGUMENT, message), graph._client.status() as status:
+        add(graph._graph, None, ys, 1, xs, 1, dxs, status, found, 0)
+
+
+def test_calls_of_another_graph() -> None:
+    graph, other = graph_of(one_leads_to_another), graph_of(one_leads_to_another)
+    inline, found = API._library.TfExt_InlineCalls, graph._outputs(["x:0"])
+    message = r"outputs\[0\]: operation 'y' is not of this"
+    with client_error(tf.errors.INVALID_ARGUMENT, message), graph._client.status() as status:
+        inline(graph._graph, other._outputs(["y:0"]), 1, found, status)
 
 
 def test_nowhere_to_write() -> None:
@@ -244,9 +220,6 @@ def test_nowhere_to_write() -> None:
         ),
     ]
     for call in calls:
-        with (
-            pytest.raises(ClientError, match=r"buffer.*is NULL.*TF_NewBuffer") as error,
-            graph_of(one_leads_to_another)._client.status() as status,
-        ):
+        expected = client_error(tf.errors.INVALID_ARGUMENT, "buffer.*is NULL.*TF_NewBuffer")
+        with expected, CLIENT.status() as status:
             call(status)
-        assert error.value.code == INVALID_ARGUMENT

@@ -4,7 +4,6 @@
 Gradients are compared with central differences of what the session computes.
 """
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from c_client import ClientError, Graph
-from graphs import CLIENT, central_differences, graph_def_of, imported
+from graphs import CLIENT, central_differences, gradient, graph_def_of, imported, in_threads
 from tensorflow.core.framework import graph_pb2
 
 v1 = tf.compat.v1
@@ -21,7 +20,10 @@ V = np.array([1.5, 0.2, -0.7, 1.0])
 
 
 def calling(build: Callable[..., Any]) -> graph_pb2.GraphDef:
-    """The graph of y = build(x, handle); x is fed, the handle that of a variable v."""
+    """The graph of y = build(x, handle); x is fed, the handle that of a variable v.
+
+    dy_1 and dy_2 are upstream gradients.
+    """
 
     def graph() -> None:
         x = v1.placeholder(tf.float64, X.shape, name="x")
@@ -29,6 +31,8 @@ def calling(build: Callable[..., Any]) -> graph_pb2.GraphDef:
         tf.identity(build(x, v), name="y")
         value = v1.placeholder(tf.float64, V.shape, name="value")
         tf.raw_ops.AssignVariableOp(resource=v, value=value, name="assign")
+        for k in (1, 2):
+            tf.constant(np.full(X.shape, float(k)), name=f"dy_{k}")
 
     return graph_def_of(graph)
 
@@ -114,26 +118,13 @@ def remote(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
     return y
 
 
-BUILDS = [
-    formula,
-    checked,
-    compiled,
-    nested,
-    outside_too,
-    handle_of_unknown_type,
-    on_a_device,
-    remote,
-]
-
-
-@pytest.mark.parametrize("build", BUILDS, ids=lambda b: getattr(b, "__name__", "function"))
+@pytest.mark.parametrize(
+    "build",
+    [formula, checked, compiled, nested, outside_too, handle_of_unknown_type, on_a_device, remote],
+    ids=lambda build: build.__name__,
+)
 def test_by_input_and_variable(build: Callable[..., Any]) -> None:
-    graph_def = calling(build)
-    for k in (1, 2):
-        dy = graph_def.node.add(name=f"dy_{k}", op="Const")
-        dy.attr["dtype"].type = tf.float64.as_datatype_enum
-        dy.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.full(X.shape, float(k))))
-    check(imported(graph_def))
+    check(imported(calling(build)))
 
 
 def test_the_gradient_that_the_graph_names_for_a_function() -> None:
@@ -147,20 +138,19 @@ def test_the_gradient_that_the_graph_names_for_a_function() -> None:
         return x * x
 
     spec = tf.TensorSpec(X.shape, tf.float64)
-    gradient = given.get_concrete_function(spec, spec)
+    other = given.get_concrete_function(spec, spec)
 
     def build(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
-        gradient.add_to_graph()
+        other.add_to_graph()
         return square(x)
 
     graph_def = calling(build)
     call = next(node for node in graph_def.node if node.op == "PartitionedCall")
     named = graph_def.library.gradient.add()
     named.function_name = call.attr["f"].func.name
-    named.gradient_func = gradient.function_def.signature.name
+    named.gradient_func = other.function_def.signature.name
     graph = imported(graph_def)
-    (found,) = graph.gradients(["y:0"], ["x:0"], [])
-    assert found is not None
+    found = gradient(graph, "y:0")
     np.testing.assert_allclose(graph.run([found], {"x:0": X})[0], 7 * X)
 
 
@@ -177,20 +167,13 @@ def test_a_function_that_is_not_there() -> None:
 
 def test_many_threads() -> None:
     serialized = calling(nested).SerializeToString()
-    results: list[np.ndarray] = []
 
-    def differentiate() -> None:
+    def differentiate() -> np.ndarray:
         graph = CLIENT.import_graph(serialized)
         found = graph.gradients(["y:0"], ["x:0", "v:0"], [])
         graph.run([], {"value:0": V}, targets=["assign"])
-        names = [name for name in found if name is not None]
-        results.append(np.concatenate(graph.run(names, {"x:0": X})))
+        return np.concatenate(graph.run([str(name) for name in found], {"x:0": X}))
 
-    threads = [threading.Thread(target=differentiate) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 8
-    for result in results:
-        np.testing.assert_array_equal(result, results[0])
+    first, *others = in_threads(differentiate)
+    for other in others:
+        np.testing.assert_array_equal(other, first)

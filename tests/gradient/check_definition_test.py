@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TfExt_CheckDefinition: a definition for all types that its op admits.
 
-faulty_checks.cc holds the ops.
+faulty_ops.cc holds the ops.
 """
 
 import os

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tensorflow_ext::Define, without anything else of this library: what it
-// writes, and what it says of each mistake. Prints what is wrong and ends with
-// 1.
+// writes, and what it says of each mistake.
 
 #include "tensorflow_ext/gradient/define.h"
 
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
+#include "tests/cc/check.h"
 
 namespace {
 
@@ -21,18 +20,11 @@ using tensorflow::DT_FLOAT;
 using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
 using tensorflow::NodeDef;
+using tensorflow_ext::Check;
 using tensorflow_ext::Define;
 using FDH = tensorflow::FunctionDefHelper;
 using Nodes = std::vector<FDH::Node>;
 using Strings = std::vector<std::string>;
-
-int failures = 0;
-
-void Check(bool condition, const std::string& what) {
-  if (condition) return;
-  std::fprintf(stderr, "wrong: %s\n", what.c_str());
-  ++failures;
-}
 
 struct Table {
   Strings arguments = {"x: T", "dy: T"};
@@ -185,7 +177,7 @@ void DevicesAndNames() {
 
 // A mistake, and what the message says of it.
 struct Mistake {
-  const char* what;
+  std::string what;
   Table table;
   Strings said;
 };
@@ -302,14 +294,14 @@ void EachMistakeIsAnError() {
     function.mutable_signature()->set_name("as it was");
     const absl::Status status = Write(mistake.table, &function);
     Check(absl::IsInvalidArgument(status),
-          std::string(mistake.what) + ": " + status.ToString());
+          mistake.what + ": " + status.ToString());
     for (const std::string& said : mistake.said) {
       Check(absl::StrContains(status.message(), said),
-            std::string(mistake.what) + ": does not say \"" + said +
+            mistake.what + ": does not say \"" + said +
                 "\": " + status.ToString());
     }
     Check(function.signature().name() == "as it was",
-          std::string(mistake.what) + ": the function has changed");
+          mistake.what + ": the function has changed");
   }
 }
 
@@ -321,5 +313,5 @@ int main() {
   Lists();
   DevicesAndNames();
   EachMistakeIsAnError();
-  return failures == 0 ? 0 : 1;
+  return tensorflow_ext::ExitStatus();
 }

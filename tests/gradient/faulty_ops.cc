@@ -1,104 +1,238 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops whose gradients are wrong, one mistake each, and a few that use every
-// feature of a definition. None has a kernel: the tests build graphs.
+// feature of a definition. Kernels hand the first input on.
+
+#include <stdexcept>
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/gradient/define.h"
 
 namespace {
 
 using tensorflow::AttrSlice;
+using tensorflow::DT_FLOAT;
+using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
 using FDH = tensorflow::FunctionDefHelper;
+using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::UnchangedShape;
 using tensorflow::shape_inference::UnknownShape;
+using tensorflow_ext::Define;
 
-#define UNARY_OP(name)                   \
-  REGISTER_OP(name)                      \
-      .Input("x: T")                     \
-      .Output("y: T")                    \
-      .Attr("T: {float, double, int32}") \
-      .Attr("scale: float = 1.0")        \
-      .SetShapeFn(UnchangedShape)
+class HandOnOp : public tensorflow::OpKernel {
+ public:
+  using OpKernel::OpKernel;
+  void Compute(tensorflow::OpKernelContext* context) override {
+    context->set_output(0, context->input(0));
+  }
+};
 
-// Registers `...`, an FDH::Define call, as the gradient of `name`.
-#define GRADIENT(name, ...)                                         \
-  UNARY_OP(name);                                                   \
-  REGISTER_OP_GRADIENT(name, [](const AttrSlice&, FunctionDef* g) { \
-    *g = FDH::Define(__VA_ARGS__);                                  \
-    return absl::OkStatus();                                        \
+#define KERNEL(name) \
+  REGISTER_KERNEL_BUILDER(Name(name).Device(tensorflow::DEVICE_CPU), HandOnOp)
+
+#define UNARY_OP(name)             \
+  REGISTER_OP(name)                \
+      .Input("x: T")               \
+      .Output("y: T")              \
+      .Attr("T: {float, double}")  \
+      .Attr("scale: float = 1.0")  \
+      .SetShapeFn(UnchangedShape); \
+  KERNEL(name)
+
+// Registers a gradient by the body of a function of `attrs` and `g`.
+#define GRADIENT(name, ...)                       \
+  REGISTER_OP_GRADIENT(                           \
+      name,                                       \
+      []([[maybe_unused]] const AttrSlice& attrs, \
+         [[maybe_unused]] FunctionDef* g) -> absl::Status __VA_ARGS__)
+
+// An op whose gradient tensorflow_ext::Define writes, of these nodes.
+#define DEFINED(name, ...)                                              \
+  UNARY_OP(name);                                                       \
+  GRADIENT(name, {                                                      \
+    return Define({"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}"}, \
+                  {__VA_ARGS__}, g);                                    \
+  })
+
+// An op with the gradient that this call of TensorFlow's helper writes.
+#define WRITTEN_BY(call, name, ...) \
+  UNARY_OP(name);                   \
+  GRADIENT(name, {                  \
+    *g = call(__VA_ARGS__);         \
+    return absl::OkStatus();        \
   })
 
 using Strings = std::vector<std::string>;
 using Nodes = std::vector<FDH::Node>;
+const Strings kAnyType = {"T: type"};
 const FDH::Node kCopy = {{"dx"}, "Identity", {"dy"}, {{"T", "$T"}}};
 
-GRADIENT("Faulty>TooManyResults", Strings{"x: T", "dy: T"},
-         Strings{"dx: T", "dz: T"}, Strings{"T: type"},
-         Nodes{kCopy, {{"dz"}, "Identity", {"dy"}, {{"T", "$T"}}}});
-GRADIENT("Faulty>TooFewArguments", Strings{"dy: T"}, Strings{"dx: T"},
-         Strings{"T: type"}, Nodes{kCopy});
-GRADIENT("Faulty>ArgumentType", Strings{"x: T", "dy: int64"}, Strings{"dx: T"},
-         Strings{"T: type"}, Nodes{{{"dx"}, "Identity", {"x"}, {{"T", "$T"}}}});
-GRADIENT("Faulty>ResultType", Strings{"x: T", "dy: T"}, Strings{"dx: bool"},
-         Strings{"T: type"},
-         Nodes{{{"dx"}, "Less", {"x", "dy"}, {{"T", "$T"}}}});
-GRADIENT("Faulty>UnknownAttribute", Strings{"x: T", "dy: T"}, Strings{"dx: T"},
-         Strings{"T: type", "sharpness: float"}, Nodes{kCopy});
+// ----- Signatures that do not fit the op. -----
+
+WRITTEN_BY(FDH::Define, "Faulty>TooManyResults", Strings{"x: T", "dy: T"},
+           Strings{"dx: T", "dz: T"}, kAnyType,
+           Nodes{kCopy, {{"dz"}, "Identity", {"dy"}, {{"T", "$T"}}}});
+WRITTEN_BY(FDH::Define, "Faulty>TooFewArguments", Strings{"dy: T"},
+           Strings{"dx: T"}, kAnyType, Nodes{kCopy});
+WRITTEN_BY(FDH::Define, "Faulty>ArgumentType", Strings{"x: T", "dy: int64"},
+           Strings{"dx: T"}, kAnyType,
+           Nodes{{{"dx"}, "Identity", {"x"}, {{"T", "$T"}}}});
+WRITTEN_BY(FDH::Define, "Faulty>ResultType", Strings{"x: T", "dy: T"},
+           Strings{"dx: bool"}, kAnyType,
+           Nodes{{{"dx"}, "Less", {"x", "dy"}, {{"T", "$T"}}}});
+WRITTEN_BY(FDH::Define, "Faulty>UnknownAttribute", Strings{"x: T", "dy: T"},
+           Strings{"dx: T"}, Strings{"T: type", "sharpness: float"},
+           Nodes{kCopy});
 UNARY_OP("Faulty>NoGradientAnywhere");
 UNARY_OP("Faulty>DeclaredNone");
 REGISTER_OP_NO_GRADIENT("Faulty>DeclaredNone");
 
+// ----- Creators that fail. -----
+
 UNARY_OP("Faulty>CreatorFails");
-REGISTER_OP_GRADIENT("Faulty>CreatorFails",
-                     [](const AttrSlice&, FunctionDef*) -> absl::Status {
-                       return absl::UnimplementedError(
-                           "scale=0 is not supported");
-                     });
+GRADIENT("Faulty>CreatorFails",
+         { return absl::UnimplementedError("scale=0 is not supported"); });
 UNARY_OP("Faulty>EmptyDefinition");
-REGISTER_OP_GRADIENT("Faulty>EmptyDefinition",
-                     [](const AttrSlice&, FunctionDef*) -> absl::Status {
-                       return absl::OkStatus();
-                     });
+GRADIENT("Faulty>EmptyDefinition", { return absl::OkStatus(); });
+UNARY_OP("Faulty>Throws");
+GRADIENT("Faulty>Throws",
+         { throw std::runtime_error("the table is on fire"); });
+UNARY_OP("Faulty>ThrowsANumber");
+GRADIENT("Faulty>ThrowsANumber", { throw 7; });
+
+// ----- Nodes with a mistake. -----
 
 // A definition in the form that FDH::Define refuses to write.
-FunctionDef Raw(const Nodes& nodes, const std::string& result) {
+FunctionDef Raw(const std::string& result, const Nodes& nodes) {
   return FDH::Create("", {"x: float", "dy: float"}, {"dx: float"}, {}, nodes,
                      {{"dx", result}});
 }
-#define RAW_GRADIENT(name, result, ...)                             \
-  UNARY_OP(name);                                                   \
-  REGISTER_OP_GRADIENT(name, [](const AttrSlice&, FunctionDef* g) { \
-    *g = Raw(Nodes{__VA_ARGS__}, result);                           \
-    return absl::OkStatus();                                        \
-  })
-using tensorflow::DT_FLOAT;
 
-RAW_GRADIENT("Faulty>UnknownOp", "a:y:0",
-             {{"a"}, "Faulty>Nonexistent", {"dy"}, {}});
-RAW_GRADIENT("Faulty>UnknownInput", "a:output:0",
-             {{"a"}, "Identity", {"elsewhere"}, {{"T", DT_FLOAT}}});
-RAW_GRADIENT("Faulty>UnknownResult", "elsewhere:output:0",
-             {{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}});
-RAW_GRADIENT("Faulty>MissingNodeAttribute", "a:y:0",
-             {{"a"}, "Cast", {"dy"}, {{"SrcT", DT_FLOAT}}});
-RAW_GRADIENT("Faulty>NodeInputType", "a:output:0",
-             {{"a"}, "Identity", {"dy"}, {{"T", tensorflow::DT_INT32}}});
-RAW_GRADIENT("Faulty>Cycle", "a:z:0",
-             {{"a"}, "Mul", {"dy", "b:z:0"}, {{"T", DT_FLOAT}}},
-             {{"b"}, "Mul", {"dy", "a:z:0"}, {{"T", DT_FLOAT}}});
+WRITTEN_BY(Raw, "Faulty>UnknownOp", "a:y:0",
+           {{{"a"}, "Faulty>Nonexistent", {"dy"}, {}}});
+WRITTEN_BY(Raw, "Faulty>UnknownInput", "a:output:0",
+           {{{"a"}, "Identity", {"elsewhere"}, {{"T", DT_FLOAT}}}});
+WRITTEN_BY(Raw, "Faulty>UnknownResult", "elsewhere:output:0",
+           {{{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}}});
+WRITTEN_BY(Raw, "Faulty>MissingNodeAttribute", "a:y:0",
+           {{{"a"}, "Cast", {"dy"}, {{"SrcT", DT_FLOAT}}}});
+WRITTEN_BY(Raw, "Faulty>NodeInputType", "a:output:0",
+           {{{"a"}, "Identity", {"dy"}, {{"T", DT_INT32}}}});
+WRITTEN_BY(Raw, "Faulty>Cycle", "a:z:0",
+           {{{"a"}, "Mul", {"dy", "b:z:0"}, {{"T", DT_FLOAT}}},
+            {{"b"}, "Mul", {"dy", "a:z:0"}, {{"T", DT_FLOAT}}}});
 // Right as a function; its shapes never fit.
-RAW_GRADIENT("Faulty>ShapesNeverFit", "c:z:0",
-             {{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}},
-             {{"b"},
-              "ExpandDims",
-              {"a:output:0", "axis:output:0"},
-              {{"T", DT_FLOAT}, {"Tdim", tensorflow::DT_INT32}}},
-             FDH::Const<int32_t>("axis", 7),
-             {{"c"}, "Mul", {"b:output:0", "dy"}, {{"T", DT_FLOAT}}});
+WRITTEN_BY(Raw, "Faulty>ShapesNeverFit", "c:z:0",
+           {{{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}},
+            {{"b"},
+             "ExpandDims",
+             {"a:output:0", "axis:output:0"},
+             {{"T", DT_FLOAT}, {"Tdim", DT_INT32}}},
+            FDH::Const<int32_t>("axis", 7),
+            {{"c"}, "Mul", {"b:output:0", "dy"}, {{"T", DT_FLOAT}}}});
+WRITTEN_BY(FDH::Define, "Faulty>UnknownPlaceholder", Strings{"x: T", "dy: T"},
+           Strings{"dx: T"}, kAnyType,
+           Nodes{{{"dx"}, "Mul", {"dy", "x"}, {{"T", "$U"}}}});
+// Right for float.
+WRITTEN_BY(FDH::Define, "Faulty>FloatConstant", Strings{"x: T", "dy: T"},
+           Strings{"dx: T"}, kAnyType,
+           Nodes{FDH::Const("half", 0.5f),
+                 {{"dx"}, "Mul", {"dy", "half"}, {{"T", "$T"}}}});
+DEFINED("Faulty>DefinedWrong", {{"dx"}, "Mul", {"dy", "slope"}});
+
+// ----- Gradients of another shape than their input. -----
+
+DEFINED("Faulty>Summed", FDH::Const("first", 0),
+        {{"dx"}, "Sum", {"dy", "first"}});
+
+// y may be smaller than x; its gradient is not summed.
+REGISTER_OP("Faulty>NotSummed")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {float, double}")
+    .SetShapeFn(UnchangedShape);
+KERNEL("Faulty>NotSummed");
+GRADIENT("Faulty>NotSummed", {
+  return Define(
+      {"x: T", "y: T", "dz: T"}, {"dx: T", "dy: T"}, {"T: {float, double}"},
+      {{{"dx"}, "Identity", {"dz"}}, {{"dy"}, "Mul", {"dz", "x"}}}, g);
+});
+
+// A row of a variable.
+REGISTER_OP("Faulty>FirstRow")
+    .Input("variable: resource")
+    .Output("row: float")
+    .SetShapeFn([](InferenceContext* c) {
+      c->set_output(0, c->Vector(2));
+      return absl::OkStatus();
+    });
+GRADIENT("Faulty>FirstRow", {
+  return Define({"variable: resource", "drow: float"}, {"dvariable: float"}, {},
+                {{{"dvariable"}, "Neg", {"drow"}}}, g);
+});
+
+// Right: the shape of its gradient is known only when it runs.
+DEFINED("Featured>Reshaped", {{"shape"}, "Shape", {"x"}},
+        {{"dx"}, "Reshape", {"dy", "shape"}});
+
+// ----- For checks of all types. -----
+
+// Refuses double, and says so.
+UNARY_OP("Featured>NotForDouble");
+GRADIENT("Featured>NotForDouble", {
+  tensorflow::DataType type;
+  TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(attrs, "T", &type));
+  if (type != DT_FLOAT) return absl::UnimplementedError("float alone");
+  return Define({"x: float", "dy: float"}, {"dx: float"}, {},
+                {{{"dx"}, "Mul", {"dy", "x"}}}, g);
+});
+
+// Has an attribute without a default.
+REGISTER_OP("Featured>Named")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {float, double}")
+    .Attr("which: string")
+    .SetShapeFn(UnknownShape);
+GRADIENT("Featured>Named", {
+  return Define({"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}"},
+                {{{"dx"}, "Mul", {"dy", "x"}}}, g);
+});
+
+// Wrong where both are double, among many combinations.
+#define MANY_TYPES "{float, double, half, bfloat16, int8, int16, int32, int64}"
+REGISTER_OP("Faulty>OfManyTypes")
+    .Input("a: A")
+    .Input("b: B")
+    .Input("c: C")
+    .Input("d: D")
+    .Output("y: A")
+    .Attr("A: " MANY_TYPES)
+    .Attr("B: " MANY_TYPES)
+    .Attr("C: " MANY_TYPES)
+    .Attr("D: " MANY_TYPES)
+    .SetShapeFn(UnknownShape);
+GRADIENT("Faulty>OfManyTypes", {
+  return Define({"a: A", "b: B", "c: C", "d: D", "dy: A"},
+                {"da: A", "db: B", "dc: C", "dd: D"},
+                {"A: type", "B: type", "C: type", "D: type"},
+                {
+                    FDH::Const("float_zero", 0.0f),
+                    {{"da"}, "Identity", {"dy"}},
+                    {{"db"}, "ZerosLike", {"b"}},
+                    {{"dc"}, "Mul", {"c", "float_zero"}, {{"T", "$C"}}},
+                    {{"dd"}, "ZerosLike", {"d"}},
+                },
+                g);
+});
+
+// ----- Every feature of a definition. -----
 
 // Two inputs of which one has an integer type, two outputs; the gradient runs
 // the forward op again, has work that only the integer's gradient needs, a
@@ -110,12 +244,12 @@ REGISTER_OP("Featured>Pair")
     .Output("statistic: T")
     .Attr("T: {float, double}")
     .Attr("scale: float = 1.0")
-    .SetShapeFn([](tensorflow::shape_inference::InferenceContext* c) {
+    .SetShapeFn([](InferenceContext* c) {
       c->set_output(0, c->input(0));
       c->set_output(1, c->input(0));
       return absl::OkStatus();
     });
-REGISTER_OP_GRADIENT("Featured>Pair", [](const AttrSlice&, FunctionDef* g) {
+GRADIENT("Featured>Pair", {
   *g = FDH::Define(
       // Arg defs
       {"x: T", "count: int32", "dy: T", "dstatistic: T"},
@@ -132,8 +266,8 @@ REGISTER_OP_GRADIENT("Featured>Pair", [](const AttrSlice&, FunctionDef* g) {
           {{"checked"}, "Identity", {"dstatistic"}, {{"T", "$T"}}},
           {{"product"}, "Mul", {"dy", "statistic"}, {{"T", "$T"}}, {"checked"}},
           {{"dx"}, "AddV2", {"product", "dstatistic"}, {{"T", "$T"}}},
-          {{"ones"}, "OnesLike", {"count"}, {{"T", tensorflow::DT_INT32}}},
-          {{"dcount"}, "Neg", {"ones"}, {{"T", tensorflow::DT_INT32}}},
+          {{"ones"}, "OnesLike", {"count"}, {{"T", DT_INT32}}},
+          {{"dcount"}, "Neg", {"ones"}, {{"T", DT_INT32}}},
       });
   // FDH::Define leaves devices out.
   for (auto& node : *g->mutable_node_def()) {
@@ -143,31 +277,20 @@ REGISTER_OP_GRADIENT("Featured>Pair", [](const AttrSlice&, FunctionDef* g) {
 });
 
 // The same with another attribute: not the forward op's own result.
-REGISTER_OP("Featured>Rescaled")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {float, double}")
-    .Attr("scale: float = 1.0")
-    .SetShapeFn(UnchangedShape);
-REGISTER_OP_GRADIENT("Featured>Rescaled", [](const AttrSlice&, FunctionDef* g) {
-  *g = FDH::Define({"x: T", "dy: T"}, {"dx: T"},
-                   {"T: {float, double}", "scale: float"},
-                   {
-                       {{"other"},
-                        "Featured>Rescaled",
-                        {"x"},
-                        {{"T", "$T"}, {"scale", 3.0f}}},
-                       {{"same"},
-                        "Featured>Rescaled",
-                        {"x"},
-                        {{"T", "$T"}, {"scale", "$scale"}}},
-                       {{"sum"}, "AddV2", {"other", "same"}, {{"T", "$T"}}},
-                       {{"dx"}, "Mul", {"sum", "dy"}, {{"T", "$T"}}},
-                   });
-  return absl::OkStatus();
+UNARY_OP("Featured>Rescaled");
+GRADIENT("Featured>Rescaled", {
+  return Define(
+      {"x: T", "dy: T"}, {"dx: T"}, {"T: {float, double}", "scale: float"},
+      {
+          {{"other"}, "Featured>Rescaled", {"x"}, {{"scale", 3.0f}}},
+          {{"same"}, "Featured>Rescaled", {"x"}, {{"scale", "$scale"}}},
+          {{"sum"}, "AddV2", {"other", "same"}},
+          {{"dx"}, "Mul", {"sum", "dy"}},
+      },
+      g);
 });
 
-// A list in, a list out, and an input that is to have no gradient.
+// A list in, a list out, and an input without a gradient.
 REGISTER_OP("Featured>Lists")
     .Input("values: N * float")
     .Input("weight: float")
@@ -175,7 +298,7 @@ REGISTER_OP("Featured>Lists")
     .Attr("N: int >= 1")
     .SetShapeFn(UnknownShape);
 // FDH::Define wants a name for each output; Create takes a list as a whole.
-REGISTER_OP_GRADIENT("Featured>Lists", [](const AttrSlice&, FunctionDef* g) {
+GRADIENT("Featured>Lists", {
   *g = FDH::Create(
       "", {"values: N * float", "weight: float", "d: N * float"},
       {"dvalues: N * float", "dweight: float"}, {"N: int"},

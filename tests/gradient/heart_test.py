@@ -2,112 +2,71 @@
 """The heart: finding, checking, planning and expanding a gradient.
 
 Clients are the C interface (tensorflow_ext._library) and TF_AddGradients
-(c_client). faulty_ops.cc and faulty_checks.cc hold the ops.
+(c_client). faulty_ops.cc holds the ops.
 """
 
 import os
-import threading
 
 import pytest
 import tensorflow as tf
-from c_client import Client, ClientError, Graph, tensorflow_dir
+from c_client import ClientError, Graph
+from graphs import CLIENT, gradient, graph_with, in_threads, unary_graph
 from tensorflow.core.framework import graph_pb2, node_def_pb2
 
 from tensorflow_ext import _library
-
-FAULTY_OPS = os.environ["FAULTY_OPS"]
-
-NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED = 5, 3, 9, 12
+from tensorflow_ext._attributes import to_node_def
 
 
-@pytest.fixture(scope="module")
-def client() -> Client:
-    client = Client(tensorflow_dir(), str(_library.PATH))
-    client.load(FAULTY_OPS)
+@pytest.fixture(scope="module", autouse=True)
+def faulty_ops() -> None:
+    CLIENT.load(os.environ["FAULTY_OPS"])
     assert _library.register_gradients() > 0
     # All of them are known by now.
     assert _library.register_gradients() == 0
-    return client
-
-
-def node_def(op: str, **attributes: object) -> node_def_pb2.NodeDef:
-    node = node_def_pb2.NodeDef(op=op)
-    for name, value in attributes.items():
-        attribute = node.attr[name]
-        if isinstance(value, tf.DType):
-            attribute.type = value.as_datatype_enum
-        elif isinstance(value, float):
-            attribute.f = value
-        else:
-            assert isinstance(value, int)
-            attribute.i = value
-    return node
 
 
 def plan(op: str, wanted: list[bool] | None = None, **attributes: object) -> dict:
     """The plan's nodes by name."""
-    graph = graph_pb2.GraphDef.FromString(
-        _library.gradient_plan(node_def(op, **attributes).SerializeToString(), wanted)
-    )
+    node = to_node_def(op, attributes).SerializeToString()
+    graph = graph_pb2.GraphDef.FromString(_library.gradient_plan(node, wanted))
     return {node.name: node for node in graph.node}
 
 
-def graph_with(client: Client, op: str, device: str = "", **attributes: object) -> Graph:
-    """A graph with float placeholders x, u and `op` on x, called f."""
-    graph_def = graph_pb2.GraphDef()
-    for name in ("x", "u"):
-        placeholder = graph_def.node.add(name=name, op="Placeholder")
-        placeholder.attr["dtype"].type = tf.float32.as_datatype_enum
-        placeholder.attr["shape"].shape.dim.add(size=3)
-    node = node_def(op, T=tf.float32, **attributes)
-    node.name, node.device = "f", device
-    node.input.append("x")
-    graph_def.node.append(node)
-    return client.import_graph(graph_def.SerializeToString())
+# By op: fragments of the message.
+FAULTS = {
+    "TooManyResults": ["2 results (float, float)", "expected (float)"],
+    "TooFewArguments": ["1 argument", "(float, float)"],
+    "ArgumentType": ["argument 1", "int64", "float"],
+    "ResultType": ["result 0", "bool", "float"],
+    "UnknownAttribute": ["'sharpness'", "Faulty>UnknownAttribute has not", "T, scale"],
+    "UnknownPlaceholder": ["'dx' of op Mul", "'T' is $U", "T, scale"],
+    "DefinedWrong": ["'dx' of op Mul", "'slope'"],
+    "Throws": ["its creator throws: the table is on fire"],
+    "ThrowsANumber": ["throws what is no std::exception"],
+    "CreatorFails": ["scale=0 is not supported"],
+    "EmptyDefinition": ["0 arguments"],
+    "UnknownOp": ["'a'", "Faulty>Nonexistent", "load"],
+    "UnknownInput": ["'a' of op Identity", "elsewhere"],
+    "UnknownResult": ["elsewhere"],
+    "MissingNodeAttribute": ["'a' of op Cast", "DstT"],
+    "NodeInputType": ["'a' of op Identity", "'dy'", "float", "int32 is expected (T=float)"],
+    "Cycle": ["cycle"],
+}
+# The code is FAILED_PRECONDITION but for these.
+CODES = {"DefinedWrong": tf.errors.INVALID_ARGUMENT, "CreatorFails": tf.errors.UNIMPLEMENTED}
 
 
-# Op, status code, fragments of the message.
-FAULTS = [
-    ("TooManyResults", FAILED_PRECONDITION, ["2 results (float, float)", "expected (float)"]),
-    ("TooFewArguments", FAILED_PRECONDITION, ["1 argument", "(float, float)"]),
-    ("ArgumentType", FAILED_PRECONDITION, ["argument 1", "int64", "float"]),
-    ("ResultType", FAILED_PRECONDITION, ["result 0", "bool", "float"]),
-    (
-        "UnknownAttribute",
-        FAILED_PRECONDITION,
-        ["'sharpness'", "Faulty>UnknownAttribute has not", "T, scale"],
-    ),
-    ("UnknownPlaceholder", FAILED_PRECONDITION, ["'dx' of op Mul", "'T' is $U", "T, scale"]),
-    ("DefinedWrong", INVALID_ARGUMENT, ["'dx' of op Mul", "'slope'"]),
-    ("Throws", FAILED_PRECONDITION, ["its creator throws: the table is on fire"]),
-    ("ThrowsANumber", FAILED_PRECONDITION, ["throws what is no std::exception"]),
-    ("CreatorFails", UNIMPLEMENTED, ["scale=0 is not supported"]),
-    ("EmptyDefinition", FAILED_PRECONDITION, ["0 arguments"]),
-    ("UnknownOp", FAILED_PRECONDITION, ["'a'", "Faulty>Nonexistent", "load"]),
-    ("UnknownInput", FAILED_PRECONDITION, ["'a' of op Identity", "elsewhere"]),
-    ("UnknownResult", FAILED_PRECONDITION, ["elsewhere"]),
-    ("MissingNodeAttribute", FAILED_PRECONDITION, ["'a' of op Cast", "DstT"]),
-    (
-        "NodeInputType",
-        FAILED_PRECONDITION,
-        ["'a' of op Identity", "'dy'", "float", "int32 is expected (T=float)"],
-    ),
-    ("Cycle", FAILED_PRECONDITION, ["cycle"]),
-]
-
-
-@pytest.mark.parametrize(("name", "code", "fragments"), FAULTS)
-def test_a_wrong_definition_is_an_error_that_says_what(
-    client: Client, name: str, code: int, fragments: list[str]
-) -> None:
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_wrong_definition_is_an_error_that_says_what(name: str) -> None:
+    code = CODES.get(name, tf.errors.FAILED_PRECONDITION)
     op = f"Faulty>{name}"
-    graph = graph_with(client, op)
+    graph = unary_graph(op)
     before = graph.nodes()
     for _ in range(2):  # an error is not kept as a plan
         with pytest.raises(ClientError) as caught:
             graph.gradients(["f:0"], ["x:0"], ["u:0"])
         assert caught.value.code == code
-        for fragment in [op, *fragments]:
+        for fragment in [op, *FAULTS[name]]:
             assert fragment in str(caught.value)
     assert graph.nodes() == before, "nodes were left behind"
     with pytest.raises(tf.errors.OpError, match=op) as raised:
@@ -115,17 +74,18 @@ def test_a_wrong_definition_is_an_error_that_says_what(
     assert raised.value.error_code == code
 
 
-def test_an_op_with_no_gradient_anywhere(client: Client) -> None:
-    graph = graph_with(client, "Faulty>NoGradientAnywhere")
+def test_an_op_with_no_gradient_anywhere() -> None:
+    graph = unary_graph("Faulty>NoGradientAnywhere")
     with pytest.raises(ClientError, match="No gradient defined for op"):
         graph.gradients(["f:0"], ["x:0"], ["u:0"])
     with pytest.raises(tf.errors.NotFoundError, match="REGISTER_OP_GRADIENT"):
         plan("Faulty>NoGradientAnywhere", T=tf.float32)
 
 
-def test_an_op_that_is_not_registered(client: Client) -> None:
+def test_an_op_that_is_not_registered() -> None:
+    absent = node_def_pb2.NodeDef(op="Faulty>Absent").SerializeToString()
     with pytest.raises(tf.errors.NotFoundError, match="'Faulty>Absent' is not"):
-        plan("Faulty>Absent")
+        _library.gradient_plan(absent, None)
 
 
 @pytest.mark.parametrize("bytes_", [b"", b"\xff\xff\xff", b"nonsense"])
@@ -134,7 +94,7 @@ def test_bytes_that_are_no_node(bytes_: bytes) -> None:
         _library.gradient_plan(bytes_, None)
 
 
-def test_attributes_of_the_op_that_are_missing_or_wrong(client: Client) -> None:
+def test_attributes_of_the_op_that_are_missing_or_wrong() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"Featured>Pair.*T"):
         plan("Featured>Pair")
     with pytest.raises(tf.errors.InvalidArgumentError, match="Featured>Pair"):
@@ -143,8 +103,8 @@ def test_attributes_of_the_op_that_are_missing_or_wrong(client: Client) -> None:
         plan("Featured>Pair", wanted=[True], T=tf.float32)
 
 
-def test_expansion_that_fails_leaves_no_nodes(client: Client) -> None:
-    graph = graph_with(client, "Faulty>ShapesNeverFit")
+def test_expansion_that_fails_leaves_no_nodes() -> None:
+    graph = unary_graph("Faulty>ShapesNeverFit")
     before = graph.nodes()
     with pytest.raises(ClientError, match=r"gradient of node 'f' of op Faulty>Shapes"):
         graph.gradients(["f:0"], ["x:0"], ["u:0"])
@@ -153,7 +113,7 @@ def test_expansion_that_fails_leaves_no_nodes(client: Client) -> None:
     assert graph.gradients(["x:0"], ["x:0"], ["u:0"]) == ["u:0"]
 
 
-def test_the_forward_op_is_reused_and_the_unused_left_out(client: Client) -> None:
+def test_the_forward_op_is_reused_and_the_unused_left_out() -> None:
     nodes = plan("Featured>Pair", T=tf.float64, scale=2.0)
     ops = sorted(node.op for node in nodes.values() if node.op[0] != "_")
     # Neither the forward op nor what only the integer's gradient needs.
@@ -166,7 +126,7 @@ def test_the_forward_op_is_reused_and_the_unused_left_out(client: Client) -> Non
     assert "_Retval_1" not in nodes
 
 
-def test_another_attribute_makes_another_op(client: Client) -> None:
+def test_another_attribute_makes_another_op() -> None:
     nodes = plan("Featured>Rescaled", T=tf.float32, scale=2.0)
     assert [n.attr["scale"].f for n in nodes.values() if "scale" in n.attr] == [3.0]
     # With scale=3 both are the forward op.
@@ -174,7 +134,7 @@ def test_another_attribute_makes_another_op(client: Client) -> None:
     assert not [n for n in nodes.values() if n.op == "Featured>Rescaled"]
 
 
-def test_lists_and_no_gradient(client: Client) -> None:
+def test_lists_and_no_gradient() -> None:
     nodes = plan("Featured>Lists", N=2)
     assert list(nodes["copies"].input) == ["_Arg_3:0", "_Arg_4:0"]
     assert nodes["_Retval_1"].input[0] == "copies:1"
@@ -182,28 +142,22 @@ def test_lists_and_no_gradient(client: Client) -> None:
     assert not [n for n in nodes.values() if n.op == "TfExt>NoGradient"]
 
 
-def test_what_nobody_wants_is_left_out(client: Client) -> None:
+def test_what_nobody_wants_is_left_out() -> None:
     assert plan("Featured>Pair", wanted=[False, True], T=tf.float32) == {}
     nodes = plan("Featured>Lists", wanted=[False, True, True], N=2)
     assert {name for name in nodes if name.startswith("_Retval")} == {"_Retval_1"}
 
 
-def pair_graph(client: Client, device: str = "") -> Graph:
-    graph_def = graph_pb2.GraphDef()
-    for name, dtype in [("x", tf.float32), ("count", tf.int32), ("u", tf.float32)]:
-        placeholder = graph_def.node.add(name=name, op="Placeholder")
-        placeholder.attr["dtype"].type = dtype.as_datatype_enum
-    node = node_def("Featured>Pair", T=tf.float32)
+def pair_graph(device: str = "") -> Graph:
+    node = to_node_def("Featured>Pair", {"T": tf.float32})
     node.name, node.device = "tower/pair", device
-    node.input.extend(["x", "count"])
-    graph_def.node.append(node)
-    return client.import_graph(graph_def.SerializeToString())
+    return graph_with(node, None, x=tf.float32, count=tf.int32)
 
 
-def test_names_devices_and_missing_upstream_gradients(client: Client) -> None:
-    graph = pair_graph(client, "/job:worker/task:3")
+def test_names_devices_and_missing_upstream_gradients() -> None:
+    graph = pair_graph("/job:worker/task:3")
     # Only y is differentiated: the statistic's upstream gradient is missing.
-    (name,) = graph.gradients(["tower/pair:0"], ["x:0"], ["u:0"])
+    name = gradient(graph, "tower/pair:0", "x:0", "u:0")
     assert name == "gradients/tower/pair_grad/dx:0"
     nodes = graph_pb2.GraphDef.FromString(graph.graph_def()).node
     added = {node.name: node for node in nodes if node.name.startswith("gradients")}
@@ -215,32 +169,21 @@ def test_names_devices_and_missing_upstream_gradients(client: Client) -> None:
     assert "tower/pair:1" in product.input
     assert [n.op for n in added.values()].count("ZerosLike") == 1
     # A second call finds names of its own.
-    (again,) = graph.gradients(["tower/pair:0"], ["x:0"], ["u:0"])
+    again = gradient(graph, "tower/pair:0", "x:0", "u:0")
     assert again == "gradients_1/tower/pair_grad/dx:0"
 
 
-def test_many_threads_ask_at_once(client: Client) -> None:
-    failures = []
+def test_many_threads_ask_at_once() -> None:
+    def ask() -> None:
+        for i in range(20):
+            nodes = plan("Featured>Rescaled", T=tf.float32, scale=float(i % 4))
+            assert "_Retval_0" in nodes
+            gradient(pair_graph(), "tower/pair:0", "x:0", "u:0")
 
-    def ask(scale: float) -> None:
-        try:
-            for _ in range(20):
-                nodes = plan("Featured>Rescaled", T=tf.float32, scale=scale)
-                assert "_Retval_0" in nodes
-                graph = pair_graph(client)
-                graph.gradients(["tower/pair:0"], ["x:0"], ["u:0"])
-        except Exception as error:  # reported below, by the main thread
-            failures.append(error)
-
-    threads = [threading.Thread(target=ask, args=(float(i % 4),)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(ask)
 
 
-def test_registries(client: Client) -> None:
+def test_registries() -> None:
     bits = _library.Registries
     bridged = bits.FUNCTION_GRADIENT | bits.CLIENT_GRADIENT | bits.CLIENT_BRIDGED
     assert _library.registries("Featured>Pair") == bridged
@@ -252,15 +195,6 @@ def test_registries(client: Client) -> None:
     assert _library.registries("Faulty>DeclaredNone") == none
     assert _library.registries("Faulty>Absent") == 0
     # TensorFlow has a function gradient of these and no client gradient.
-    for op in [
-        "Concat",
-        "ConjugateTranspose",
-        "MaxPoolGrad",
-        "MulNoNan",
-        "Reverse",
-        "StridedSliceGrad",
-        "Xdivy",
-        "Xlog1py",
-        "Xlogy",
-    ]:
+    arrays = ["Concat", "ConjugateTranspose", "MaxPoolGrad", "Reverse", "StridedSliceGrad"]
+    for op in [*arrays, "MulNoNan", "Xdivy", "Xlog1py", "Xlogy"]:
         assert bridged in _library.registries(op), op

@@ -4,27 +4,43 @@
 Gradients are compared with central differences of what the session computes.
 """
 
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import ClientError
+from c_client import ClientError, Graph
 from graph_api import GraphApi
-from graphs import central_differences, graph_def_of, graph_of, imported, value
+from graphs import (
+    central_differences,
+    client_error,
+    gradient,
+    graph_def_of,
+    graph_of,
+    imported,
+    in_threads,
+    value,
+)
 from tensorflow.core.framework import graph_pb2
 
 from tensorflow_ext import _library, gradients, raw_ops
 
 v1 = tf.compat.v1
-INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
 API = GraphApi(str(_library.PATH))
 X = np.array([0.3, -1.2, 0.8, 2.0])
 
 
-def placeholder(name: str = "x", shape: Any = (4,)) -> tf.Tensor:
-    return v1.placeholder(tf.float64, shape, name=name)
+def placeholder(*shape: int) -> tf.Tensor:
+    return v1.placeholder(tf.float64, shape or [4], name="x")
+
+
+def inlined(graph: Graph, tensor: str) -> str:
+    (found,) = API.inline_calls(graph, [tensor])
+    return found
+
+
+def nodes(graph: Graph) -> list[Any]:
+    return list(graph_pb2.GraphDef.FromString(graph.graph_def()).node)
 
 
 @tf.function
@@ -51,15 +67,14 @@ def nested() -> None:
 
 def test_bodies_take_the_place_of_calls() -> None:
     graph = graph_of(nested)
-    before = graph_pb2.GraphDef.FromString(graph.graph_def())
+    before = nodes(graph)
     value(graph, "loss:0")(X)  # the session knows the graph by now
-    (loss,) = API.inline_calls(graph, ["loss:0"])
-    after = graph_pb2.GraphDef.FromString(graph.graph_def())
-    assert list(after.node)[: len(before.node)] == list(before.node)
-    added = {node.name: node.op for node in list(after.node)[len(before.node) :]}
-    assert "PartitionedCall" not in added.values()
-    assert "StatefulPartitionedCall" not in added.values()
-    assert {"Sin", "StatelessIf", "StatelessWhile"} <= set(added.values())
+    loss = inlined(graph, "loss:0")
+    after = nodes(graph)
+    assert after[: len(before)] == before
+    added = {node.op for node in after[len(before) :]}
+    assert not added & {"PartitionedCall", "StatefulPartitionedCall"}
+    assert {"Sin", "StatelessIf", "StatelessWhile"} <= added
     assert value(graph, loss)(X) == value(graph, "loss:0")(X)
 
 
@@ -70,23 +85,20 @@ def test_bodies_keep_the_devices_of_calls() -> None:
         tf.identity(y, name="y")
 
     graph = graph_of(build)
-    (y,) = API.inline_calls(graph, ["y:0"])
-    nodes = graph_pb2.GraphDef.FromString(graph.graph_def()).node
-    devices = {node.op: node.device for node in nodes if node.op in ("Sin", "Mul")}
+    y = inlined(graph, "y:0")
+    devices = {node.op: node.device for node in nodes(graph) if node.op in ("Sin", "Mul")}
     assert devices == dict.fromkeys(("Sin", "Mul"), "/device:CPU:0")
     np.testing.assert_allclose(value(graph, y)(X), np.sin(X) * X)
 
 
-@pytest.mark.parametrize("inlined", [False, True])
-def test_gradients_of_both_orders(inlined: bool) -> None:
+@pytest.mark.parametrize("inline", [False, True])
+def test_gradients_of_both_orders(inline: bool) -> None:
     graph = graph_of(nested)
-    loss = API.inline_calls(graph, ["loss:0"])[0] if inlined else "loss:0"
-    (first,) = graph.gradients([loss], ["x:0"], [])
-    assert first is not None
+    loss = inlined(graph, "loss:0") if inline else "loss:0"
+    first = gradient(graph, loss)
     expected = central_differences(value(graph, loss), X)
     np.testing.assert_allclose(value(graph, first)(X), expected, rtol=1e-8, atol=1e-8)
-    (second,) = graph.gradients([first], ["x:0"], [])
-    assert second is not None
+    second = gradient(graph, first)
     expected = central_differences(lambda x: value(graph, first)(x).sum(), X)
     np.testing.assert_allclose(value(graph, second)(X), expected, rtol=1e-7, atol=1e-7)
 
@@ -97,24 +109,25 @@ def dropped_out(x: tf.Tensor) -> tf.Tensor:
 
 
 def random() -> None:
-    tf.reduce_sum(dropped_out(placeholder(shape=(100,))), name="loss")
+    tf.reduce_sum(dropped_out(placeholder(100)), name="loss")
+
+
+RANDOM_X = np.linspace(1, 2, 100)
+
+
+def check_one_draw(loss: np.ndarray, slope: np.ndarray) -> float:
+    """Checks that both have one draw, for which the loss is homogeneous of order 2 (Euler)."""
+    np.testing.assert_allclose(slope @ RANDOM_X / 2, loss)
+    return float(loss)
 
 
 def test_random_numbers_are_drawn_once() -> None:
     graph = graph_of(random)
-    with pytest.raises(ClientError, match=r"RandomUniform.*TfExt_InlineCalls") as error:
+    with client_error(tf.errors.UNIMPLEMENTED, r"RandomUniform.*TfExt_InlineCalls"):
         graph.gradients(["loss:0"], ["x:0"], [])
-    assert error.value.code == UNIMPLEMENTED
-    (loss,) = API.inline_calls(graph, ["loss:0"])
-    (gradient,) = graph.gradients([loss], ["x:0"], [])
-    assert gradient is not None
-    x = np.linspace(1, 2, 100)
-    losses = set()
-    for _ in range(3):
-        # The loss is homogeneous of order 2 for one draw (Euler).
-        found, slope = graph.run([loss, gradient], {"x:0": x})
-        np.testing.assert_allclose(slope @ x / 2, found)
-        losses.add(float(found))
+    loss = inlined(graph, "loss:0")
+    fetches = [loss, gradient(graph, loss)]
+    losses = {check_one_draw(*graph.run(fetches, {"x:0": RANDOM_X})) for _ in range(3)}
     assert len(losses) == 3
 
 
@@ -148,12 +161,11 @@ def test_side_effects_happen_with_the_results(waiting: bool) -> None:
     graph = imported(graph_def_of(updating) if waiting else without_waiting_results())
     with pytest.raises(ClientError, match=r"AssignAddVariableOp.*also reads"):
         graph.gradients(["loss:0"], ["x:0"], [])
-    (loss,) = API.inline_calls(graph, ["loss:0"])
-    (gradient,) = graph.gradients([loss], ["x:0"], [])
-    assert gradient is not None
+    loss = inlined(graph, "loss:0")
+    fetches = [loss, gradient(graph, loss)]
     graph.run([], {}, targets=["init"])
     for k in range(3):
-        found, slope = graph.run([loss, gradient], {"x:0": X})
+        found, slope = graph.run(fetches, {"x:0": X})
         np.testing.assert_allclose(found, np.sum(X * X * (1 + k * X)))
         np.testing.assert_allclose(slope, 2 * X * (1 + k * X))
         np.testing.assert_allclose(graph.run(["mean_now:0"], {})[0], (k + 1) * X)
@@ -176,7 +188,7 @@ def test_control_edges_from_outside() -> None:
             tf.identity(inner(x), name="y")
 
     graph = graph_of(build)
-    (y,) = API.inline_calls(graph, ["y:0"])
+    y = inlined(graph, "y:0")
     with pytest.raises(ClientError, match="did not hold element-wise"):
         value(graph, y)(X)
     np.testing.assert_allclose(value(graph, y)(abs(X)), np.sin(abs(X)) * abs(X))
@@ -209,11 +221,9 @@ def test_functions_named_as_ops() -> None:
     graph_def, _ = with_function("Waves")
     graph_def.node.add(name="y", op="Waves", input=["x"])
     graph = imported(graph_def)
-    (y,) = API.inline_calls(graph, ["y:0"])
-    (gradient,) = graph.gradients([y], ["x:0"], [])
-    assert gradient is not None
-    expected = np.sin(X) + X * np.cos(X)
-    np.testing.assert_allclose(value(graph, gradient)(X), expected)
+    y = inlined(graph, "y:0")
+    slope = value(graph, gradient(graph, y))(X)
+    np.testing.assert_allclose(slope, np.sin(X) + X * np.cos(X))
 
 
 def test_a_function_that_calls_itself_is_an_error() -> None:
@@ -231,16 +241,7 @@ def test_a_function_that_calls_itself_is_an_error() -> None:
 
 def test_many_threads_inline_at_once() -> None:
     graph = graph_of(nested)
-    found: list[str] = []
-
-    def inline() -> None:
-        found.extend(API.inline_calls(graph, ["loss:0"]))
-
-    threads = [threading.Thread(target=inline) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    found = in_threads(lambda: inlined(graph, "loss:0"))
     assert len(set(found)) == 8
     values = graph.run(found, {"x:0": X})
     assert {float(v) for v in values} == {float(value(graph, "loss:0")(X))}
@@ -251,9 +252,8 @@ def test_many_threads_inline_at_once() -> None:
     [("x:7", "has 1 outputs, there is none of index 7"), ("x:-1", "of index -1")],
 )
 def test_bad_tensors_are_errors(tensor: str, message: str) -> None:
-    with pytest.raises(ClientError, match=message) as error:
+    with client_error(tf.errors.INVALID_ARGUMENT, message):
         API.inline_calls(graph_of(nested), [tensor])
-    assert error.value.code == INVALID_ARGUMENT
 
 
 # ---- In Python
@@ -265,14 +265,12 @@ def test_python_inlines() -> None:
         random()
         loss, same = gradients.inline_calls(["loss:0", "x:0"], graph)
         assert same.name == "x:0"
-        (gradient,) = v1.gradients(loss, [graph.get_tensor_by_name("x:0")])
+        (slope,) = v1.gradients(loss, [graph.get_tensor_by_name("x:0")])
     assert "StatefulPartitionedCall" not in {
         op.type for op in loss.graph.get_operations() if op.name.startswith("inlined")
     }
-    x = np.linspace(1, 2, 100)
     with v1.Session(graph=graph) as session:
-        found, slope = session.run([loss, gradient], {"x:0": x})
-    np.testing.assert_allclose(slope @ x / 2, found)
+        check_one_draw(*session.run([loss, slope], {"x:0": RANDOM_X}))
 
 
 def test_python_refuses_eager_tensors() -> None:
@@ -297,14 +295,11 @@ def test_the_op_gives_what_the_function_gives() -> None:
     serialized = graph_def_of(random).SerializeToString()
     nodes, inlined = raw_ops.inline_calls(serialized, ["loss:0", "x:0"])
     expected, names = _library.inline_calls(serialized, ["loss:0", "x:0"])
-    assert graph_pb2.GraphDef.FromString(nodes.numpy()) == (graph_pb2.GraphDef.FromString(expected))
+    assert graph_pb2.GraphDef.FromString(nodes.numpy()) == graph_pb2.GraphDef.FromString(expected)
     assert [name.decode() for name in inlined.numpy()] == names
     whole = imported(graph_pb2.GraphDef.FromString(serialized + nodes.numpy()))
-    (gradient,) = whole.gradients([names[0]], ["x:0"], [])
-    assert gradient is not None
-    x = np.linspace(1, 2, 100)
-    found, slope = whole.run([names[0], gradient], {"x:0": x})
-    np.testing.assert_allclose(slope @ x / 2, found)
+    fetches = [names[0], gradient(whole, names[0])]
+    check_one_draw(*whole.run(fetches, {"x:0": RANDOM_X}))
 
 
 def test_the_op_refuses_what_is_wrong() -> None:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from c_client import Client, ClientError, Graph, tensorflow_dir
-from tensorflow.core.framework import attr_value_pb2, graph_pb2
+from c_client import ClientError
+from graphs import CLIENT, gradient, unary_graph
+from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.ops import gen_functional_ops
 
 import tensorflow_ext
@@ -29,12 +30,11 @@ X = np.array([0.5, -0.25, 0.75])
 
 
 @pytest.fixture(scope="module", autouse=True)
-def client() -> Client:
-    """A client in C; Python has the same libraries."""
+def libraries() -> None:
+    """Loaded in C; Python has the same libraries."""
     before = gradients.function_def("Erfc", T=tf.float64)
-    client = Client(tensorflow_dir(), str(_library.PATH))
     for library in os.environ["LIBRARIES"].split():
-        client.load(library)
+        CLIENT.load(library)
     refused = _library.take_registration_errors()
     assert len(refused) == 2, refused
     for line in refused:
@@ -43,27 +43,10 @@ def client() -> Client:
     assert _library.take_registration_errors() == []
     assert gradients.function_def("Erfc", T=tf.float64) == before
     gradients.register_all()
-    return client
 
 
-def graph_of(op: str, dtype: tf.DType = tf.float64) -> graph_pb2.GraphDef:
-    """A graph with placeholders x and u, and `op` on x, called f."""
-    graph_def = graph_pb2.GraphDef()
-    for name in ("x", "u"):
-        node = graph_def.node.add(name=name, op="Placeholder")
-        node.attr["dtype"].type = dtype.as_datatype_enum
-        node.attr["shape"].shape.dim.add(size=3)
-    node = graph_def.node.add(name="f", op=op, input=["x"])
-    node.attr["T"].type = dtype.as_datatype_enum
-    return graph_def
-
-
-def imported(client: Client, op: str, dtype: tf.DType = tf.float64) -> Graph:
-    return client.import_graph(graph_of(op, dtype).SerializeToString())
-
-
-def error_of(client: Client, op: str, dtype: tf.DType = tf.float64) -> ClientError:
-    graph = imported(client, op, dtype)
+def error_of(op: str) -> ClientError:
+    graph = unary_graph(op, tf.float64)
     nodes = graph.nodes()
     with pytest.raises(ClientError) as caught:
         graph.gradients(["f:0"], ["x:0"], ["u:0"])
@@ -100,10 +83,10 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_an_error_that_names_op_node_and_line(client: Client, name: str) -> None:
+def test_a_mistake_is_an_error_that_names_op_node_and_line(name: str) -> None:
     op = f"Faulty>{name}"
     for _ in range(2):
-        error = error_of(client, op)
+        error = error_of(op)
         assert error.code == FAILED_PRECONDITION
         message = str(error)
         assert f"In the gradient of {op}: " in message
@@ -122,15 +105,14 @@ def test_a_mistake_is_an_error_that_names_op_node_and_line(client: Client, name:
     assert line == marked or "mistake" not in LINES[line - 1]
 
 
-def test_what_is_not_supported_keeps_its_code(client: Client) -> None:
-    error = error_of(client, "Faulty>IsUnimplemented")
+def test_what_is_not_supported_keeps_its_code() -> None:
+    error = error_of("Faulty>IsUnimplemented")
     assert error.code == UNIMPLEMENTED
     assert "scale=1 is not supported" in str(error)
 
 
-def test_a_constant_of_one_type_fails_for_the_others_alone(client: Client) -> None:
-    graph = imported(client, "Faulty>FloatConstant", tf.float32)
-    assert graph.gradients(["f:0"], ["x:0"], ["u:0"]) != [None]
+def test_a_constant_of_one_type_fails_for_the_others_alone() -> None:
+    assert gradient(unary_graph("Faulty>FloatConstant", tf.float32), "f:0", "x:0", "u:0")
 
 
 def test_a_formula_reads_and_writes_attributes() -> None:
@@ -146,15 +128,13 @@ def test_a_formula_reads_and_writes_attributes() -> None:
     assert 2.5 in constants
 
 
-def in_c(client: Client, op: str) -> np.ndarray:
-    graph = imported(client, op)
-    (name,) = graph.gradients(["f:0"], ["x:0"], ["u:0"])
-    assert name is not None
-    (value,) = graph.run([name], {"x:0": X, "u:0": np.ones(3)})
+def in_c(op: str) -> np.ndarray:
+    graph = unary_graph(op, tf.float64)
+    (value,) = graph.run([gradient(graph, "f:0", "x:0", "u:0")], {"x:0": X, "u:0": np.ones(3)})
     return value
 
 
-def in_function_runtime(client: Client, op: str) -> np.ndarray:
+def in_function_runtime(op: str) -> np.ndarray:
     function = attr_value_pb2.NameAttrList(name=op)
     function.attr["T"].type = tf.float64.as_datatype_enum
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
@@ -179,31 +159,26 @@ def taped(op: str) -> Any:
     return tape.gradient(y, x)
 
 
-def eagerly(client: Client, op: str) -> np.ndarray:
+def eagerly(op: str) -> np.ndarray:
     return taped(op).numpy()
 
 
-def in_tf_function(client: Client, op: str) -> np.ndarray:
+def in_tf_function(op: str) -> np.ndarray:
     return tf.function(taped)(op).numpy()
 
 
-def in_tf_gradients(client: Client, op: str) -> np.ndarray:
+def in_tf_gradients(op: str) -> np.ndarray:
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         x = tf.compat.v1.placeholder(tf.float64, [3])
         (gradient,) = tf.gradients(call(op, x), x)
         return session.run(gradient, {x: X})
 
 
-CLIENTS: list[Callable[[Client, str], np.ndarray]] = [
-    in_c,
-    in_function_runtime,
-    eagerly,
-    in_tf_function,
-    in_tf_gradients,
-]
+CLIENTS: list[Callable[[str], np.ndarray]]
+CLIENTS = [in_c, in_function_runtime, eagerly, in_tf_function, in_tf_gradients]
 
 
-@pytest.mark.parametrize("gradient", CLIENTS)
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     ("op", "expected"),
     [
@@ -214,30 +189,29 @@ CLIENTS: list[Callable[[Client, str], np.ndarray]] = [
     ],
 )
 def test_a_stand_in_reaches_every_client(
-    client: Client, gradient: Callable[[Client, str], np.ndarray], op: str, expected: np.ndarray
+    client: Callable[[str], np.ndarray], op: str, expected: np.ndarray
 ) -> None:
     asked_for = _library.Registries.GRADIENT_ASKED_FOR
     assert asked_for in _library.registries(op)
-    if op == "Tanh" and gradient is eagerly:
+    if op == "Tanh" and client is eagerly:
         # TensorFlow keeps no input of Tanh for its own gradient, which needs none.
         with pytest.raises(tf.errors.UnimplementedError, match="has not kept input 0"):
-            gradient(client, op)
+            client(op)
         return
-    np.testing.assert_allclose(gradient(client, op), expected)
+    np.testing.assert_allclose(client(op), expected)
 
 
-def test_what_was_there_stays_where_nobody_asked(client: Client) -> None:
+def test_what_was_there_stays_where_nobody_asked() -> None:
     expected = -2 / np.sqrt(np.pi) * np.exp(-(X**2))
-    for gradient in CLIENTS:
-        np.testing.assert_allclose(gradient(client, "Erfc"), expected)
+    for client in CLIENTS:
+        np.testing.assert_allclose(client("Erfc"), expected)
 
 
-def test_a_table_of_another_library(client: Client) -> None:
-    graph = imported(client, "Outside>Table")
-    assert graph.gradients(["f:0"], ["x:0"], ["u:0"]) != [None]
-    error = error_of(client, "Outside>Throws")
+def test_a_table_of_another_library() -> None:
+    assert gradient(unary_graph("Outside>Table", tf.float64), "f:0", "x:0", "u:0")
+    error = error_of("Outside>Throws")
     assert error.code == FAILED_PRECONDITION
     assert "creator throws: no table of this" in str(error)
-    error = error_of(client, "Outside>Refuses")
+    error = error_of("Outside>Refuses")
     assert error.code == UNIMPLEMENTED
     assert "scale is 1.0" in str(error)

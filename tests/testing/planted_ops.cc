@@ -126,10 +126,13 @@ absl::Status SquareGradient(const AttrSlice&, FunctionDef* g) {
   return absl::OkStatus();
 }
 
+#define COMPUTES_SQUARES(name, fault) \
+  KERNELS(name, fault);               \
+  REGISTER_OP_GRADIENT(name, SquareGradient)
+
 #define RIGHT_BUT(name, fault) \
   DOCUMENTED_OP(name);         \
-  KERNELS(name, fault);        \
-  REGISTER_OP_GRADIENT(name, SquareGradient)
+  COMPUTES_SQUARES(name, fault)
 
 RIGHT_BUT("Planted>AbortsOnMatrices", Fault::kAbortsOnMatrices);
 RIGHT_BUT("Planted>AbortsOnEmpty", Fault::kAbortsOnEmpty);
@@ -154,8 +157,7 @@ REGISTER_OP_GRADIENT("Planted>OtherInC", [](const AttrSlice&, FunctionDef* g) {
 });
 
 OP("Planted>NoShapeFunction").Doc(DOCUMENTATION);
-KERNELS("Planted>NoShapeFunction", Fault::kNone);
-REGISTER_OP_GRADIENT("Planted>NoShapeFunction", SquareGradient);
+COMPUTES_SQUARES("Planted>NoShapeFunction", Fault::kNone);
 
 OP("Planted>ShapeOfUnknownRankAborts")
     .SetShapeFn([](InferenceContext* c) {
@@ -163,8 +165,7 @@ OP("Planted>ShapeOfUnknownRankAborts")
       return UnchangedShape(c);
     })
     .Doc(DOCUMENTATION);
-KERNELS("Planted>ShapeOfUnknownRankAborts", Fault::kNone);
-REGISTER_OP_GRADIENT("Planted>ShapeOfUnknownRankAborts", SquareGradient);
+COMPUTES_SQUARES("Planted>ShapeOfUnknownRankAborts", Fault::kNone);
 
 OP("Planted>ShapeDisagrees")
     .SetShapeFn([](InferenceContext* c) {
@@ -172,8 +173,7 @@ OP("Planted>ShapeDisagrees")
       return absl::OkStatus();
     })
     .Doc(DOCUMENTATION);
-KERNELS("Planted>ShapeDisagrees", Fault::kNone);
-REGISTER_OP_GRADIENT("Planted>ShapeDisagrees", SquareGradient);
+COMPUTES_SQUARES("Planted>ShapeDisagrees", Fault::kNone);
 
 OP("Planted>TakesAnyRank")
     .SetShapeFn([](InferenceContext* c) {
@@ -183,8 +183,7 @@ OP("Planted>TakesAnyRank")
       return absl::OkStatus();
     })
     .Doc(DOCUMENTATION);
-KERNELS("Planted>TakesAnyRank", Fault::kTakesAnyRank);
-REGISTER_OP_GRADIENT("Planted>TakesAnyRank", SquareGradient);
+COMPUTES_SQUARES("Planted>TakesAnyRank", Fault::kTakesAnyRank);
 
 DOCUMENTED_OP("Planted>NoDouble");
 KERNEL("Planted>NoDouble", float, Fault::kNone);
@@ -194,8 +193,7 @@ DOCUMENTED_OP("Planted>NoGradient");
 KERNELS("Planted>NoGradient", Fault::kNone);
 
 OP("Planted>NoDocumentation").SetShapeFn(UnchangedShape);
-KERNELS("Planted>NoDocumentation", Fault::kNone);
-REGISTER_OP_GRADIENT("Planted>NoDocumentation", SquareGradient);
+COMPUTES_SQUARES("Planted>NoDocumentation", Fault::kNone);
 
 // Its gradient is wrong for one value of an attribute.
 OP("Planted>WrongForOneValue")
@@ -213,12 +211,7 @@ REGISTER_OP_GRADIENT("Planted>WrongForOneValue",
 
 // Its gradient is right, that of its gradient is wrong: an op that computes dx
 // = 2 x dy, and says that dx does not depend on x.
-REGISTER_OP("Planted>SecondOrderWrong")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {float, double}")
-    .SetShapeFn(UnchangedShape)
-    .Doc(DOCUMENTATION);
+DOCUMENTED_OP("Planted>SecondOrderWrong");
 KERNELS("Planted>SecondOrderWrong", Fault::kNone);
 REGISTER_OP_GRADIENT("Planted>SecondOrderWrong", [](const AttrSlice&,
                                                     FunctionDef* g) {
@@ -231,11 +224,8 @@ REGISTER_OP_GRADIENT("Planted>SecondOrderWrong", [](const AttrSlice&,
   return absl::OkStatus();
 });
 
-REGISTER_OP("Planted>ReadsAnyIndex")
-    .Input("x: T")
+OP("Planted>ReadsAnyIndex")
     .Input("indices: int32")
-    .Output("y: T")
-    .Attr("T: {float, double}")
     .SetShapeFn([](InferenceContext* c) {
       c->set_output(0, c->input(1));
       return absl::OkStatus();

@@ -55,6 +55,7 @@ _UNARY = {
     "tanh_value": (8, 12),
 }
 _BINARY = {"copy_sign": (0, 0), "pow": (2, 2), "remainder": (0, 0), "where": (0, 0)}
+_UNITS = {**_UNARY, **_BINARY}
 # Whose zeros may have either sign: a tail that is too small, and sin(-0).
 _OF_EITHER_SIGN = {"normal", "sin_cos_near"}
 
@@ -108,23 +109,16 @@ def _compare(name: str, dtype: type, most: float, *inputs: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", _UNARY)
-def test_unary(name: str, dtype: type) -> None:
+@pytest.mark.parametrize("name", _UNITS)
+def test_function(name: str, dtype: type) -> None:
     x = _numbers(dtype)
     if name == "sin_cos_near":
         x = np.clip(x, -100, 100)
-    _compare(name, dtype, _UNARY[name][dtype == np.float64], x)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", _BINARY)
-def test_binary(name: str, dtype: type) -> None:
-    x = _numbers(dtype)
-    y = np.random.default_rng(5).permutation(x)
-    _compare(name, dtype, _BINARY[name][dtype == np.float64], x, y)
+    others = [np.random.default_rng(5).permutation(x)] if name in _BINARY else []
+    _compare(name, dtype, _UNITS[name][dtype == np.float64], x, *others)
 
 
 def test_no_function_is_missing() -> None:
     ops = {name for name in dir(_OPS) if name.startswith("test_")}
-    tested = {f"test_{name}" for name in (*_UNARY, *_BINARY)}
+    tested = {f"test_{name}" for name in _UNITS}
     assert tested == {name for name in ops if "eager_fallback" not in name}

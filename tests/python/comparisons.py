@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op beside stock ops that have the same value and the same gradient: what the
-tests of ways to differentiate and to vectorize run over."""
+"""Every op beside stock ops that have the same value and the same gradient.
+
+The tests of ways to differentiate and to vectorize run over this table.
+"""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-import reference_ops
+import reference_ops as stock
 import slopes
 import tensorflow as tf
 from reference_ops import with_value
@@ -56,9 +59,9 @@ _WIDE = _X * 4
 
 _ACTIVATIONS = [
     Comparison("relu", tfe.relu, tf.nn.relu, (_X,)),
-    Comparison("gelu", tfe.gelu, reference_ops.gelu, (_WIDE,)),
+    Comparison("gelu", tfe.gelu, stock.gelu, (_WIDE,)),
     Comparison(
-        "gelu, exact", lambda x: tfe.gelu(x, approximate=False), reference_ops.gelu_exact, (_WIDE,)
+        "gelu, exact", functools.partial(tfe.gelu, approximate=False), stock.gelu_exact, (_WIDE,)
     ),
     Comparison(
         "swiglu",
@@ -76,16 +79,10 @@ _ACTIVATIONS = [
     ),
     Comparison("tanhshrink", tfe.tanhshrink, lambda x: x - tf.tanh(x), (_WIDE,)),
     Comparison(
-        "hardshrink",
-        lambda x: tfe.hardshrink(x, **reference_ops.BOUNDS),
-        reference_ops.hardshrink,
-        (_WIDE,),
+        "hardshrink", functools.partial(tfe.hardshrink, **stock.BOUNDS), stock.hardshrink, (_WIDE,)
     ),
     Comparison(
-        "softshrink",
-        lambda x: tfe.softshrink(x, **reference_ops.BOUNDS),
-        reference_ops.softshrink,
-        (_WIDE,),
+        "softshrink", functools.partial(tfe.softshrink, **stock.BOUNDS), stock.softshrink, (_WIDE,)
     ),
     Comparison(
         "rrelu",
@@ -99,11 +96,11 @@ _ACTIVATIONS = [
         lambda x: tf.nn.leaky_relu(x, 0.25),
         (_X,),
     ),
-    Comparison("sparsemax", tfe.sparsemax, reference_ops.sparsemax, (_X,), any_shape=False),
+    Comparison("sparsemax", tfe.sparsemax, stock.sparsemax, (_X,), any_shape=False),
     Comparison(
         "sparsemax, axis 0",
         lambda x: tfe.sparsemax(x, 0),
-        lambda x: tf.transpose(reference_ops.sparsemax(tf.transpose(x))),
+        lambda x: tf.transpose(stock.sparsemax(tf.transpose(x))),
         (_X,),
         any_shape=False,
     ),
@@ -112,7 +109,7 @@ _ACTIVATIONS = [
 _ROW = apart((4,), 1) * 8 + 0.3
 
 _ARITHMETIC = [
-    Comparison("floor_mod", tfe.floor_mod, reference_ops.floor_mod, (_X[:, np.newaxis] * 9, _ROW)),
+    Comparison("floor_mod", tfe.floor_mod, stock.floor_mod, (_X[:, np.newaxis] * 9, _ROW)),
     Comparison(
         "multiply_left",
         tfe.multiply_left,
@@ -125,43 +122,41 @@ _ARITHMETIC = [
 
 def _clip(x: tf.Tensor, y: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
     clipped, norm = tfe.clip_by_global_norm([x, y], clip_norm)
-    return reference_ops.flat(*clipped, norm)
+    return stock.flat(*clipped, norm)
 
 
 _CLIPPING = [
     Comparison(
         "clip_by_global_norm",
         _clip,
-        reference_ops.clip_by_global_norm,
+        stock.clip_by_global_norm,
         (_X, apart((5,), 1), np.array(0.5)),
         vectorizes_exactly=False,
     ),
     Comparison(
         "clip_by_global_norm, not clipped",
         _clip,
-        reference_ops.clip_by_global_norm,
+        stock.clip_by_global_norm,
         (_X, apart((5,), 1), np.array(3.0)),
         vectorizes_exactly=False,
     ),
 ]
 
+_TABLE_AND_WEIGHTS = (apart((6, 5), 23), apart(stock.INDICES.shape, 24))
+
 _EMBEDDING = [
     Comparison(
         "embedding_bag",
-        lambda params, weights: tfe.embedding_bag(reference_ops.INDICES, params, weights),
-        reference_ops.embedding_bag,
-        (apart((6, 5), 23), apart(reference_ops.INDICES.shape, 24)),
+        functools.partial(tfe.embedding_bag, stock.INDICES),
+        stock.embedding_bag,
+        _TABLE_AND_WEIGHTS,
         any_shape=False,
     ),
     Comparison(
         "embedding_bag, mean",
-        lambda params, weights: tfe.embedding_bag(
-            tf.constant(reference_ops.INDICES, tf.int32), params, weights, combiner="mean"
-        ),
-        lambda params, weights: (
-            reference_ops.embedding_bag(params, weights) / reference_ops.INDICES.shape[1]
-        ),
-        (apart((6, 5), 23), apart(reference_ops.INDICES.shape, 24)),
+        functools.partial(tfe.embedding_bag, stock.INDICES.astype(np.int32), combiner="mean"),
+        lambda *inputs: stock.embedding_bag(*inputs) / stock.INDICES.shape[1],
+        _TABLE_AND_WEIGHTS,
         any_shape=False,
     ),
 ]
@@ -200,7 +195,7 @@ _GRADIENT_MODIFIERS = [
     Comparison(
         "clip_gradient",
         lambda x: tfe.clip_gradient(x, min=-0.5, max=0.25),
-        reference_ops.clip_gradient,
+        stock.clip_gradient,
         (_X,),
     ),
     Comparison(
@@ -219,19 +214,17 @@ _SCALE, _OFFSET = _RNG.normal(size=(2, 5))
 _NORMALIZATION = [
     Comparison(
         "layer_norm",
-        lambda x, scale, offset: reference_ops.with_statistics(
-            *tfe.layer_norm(x, scale, offset, epsilon=reference_ops.EPSILON)
+        lambda x, scale, offset: stock.with_statistics(
+            *tfe.layer_norm(x, scale, offset, epsilon=stock.EPSILON)
         ),
-        reference_ops.layer_norm,
+        stock.layer_norm,
         (_ROWS, _SCALE, _OFFSET),
         any_shape=False,
     ),
     Comparison(
         "rms_norm",
-        lambda x, scale: reference_ops.with_statistics(
-            *tfe.rms_norm(x, scale, epsilon=reference_ops.EPSILON)
-        ),
-        reference_ops.rms_norm,
+        lambda x, scale: stock.with_statistics(*tfe.rms_norm(x, scale, epsilon=stock.EPSILON)),
+        stock.rms_norm,
         (_ROWS, _SCALE),
         any_shape=False,
     ),
@@ -242,14 +235,14 @@ _PRUNING = [
     Comparison(
         "prune_by_magnitude",
         tfe.prune_by_magnitude,
-        lambda weights, threshold: with_value(weights, reference_ops.prune(weights, threshold)),
+        lambda weights, threshold: with_value(weights, stock.prune(weights, threshold)),
         (_X, np.array(0.25)),
         without_gradient=(1,),
     ),
     Comparison(
         "prune_by_magnitude, masked",
         lambda weights, threshold: tfe.prune_by_magnitude(weights, threshold, gradient="masked"),
-        reference_ops.prune,
+        stock.prune,
         (apart((3, 4), 1), np.array(0.25)),
         without_gradient=(1,),
     ),
@@ -261,57 +254,54 @@ _PAIR = (2, 5, 6, 3)
 _ON_IMAGES = [
     Comparison(
         "correlation_cost",
-        lambda a, b: tfe.correlation_cost(a, b, **reference_ops.DISPLACEMENTS),
-        reference_ops.correlation_cost,
+        functools.partial(tfe.correlation_cost, **stock.DISPLACEMENTS),
+        stock.correlation_cost,
         (apart(_PAIR, 21), np.flip(apart(_PAIR, 22), 1).copy()),
         any_shape=False,
     ),
     Comparison(
         "roi_pool",
-        lambda data, rois: tfe.roi_pool(data, rois, **reference_ops.BINS).pooled,
-        reference_ops.roi_pool,
-        (_IMAGES, reference_ops.POOLED_REGIONS),
+        lambda data, rois: tfe.roi_pool(data, rois, **stock.BINS).pooled,
+        stock.roi_pool,
+        (_IMAGES, stock.POOLED_REGIONS),
         without_gradient=(1,),
         any_shape=False,
     ),
     Comparison(
         "roi_align",
-        lambda data, rois: tfe.roi_align(data, rois, **reference_ops.BINS),
-        reference_ops.roi_align,
-        (_IMAGES, reference_ops.ALIGNED_REGIONS),
+        functools.partial(tfe.roi_align, **stock.BINS),
+        stock.roi_align,
+        (_IMAGES, stock.ALIGNED_REGIONS),
         without_gradient=(1,),
         any_shape=False,
     ),
     Comparison(
         "resampler",
         tfe.resampler,
-        reference_ops.resampler,
-        (apart((2, 5, 5, 3), 4), reference_ops.POINTS),
+        stock.resampler,
+        (apart((2, 5, 5, 3), 4), stock.POINTS),
         any_shape=False,
     ),
     Comparison(
         "interpolate_bilinear",
         tfe.interpolate_bilinear,
-        reference_ops.interpolate_bilinear,
-        (apart((2, 5, 5, 3), 4), reference_ops.POINTS * 2),
+        stock.interpolate_bilinear,
+        (apart((2, 5, 5, 3), 4), stock.POINTS * 2),
         any_shape=False,
     ),
     Comparison(
         "dense_image_warp",
         tfe.dense_image_warp,
-        reference_ops.dense_image_warp,
+        stock.dense_image_warp,
         (apart((2, 4, 5, 3), 4), apart((2, 4, 5, 2), 5) * 2.5 + 0.01),
         any_shape=False,
     ),
 ]
 
 _ZEROING = [
-    Comparison("zero_out", tfe.zero_out, reference_ops.zero_out, (_X,)),
+    Comparison("zero_out", tfe.zero_out, stock.zero_out, (_X,)),
     Comparison(
-        "zero_out_with_index",
-        lambda x: tfe.zero_out_with_index(x).zeroed,
-        reference_ops.zero_out,
-        (_X,),
+        "zero_out_with_index", lambda x: tfe.zero_out_with_index(x).zeroed, stock.zero_out, (_X,)
     ),
 ]
 

@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways on which Python differentiates a function."""
+"""The ways in which Python differentiates a function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-Function = Callable[..., tf.Tensor]
+Function = Callable[..., Any]
 Gradients = list[np.ndarray | None]
+
+
+def with_gradients(function: Function, inputs: Sequence[tf.Tensor], upstream: Any = None) -> list:
+    """The outputs of a function in a flat list, then their gradients by each input.
+
+    `upstream` is what the tape takes, or a function that makes it of the outputs.
+    """
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        outputs = function(*inputs)
+    upstream = upstream(outputs) if callable(upstream) else upstream
+    return [*tf.nest.flatten(outputs), *tape.gradient(outputs, inputs, upstream)]
+
+
+def gradients(function: Function, inputs: Sequence[tf.Tensor], upstream: Any = None) -> list:
+    """The gradients of a function by each input; see with_gradients."""
+    return with_gradients(function, inputs, upstream)[-len(inputs) :]
+
+
+def derivative(function: Function) -> Function:
+    """The derivative of a function of one tensor."""
+    return lambda x: gradients(function, [x])[0]
+
+
+def compiled(function: Function) -> Function:
+    """The function as XLA compiles it."""
+    return tf.function(function, jit_compile=True)
 
 
 def _arrays(gradients: list) -> Gradients:
@@ -16,10 +44,7 @@ def _arrays(gradients: list) -> Gradients:
 
 def eager(function: Function, *inputs: tf.Tensor) -> Gradients:
     """A tape."""
-    with tf.GradientTape() as tape:
-        tape.watch(inputs)
-        y = function(*inputs)
-    return _arrays(tape.gradient(y, inputs))
+    return _arrays(gradients(function, inputs))
 
 
 def persistent(function: Function, *inputs: tf.Tensor) -> Gradients:
@@ -38,31 +63,17 @@ def outside(function: Function, *inputs: tf.Tensor) -> Gradients:
 
 def outside_compiled(function: Function, *inputs: tf.Tensor) -> Gradients:
     """A tape around a tf.function that XLA compiles."""
-    return eager(tf.function(function, jit_compile=True), *inputs)
-
-
-def _inside(function: Function, *inputs: tf.Tensor, jit_compile: bool) -> Gradients:
-    def differentiate(*given: tf.Tensor) -> list:
-        with tf.GradientTape() as tape:
-            tape.watch(given)
-            y = function(*given)
-        gradients = tape.gradient(y, given)
-        has[:] = [gradient is not None for gradient in gradients]
-        return [gradient for gradient in gradients if gradient is not None]
-
-    has: list[bool] = []
-    found = iter(tf.function(differentiate, jit_compile=jit_compile)(*inputs))
-    return _arrays([next(found) if there else None for there in has])
+    return eager(compiled(function), *inputs)
 
 
 def inside(function: Function, *inputs: tf.Tensor) -> Gradients:
     """A tape inside a tf.function."""
-    return _inside(function, *inputs, jit_compile=False)
+    return _arrays(tf.function(lambda *given: gradients(function, given))(*inputs))
 
 
 def inside_compiled(function: Function, *inputs: tf.Tensor) -> Gradients:
     """A tape inside a tf.function that XLA compiles."""
-    return _inside(function, *inputs, jit_compile=True)
+    return _arrays(compiled(lambda *given: gradients(function, given))(*inputs))
 
 
 def nested(function: Function, *inputs: tf.Tensor) -> Gradients:
@@ -95,21 +106,18 @@ def graph(function: Function, *inputs: tf.Tensor) -> Gradients:
     """tf.gradients in a graph of TensorFlow 1."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         given = [tf.constant(tensor.numpy()) for tensor in inputs]
-        gradients = tf.gradients(function(*given), given)
-        return [
-            None if gradient is None else session.run(tf.convert_to_tensor(gradient))
-            for gradient in gradients
-        ]
+        found = tf.gradients(function(*given), given)
+        return [None if g is None else session.run(tf.convert_to_tensor(g)) for g in found]
 
 
 def forward(function: Function, *inputs: tf.Tensor) -> Gradients:
     """Forward mode, of an elementwise function: one pass for each input."""
-    gradients = []
+    found = []
     for tensor in inputs:
         with tf.autodiff.ForwardAccumulator(tensor, tf.ones_like(tensor)) as accumulator:
             y = function(*inputs)
-        gradients.append(accumulator.jvp(y, tf.UnconnectedGradients.ZERO))
-    return _arrays(gradients)
+        found.append(accumulator.jvp(y, tf.UnconnectedGradients.ZERO))
+    return _arrays(found)
 
 
 def forward_in_function(function: Function, *inputs: tf.Tensor) -> Gradients:

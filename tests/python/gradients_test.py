@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.gradients, and the function runtime."""
 
+from typing import Any
+
 import numpy as np
 import processes
 import pytest
@@ -9,6 +11,8 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.ops import functional_ops
 
 import tensorflow_ext as tfe
+
+Invalid, NotFound = tf.errors.InvalidArgumentError, tf.errors.NotFoundError
 
 
 def test_list_ops_is_sorted_and_holds_ours_and_tensorflows() -> None:
@@ -24,41 +28,36 @@ def test_function_def() -> None:
     assert [node.op for node in gradient.node_def] == ["TfExt>ReluGrad"]
 
 
-@pytest.mark.parametrize("value", [tf.float32, "float32", np.float32, 1])
-def test_function_def_takes_types_as_tensorflow_does(value: object) -> None:
-    assert tfe.gradients.function_def("TfExt>Relu", T=value).node_def
-
-
-def test_function_def_takes_lists() -> None:
-    gradient = tfe.gradients.function_def("Pack", T=tf.float32, N=3, axis=1)
+@pytest.mark.parametrize(
+    ("op", "attrs"),
+    [
+        *(("TfExt>Relu", {"T": value}) for value in (tf.float32, "float32", np.float32, 1)),
+        ("Pack", {"T": tf.float32, "N": 3, "axis": 1}),
+    ],
+)
+def test_function_def_takes_attributes_as_tensorflow_does(op: str, attrs: dict[str, Any]) -> None:
+    gradient = tfe.gradients.function_def(op, **attrs)
+    assert gradient.node_def
     assert gradient.signature.output_arg
 
 
-def test_function_def_of_an_unknown_op() -> None:
-    with pytest.raises(tf.errors.NotFoundError, match="'Nope'"):
-        tfe.gradients.function_def("Nope")
-
-
-def test_function_def_of_an_op_without_gradient() -> None:
-    with pytest.raises(tf.errors.NotFoundError, match="Where"):
-        tfe.gradients.function_def("Where", T=tf.float32)
-
-
 @pytest.mark.parametrize(
-    ("op", "attrs", "message"),
+    ("op", "attrs", "error", "message"),
     [
-        ("TfExt>Relu", {"T": "x"}, "TfExt>Relu.*'T' is 'x'.*tf.float32"),
-        ("TfExt>Relu", {"U": 1}, "TfExt>Relu.*'U'.*'T'"),
-        ("TfExt>Relu", {}, "TfExt>Relu.*T"),
-        ("TfExt>Relu", {"T": tf.int32}, "TfExt>Relu"),
-        ("Sum", {"T": tf.float32, "keep_dims": "a"}, "Sum.*'keep_dims' is 'a'.*bool"),
-        ("IdentityN", {"T": tf.float32}, "IdentityN.*'T'.*a list, each"),
+        ("Nope", {}, NotFound, "'Nope'"),
+        ("Where", {"T": tf.float32}, NotFound, "Where"),
+        ("TfExt>Relu", {"T": "x"}, Invalid, "TfExt>Relu.*'T' is 'x'.*tf.float32"),
+        ("TfExt>Relu", {"U": 1}, Invalid, "TfExt>Relu.*'U'.*'T'"),
+        ("TfExt>Relu", {}, Invalid, "TfExt>Relu.*T"),
+        ("TfExt>Relu", {"T": tf.int32}, Invalid, "TfExt>Relu"),
+        ("Sum", {"T": tf.float32, "keep_dims": "a"}, Invalid, "Sum.*'keep_dims' is 'a'.*bool"),
+        ("IdentityN", {"T": tf.float32}, Invalid, "IdentityN.*'T'.*a list, each"),
     ],
 )
-def test_function_def_with_wrong_attributes(
-    op: str, attrs: dict[str, object], message: str
+def test_errors_of_function_def(
+    op: str, attrs: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+    with pytest.raises(error, match=message):
         tfe.gradients.function_def(op, **attrs)
 
 

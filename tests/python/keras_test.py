@@ -74,12 +74,11 @@ def test_activation_by_its_name(k: ModuleType, name: str) -> None:
         assert k.layers.Dense.from_config(dense.get_config()).activation is function
 
 
-def _model(k: ModuleType, name: str, dtype: str | None = None) -> Any:
-    function = FUNCTIONS[name]
+def _model(k: ModuleType, name: str) -> Any:
     model = k.Sequential(
         [
             k.layers.Input(_X.shape[1:]),
-            k.layers.Dense(3, activation=function, bias_initializer="normal"),
+            k.layers.Dense(3, activation=FUNCTIONS[name], bias_initializer="normal"),
             k.layers.Activation(f"tensorflow_ext>{name}"),
             k.layers.Dense(2),
         ]
@@ -90,35 +89,26 @@ def _model(k: ModuleType, name: str, dtype: str | None = None) -> Any:
 
 @every_keras
 @every_activation
-def test_saved_model_file(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
-    model = _model(k, name)
+def test_saving(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
+    """A model that is loaded, its weights and its SavedModel compute the same bits."""
+    model, with_weights = _model(k, name), _model(k, name)
+    expected = model(_X)
     model.save(tmp_path / "model.keras")
     with _named(k, name):
         loaded = k.models.load_model(tmp_path / "model.keras")
     assert loaded.layers[0].activation is FUNCTIONS[name]
     assert loaded.layers[1].activation is FUNCTIONS[name]
-    np.testing.assert_array_equal(loaded(_X), model(_X))
+    np.testing.assert_array_equal(loaded(_X), expected)
     loss = np.zeros((len(_X), 2), np.float32)
     assert loaded.evaluate(_X, loss, verbose=0) == model.evaluate(_X, loss, verbose=0)
 
-
-@every_keras
-@every_activation
-def test_weights(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
-    model, other = _model(k, name), _model(k, name)
     model.save_weights(tmp_path / "model.weights.h5")
-    other.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(other(_X), model(_X))
+    with_weights.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(with_weights(_X), expected)
 
-
-@every_keras
-@every_activation
-def test_export(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
-    """Values and gradients of the SavedModel are those of the model."""
-    model = _model(k, name)
     model.export(str(tmp_path / "model"))
-    loaded = tf.saved_model.load(str(tmp_path / "model"))
-    np.testing.assert_array_equal(loaded.serve(_X), model(_X))
+    exported = tf.saved_model.load(str(tmp_path / "model"))
+    np.testing.assert_array_equal(exported.serve(_X), expected)
 
 
 @every_activation

@@ -86,7 +86,6 @@ _CHECK = """
         y = tensorflow_ext.relu(x)
     np.testing.assert_array_equal(tape.gradient(y, x), [0, 1])
     assert callable(tensorflow_ext.raw_ops.roi_pool_grad)
-    print("fine")
 """
 
 
@@ -98,7 +97,7 @@ def test_a_copy_of_the_library_in_the_process(copies: str, tmp_path: pathlib.Pat
     ours = "import tensorflow_ext"
     steps = [load, ours] if copies == "before" else [ours, load, load]
     program = "\n    ".join(["", "import tensorflow as tf", *steps]) + _CHECK
-    assert "fine" in processes.run(program)
+    processes.run(program)
 
 
 @pytest.mark.parametrize("first", ["copy", "ours"])
@@ -117,9 +116,8 @@ def test_both_copies_give_the_list_of_ops(first: str, tmp_path: pathlib.Path) ->
         lists.append(sorted(op.SerializeToString() for op in ops))
     assert len(lists[0]) > 50
     assert lists[0] == lists[1]
-    print("fine")
     """
-    assert "fine" in processes.run(program)
+    processes.run(program)
 
 
 def test_loading_the_same_file_again() -> None:
@@ -147,9 +145,8 @@ def test_import_after_xla_has_compiled() -> None:
             x, i = tf.ones([3, 2], dtype), tf.constant([[0, 2]])
             error = tf.abs(tf.cast(compiled(x, i) - derivative(x, i), tf.float32))
             assert tf.reduce_max(error) < 1e-2
-        print("fine")
     """
-    assert "fine" in processes.run(program)
+    processes.run(program)
 
 
 def test_import_by_many_threads() -> None:
@@ -172,7 +169,7 @@ def test_import_by_many_threads() -> None:
 """
         + _CHECK
     )
-    assert "fine" in processes.run(program)
+    processes.run(program)
 
 
 def test_raw_ops_of_an_unknown_name() -> None:

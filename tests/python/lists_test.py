@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from gradient_modes import compiled, gradients
 
 import tensorflow_ext as tfe
 
@@ -27,15 +28,15 @@ def test_reverse_gradient_n_of_any_types() -> None:
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_reverse_gradient_n_in_a_function(jit_compile: bool) -> None:
     @tf.function(jit_compile=jit_compile)
-    def gradients(x: tf.Tensor, z: tf.Tensor, n: tf.Tensor) -> list[tf.Tensor | None]:
-        with tf.GradientTape() as tape:
-            tape.watch([x, z])
+    def differentiate(x: tf.Tensor, z: tf.Tensor, n: tf.Tensor) -> list[tf.Tensor | None]:
+        def loss(x: tf.Tensor, z: tf.Tensor) -> tf.Tensor:
             y, w, _ = tfe.reverse_gradient_n([x, z, n], scale=0.5)
-            loss = tf.reduce_sum(y * y) + tf.reduce_sum(tf.math.real(w))
-        return tape.gradient(loss, [x, z])
+            return tf.reduce_sum(y * y) + tf.reduce_sum(tf.math.real(w))
+
+        return gradients(loss, [x, z])
 
     given = tf.constant([1.0, 2.0]), tf.constant([1 + 2j], tf.complex64)
-    of_x, of_z = gradients(*given, tf.constant(3))
+    of_x, of_z = differentiate(*given, tf.constant(3))
     np.testing.assert_array_equal(of_x, [-1, -2])
     np.testing.assert_array_equal(of_z, [-0.5])
 
@@ -78,15 +79,14 @@ def test_clip_by_global_norm_of_what_is_no_list() -> None:
 
 @pytest.mark.parametrize("clip_norm", [-1.0, np.nan])
 def test_clip_norm_that_xla_cannot_refuse(clip_norm: float) -> None:
-    function = tf.function(tfe.clip_by_global_norm, jit_compile=True)
-    (clipped,), norm = function([tf.constant([3.0, 4.0])], tf.constant(clip_norm))
+    clip = compiled(tfe.clip_by_global_norm)
+    (clipped,), norm = clip([tf.constant([3.0, 4.0])], tf.constant(clip_norm))
     np.testing.assert_array_equal(clipped, [np.nan, np.nan])
     assert norm == 5
 
 
 def test_threshold_that_xla_cannot_refuse() -> None:
-    function = tf.function(tfe.prune_by_magnitude, jit_compile=True)
-    pruned = function(tf.constant([3.0, 4.0]), tf.constant(np.nan))
+    pruned = compiled(tfe.prune_by_magnitude)(tf.constant([3.0, 4.0]), tf.constant(np.nan))
     np.testing.assert_array_equal(pruned, [np.nan, np.nan])
 
 

@@ -6,9 +6,13 @@ their range, and its samples lie on the same side of an image's edge; ClipByGlob
 sums many floats in another way than few, and so do LayerNorm and RmsNorm; the sigmoid
 is found from its smaller half; FloorMod makes large quotients smaller in steps."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
+from gradient_modes import compiled, with_gradients
 
 import tensorflow_ext as tfe
 
@@ -23,8 +27,19 @@ def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
     return values
 
 
+def _compiled_and_kernel(
+    function: Callable, inputs: list[tf.Tensor], upstream: Any = None
+) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+    """Each output and each gradient by an input: as XLA compiles it, and as kernels have it."""
+
+    def run() -> list[tf.Tensor]:
+        return with_gradients(function, inputs, upstream)
+
+    return zip(compiled(run)(), run(), strict=True)
+
+
 def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
-    """Of all sizes, also beyond the images; the whole, a point, NaN, no image."""
+    """Regions of all sizes, also beyond the images; the whole, a point, NaN, no image."""
     rois = np.hstack(
         [rng.integers(0, images, (40, 1)), rng.uniform(-0.5 * size, 1.4 * size, (40, 4))]
     )
@@ -53,15 +68,14 @@ def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> 
         height, width = bins
         return tfe.roi_pool(data, rois, pooled_height=height, pooled_width=width, spatial_scale=0.7)
 
-    compiled = tf.function(pool, jit_compile=True)
     # Where nobody asks for argmax, XLA makes another loop.
-    alone = tf.function(lambda *inputs: pool(*inputs)[0], jit_compile=True)
+    alone = compiled(lambda *inputs: pool(*inputs)[0])
     rng = np.random.default_rng(0)
     rois = tf.constant(_regions(rng, shape[0], max(shape[1:3])), dtype)
     for kind in ("distinct", "equal", "NaN and infinity"):
         data = tf.constant(_values(rng, shape, kind), dtype)
         expected, expected_argmax = pool(data, rois)
-        pooled, argmax = compiled(data, rois)
+        pooled, argmax = compiled(pool)(data, rois)
         np.testing.assert_array_equal(argmax, expected_argmax)
         for found in (pooled, alone(data, rois)):
             np.testing.assert_array_equal(tf.cast(found, tf.float64), tf.cast(expected, tf.float64))
@@ -71,17 +85,13 @@ def test_roi_pool_of_no_image() -> None:
     """An error on the CPU; here an empty region."""
     rois = tf.constant([[2.0, 0, 0, 3, 3], [-1.0, 0, 0, 3, 3]])
 
-    @tf.function(jit_compile=True)
-    def pool(data: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return tfe.roi_pool(data, rois, pooled_height=2, pooled_width=2, spatial_scale=1.0)
-
-    pooled, argmax = pool(tf.ones([2, 8, 8, 3]))
+    pooled, argmax = compiled(tfe.roi_pool)(tf.ones([2, 8, 8, 3]), rois, 2, 2, 1.0)
     np.testing.assert_array_equal(pooled, np.zeros([2, 2, 2, 3]))
     np.testing.assert_array_equal(argmax, np.full([2, 2, 2, 3], -1))
 
 
 def _points(rng: np.random.Generator, shape: tuple[int, ...], size: int) -> np.ndarray:
-    """Of all kinds: between pixels, at pixels, at and beyond the border, nowhere."""
+    """Points between pixels, at pixels, at and beyond the border, nowhere."""
     points = rng.uniform(-2, size + 1, shape)
     flat = points.reshape(-1, 2)
     flat[::3] = np.round(flat[::3])
@@ -101,17 +111,13 @@ def test_resampler(points: tuple[int, ...], channels: int, kind: str) -> None:
     warp = tf.constant(_points(rng, (*points, 2), 5))
     upstream = tf.constant(rng.normal(size=(*points, channels)))
 
-    def gradients(data: tf.Tensor, warp: tf.Tensor) -> list[tf.Tensor]:
+    def run(data: tf.Tensor, warp: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as outer:
             outer.watch(warp)
-            with tf.GradientTape() as tape:
-                tape.watch([data, warp])
-                value = tfe.resampler(data, warp)
-            first = tape.gradient(value, [data, warp], upstream)
-        return [value, *first, outer.gradient(first[0], warp)]
+            first = with_gradients(tfe.resampler, [data, warp], upstream)
+        return [*first, outer.gradient(first[1], warp)]
 
-    compiled = tf.function(gradients, jit_compile=True)(data, warp)
-    for found, expected in zip(compiled, gradients(data, warp), strict=True):
+    for found, expected in zip(compiled(run)(data, warp), run(data, warp), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
@@ -155,9 +161,7 @@ def test_roi_align_on_an_edge(
     rois[:, 1:] /= scale
     rois = tf.constant(rois, dtype)
     data = tf.ones([1, 6, 5, 1], dtype)
-    np.testing.assert_allclose(
-        tf.function(align, jit_compile=True)(data, rois), align(data, rois), rtol=1e-5
-    )
+    np.testing.assert_allclose(compiled(align)(data, rois), align(data, rois), rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -167,13 +171,8 @@ def test_roi_align_on_an_edge(
 def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
     """Samples close to each other, and with many pixels between them."""
 
-    def align(data: tf.Tensor, rois: tf.Tensor, upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(data)
-            pooled = tfe.roi_align(
-                data, rois, pooled_height=3, pooled_width=2, sampling_ratio=ratio, aligned=aligned
-            )
-        return pooled, tape.gradient(pooled, data, upstream)
+    def align(data: tf.Tensor) -> tf.Tensor:
+        return tfe.roi_align(data, rois, 3, 2, sampling_ratio=ratio, aligned=aligned)
 
     rng = np.random.default_rng(ratio)
     data = tf.constant(_values(rng, (2, 40, 31, 3), kind), dtype)
@@ -182,10 +181,11 @@ def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
     regions[7, 1:] = [-2.15, -2.15, 22.85, 35.35]
     rois = tf.constant(regions, dtype)
     upstream = tf.constant(rng.normal(size=(40, 3, 2, 3)), dtype)
-    expected = align(data, rois, upstream)
-    found = tf.function(align, jit_compile=True)(data, rois, upstream)
-    for f, e in zip(found, expected, strict=True):
-        np.testing.assert_allclose(f, e, rtol=2e-4, atol=2e-5)
+    for actual, expected in _compiled_and_kernel(align, [data], upstream):
+        np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
+
+
+_EPSILONS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52}
 
 
 # 16 columns of values are summed at a time: all of them, and some left over.
@@ -200,18 +200,13 @@ def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) ->
     )
     clip_norm = tf.cast(0.7 * magnitude, dtype)
 
-    def clip() -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch([*values, clip_norm])
-            clipped, norm = tfe.clip_by_global_norm(values, clip_norm)
-        by = tape.gradient(
-            (clipped, norm), [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
-        )
-        return [*clipped, norm, *by]
+    def clip(*inputs: tf.Tensor) -> tuple[list[tf.Tensor], tf.Tensor]:
+        return tuple(tfe.clip_by_global_norm(inputs[:-1], inputs[-1]))
 
-    epsilon = tf.as_dtype(dtype).as_numpy_dtype
-    tolerance = 4 * float(np.finfo(epsilon).eps if dtype != "bfloat16" else 2**-8)
-    for got, want in zip(tf.function(clip, jit_compile=True)(), clip(), strict=True):
+    tolerance = 4 * float(2**-8 if dtype == "bfloat16" else _EPSILONS[dtype])
+    for got, want in _compiled_and_kernel(
+        clip, [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
+    ):
         # What the values have in common: many of either sign, which cancel.
         largest = float(tf.reduce_max(tf.abs(want)))
         assert largest > 0
@@ -227,20 +222,15 @@ def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) ->
 def test_clip_by_global_norm_of_many_not_finite(value: float) -> None:
     values = np.ones(2**14 + 1, np.float32)
     values[7] = value
-    compiled = tf.function(tfe.clip_by_global_norm, jit_compile=True)
-    clipped, norm = compiled([tf.constant(values)], tf.constant(1.0))
+    clipped, norm = compiled(tfe.clip_by_global_norm)([tf.constant(values)], tf.constant(1.0))
     np.testing.assert_equal(norm.numpy(), abs(value))
     assert np.isnan(clipped[0]).all()
 
 
 def test_clip_by_global_norm_of_many_zeros() -> None:
-    compiled = tf.function(tfe.clip_by_global_norm, jit_compile=True)
-    clipped, norm = compiled([tf.zeros(2**14)], tf.constant(1.0))
+    clipped, norm = compiled(tfe.clip_by_global_norm)([tf.zeros(2**14)], tf.constant(1.0))
     assert norm == 0
     assert not np.any(clipped[0])
-
-
-_EPSILONS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52}
 
 
 # On a CPU, rows of up to 2^14 columns are summed by products, longer ones are not.
@@ -256,17 +246,11 @@ def test_norms(centered: bool, dtype: str, columns: int) -> None:
     upstream = tf.constant(rng.normal(size=x.shape), dtype)
     norm = tfe.layer_norm if centered else tfe.rms_norm
 
-    def run() -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(inputs)
-            y = norm(*inputs)[0]
-        return [y, *tape.gradient(y, inputs, upstream)]
-
     tolerance = 8 * _EPSILONS[dtype]
-    for compiled, kernel in zip(tf.function(run, jit_compile=True)(), run(), strict=True):
+    for actual, kernel in _compiled_and_kernel(lambda *x: norm(*x)[0], inputs, upstream):
         expected = tf.cast(kernel, tf.float64)
         np.testing.assert_allclose(
-            tf.cast(compiled, tf.float64),
+            tf.cast(actual, tf.float64),
             expected,
             rtol=0,
             atol=tolerance * max(1, np.abs(expected).max()),
@@ -278,16 +262,8 @@ def test_swiglu_far_from_zero(dtype: str) -> None:
     """Relative to its value, also where the sigmoid or its distance to 1 is small."""
     limits = tf.constant([-np.inf, -1e30, -60, -20, -1, -0.0, 0, 3, 20, 60, 1e30], dtype)
     gate = tf.concat([limits, [np.inf, np.nan]], 0)
-
-    def run() -> list[tf.Tensor]:
-        value = tf.ones_like(gate)
-        with tf.GradientTape() as tape:
-            tape.watch([gate, value])
-            y = tfe.swiglu(gate, value)
-        return [y, *tape.gradient(y, [gate, value])]
-
-    for compiled, kernel in zip(tf.function(run, jit_compile=True)(), run(), strict=True):
-        np.testing.assert_allclose(compiled, kernel, rtol=8 * _EPSILONS[dtype], atol=0)
+    for actual, kernel in _compiled_and_kernel(tfe.swiglu, [gate, tf.ones_like(gate)]):
+        np.testing.assert_allclose(actual, kernel, rtol=8 * _EPSILONS[dtype], atol=0)
 
 
 # The largest quotients: of the first, all are found at once; of the last, those of
@@ -309,30 +285,22 @@ def test_floor_mod(dtype: str, exponent: int) -> None:
     x, y = number(1), number(-1)
     x = tf.concat([x, tf.cast(np.repeat(special, 8), dtype), x[:8]], 0)
     y = tf.concat([y, tf.cast(np.tile(special, 8), dtype), tf.zeros(8, dtype)], 0)
-
-    def run() -> tuple[tf.Tensor, tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(y)
-            z = tfe.floor_mod(x, y)
-        return tf.cast(z, tf.float64), tf.cast(tape.gradient(z, y), tf.float64)
-
-    compiled, gradient = tf.function(run, jit_compile=True)()
-    kernel, expected_gradient = run()
-    np.testing.assert_array_equal(compiled, kernel)
-    np.testing.assert_array_equal(1 / compiled, 1 / kernel)  # the signs of zeros
-    np.testing.assert_allclose(gradient, expected_gradient, rtol=2 * _EPSILONS[dtype], atol=0)
+    value, gradient = (
+        [tf.cast(tensor, tf.float64) for tensor in both]
+        for both in _compiled_and_kernel(lambda y: tfe.floor_mod(x, y), [y])
+    )
+    np.testing.assert_array_equal(*value)
+    np.testing.assert_array_equal(1 / value[0], 1 / value[1])  # the signs of zeros
+    np.testing.assert_allclose(*gradient, rtol=2 * _EPSILONS[dtype], atol=0)
 
 
 def test_embedding_bag_leaves_out_what_names_no_row() -> None:
     indices, weights = tf.constant([[-1, 1, 3]]), tf.constant([[2.0, 3.0, 5.0]])
     params = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
-    @tf.function(jit_compile=True)
+    @compiled
     def run() -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch([params, weights])
-            y = tfe.embedding_bag(indices, params, weights)
-        return [y, *tape.gradient(y, [params, weights])]
+        return with_gradients(lambda *x: tfe.embedding_bag(indices, *x), [params, weights])
 
     y, d_params, d_weights = run()
     np.testing.assert_array_equal(y, [[9, 12]])

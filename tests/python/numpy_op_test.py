@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from gradient_modes import ELEMENTWISE, REVERSE, eager, inside, outside
+from gradient_modes import ELEMENTWISE, REVERSE, derivative, eager, inside, outside
 
 import tensorflow_ext as tfe
 
@@ -55,22 +55,11 @@ def test_values(wrap: Callable) -> None:
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
 def test_third_order(wrap: Callable) -> None:
-    @wrap
-    def orders(x: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as third:
-            third.watch(x)
-            with tf.GradientTape() as second:
-                second.watch(x)
-                with tf.GradientTape() as first:
-                    first.watch(x)
-                    y = cube(x)
-                dx = first.gradient(y, x)
-            ddx = second.gradient(dx, x)
-        return [dx, ddx, third.gradient(ddx, x)]
-
     x = X.numpy()
-    for found, expected in zip(orders(X), [3 * x**2, 6 * x, 6 + 0 * x], strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    function = cube
+    for expected in (3 * x**2, 6 * x, 6 + 0 * x):
+        function = derivative(function)
+        np.testing.assert_allclose(wrap(function)(X), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("mode", REVERSE)
@@ -116,22 +105,22 @@ def test_shapes() -> None:
     assert tf.function(fixed).get_concrete_function(unknown).output_shapes == [4]
 
 
-def test_stateful() -> None:
-    for stateful, expected in ((True, 2), (False, 1)):
-        calls: list[int] = []
+@pytest.mark.parametrize(("stateful", "expected"), [(True, 2), (False, 1)])
+def test_stateful(stateful: bool, expected: int) -> None:
+    calls: list[int] = []
 
-        @tfe.numpy_op(Tout=tf.float32, stateful=stateful)
-        def counted(x: np.ndarray, calls: list[int] = calls) -> np.ndarray:
-            calls.append(1)
-            return x
+    @tfe.numpy_op(Tout=tf.float32, stateful=stateful)
+    def counted(x: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return x
 
-        @tf.function
-        def function(x: tf.Tensor, counted: Callable = counted) -> tf.Tensor:
-            counted(x)
-            return counted(x)
+    @tf.function
+    def function(x: tf.Tensor) -> tf.Tensor:
+        counted(x)
+        return counted(x)
 
-        function(X)
-        assert len(calls) == expected
+    function(X)
+    assert len(calls) == expected
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function])

@@ -93,11 +93,8 @@ def test_a_function_that_is_run_again(wrap: Any) -> None:
     """Of tf.recompute_grad: a block inside holds, one around it does not."""
     inside = wrap(tf.recompute_grad(STRAIGHT_THROUGH(lambda x: 2 * tf.sign(x))))
     around = STRAIGHT_THROUGH(wrap(tf.recompute_grad(lambda x: 2 * tf.sign(x))))
-    for function, expected in ((inside, [0, 2, 0]), (around, [0, 0, 0])):
-        with tf.GradientTape() as tape:
-            tape.watch(X)
-            y = function(X)
-        np.testing.assert_array_equal(tape.gradient(y, X), expected)
+    np.testing.assert_array_equal(eager(inside, X)[0], [0, 2, 0])
+    np.testing.assert_array_equal(eager(around, X)[0], [0, 0, 0])
 
 
 def test_autograph_converts_what_is_decorated() -> None:

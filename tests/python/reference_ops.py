@@ -86,10 +86,14 @@ def clip_by_global_norm(x: tf.Tensor, y: tf.Tensor, clip_norm: tf.Tensor) -> tf.
 INDICES = np.array([[0, 2, 5, 2], [4, 4, 1, 0], [3, 5, 0, 2]])
 
 
-def embedding_bag(params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+def bags(indices: np.ndarray, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     # By a product, so that the gradient is a tensor and not IndexedSlices.
-    rows = tf.tensordot(tf.one_hot(INDICES, 6, dtype=params.dtype), params, 1)
+    rows = tf.tensordot(tf.one_hot(indices, params.shape[0], dtype=params.dtype), params, 1)
     return tf.reduce_sum(rows * weights[..., tf.newaxis], axis=1)
+
+
+def embedding_bag(params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    return bags(INDICES, params, weights)
 
 
 EPSILON = 0.25
@@ -160,10 +164,8 @@ def _pool_region(data: tf.Tensor, roi: np.ndarray) -> tf.Tensor:
 
 
 def _bins(start: int, size: int, count: int, limit: int) -> list[slice]:
-    def clip(position: int) -> int:
-        return min(max(start + position, 0), limit)
-
-    return [slice(clip(i * size // count), clip(-(-(i + 1) * size // count))) for i in range(count)]
+    edges = [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+    return [slice(*np.clip(np.add(start, edge), 0, limit)) for edge in edges]
 
 
 # One region inside the image, one that hangs over its edge, one outside.

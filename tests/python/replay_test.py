@@ -11,13 +11,15 @@ import numpy as np
 import processes
 import pytest
 import tensorflow as tf
+from gradient_modes import derivative, gradients, with_gradients
 from tensorflow.python.eager import backprop
 from tensorflow.python.framework import ops
 
-from tensorflow_ext import _plan, _registration, _replay, gradients
+import tensorflow_ext as tfe
+from tensorflow_ext import _plan, _registration, _replay
 
 other = tf.load_op_library(processes.other_library())
-gradients.register_all()
+tfe.gradients.register_all()
 
 Function = Callable[..., tf.Tensor]
 
@@ -47,76 +49,51 @@ def _values(*shape: int) -> tf.Tensor:
     return tf.constant(np.random.default_rng(1).uniform(0.5, 2, shape))
 
 
+def _sum(*inputs: tf.Tensor) -> tf.Tensor:
+    """The sum of all inputs but the last, times the last."""
+    return other.other_weighted_sum(inputs[:-1], inputs[-1])[0]
+
+
+_cube_gradient = derivative(other.other_cube)
+
+
 def test_list_inputs_and_reused_outputs(mode: Function) -> None:
     a, b, weight = _values(2, 3), _values(2, 3) + 1, _values(2, 3) + 2
     upstream = _values(2, 3) - 1
-
-    def differentiate(*inputs: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(inputs)
-            total, _ = other.other_weighted_sum(inputs[:2], inputs[2])
-        return tape.gradient(total, inputs, upstream)
-
-    da, db, dweight = mode(differentiate, a, b, weight)
-    np.testing.assert_allclose(da, weight * upstream)
-    np.testing.assert_allclose(db, weight * upstream)
-    np.testing.assert_allclose(dweight, (a + b) * upstream)
+    found = mode(lambda *inputs: gradients(_sum, inputs, upstream), a, b, weight)
+    expected = [weight * upstream, weight * upstream, (a + b) * upstream]
+    np.testing.assert_allclose(found, expected)
 
 
 def test_a_tape_that_wants_more_than_one_before() -> None:
     a, weight = _values(3), _values(3) + 2
+    np.testing.assert_allclose(gradients(lambda weight: _sum(a, weight), [weight]), [a])
+    np.testing.assert_allclose(gradients(_sum, [a, weight]), [weight, a])
 
-    def differentiate(*wanted: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(wanted)
-            total, _ = other.other_weighted_sum([a], weight)
-        return tape.gradient(total, wanted)
 
-    np.testing.assert_allclose(differentiate(weight), [a])
-    np.testing.assert_allclose(differentiate(a, weight), [weight, a])
+def _operations(function: Function, *inputs: tf.Tensor) -> list[tf.Operation]:
+    return tf.function(function).get_concrete_function(*inputs).graph.get_operations()
 
 
 def test_the_forward_op_is_not_run_again() -> None:
-    @tf.function
-    def differentiate(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            tape.watch(weight)
-            total, _ = other.other_weighted_sum([x], weight)
-        return tape.gradient(total, weight)
+    def differentiate(x: tf.Tensor, weight: tf.Tensor) -> list[tf.Tensor]:
+        return gradients(lambda weight: _sum(x, weight), [weight])
 
-    graph = differentiate.get_concrete_function(_values(2), _values(2)).graph
-    types = [op.type for op in graph.get_operations()]
+    types = [op.type for op in _operations(differentiate, _values(2), _values(2))]
     assert types.count("Other>WeightedSum") == 1
     assert "Tile" not in types  # only for inputs that nobody asked for
 
 
 def test_constants_and_control_inputs(mode: Function) -> None:
-    def differentiate(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        with tf.GradientTape() as outer:
-            outer.watch(x)
-            with tf.GradientTape() as inner:
-                inner.watch(x)
-                y = other.other_cube(x)
-            first = inner.gradient(y, x)
-        return first, outer.gradient(first, x)
-
     x = _values(5)
     for _ in range(2):
-        first, second = mode(differentiate, x)
+        first, second = mode(lambda x: with_gradients(_cube_gradient, [x]), x)
         np.testing.assert_allclose(first, 3 * x**2)
         np.testing.assert_allclose(second, 6 * x)
 
 
 def test_control_inputs_are_kept_in_a_graph() -> None:
-    @tf.function
-    def differentiate(x: tf.Tensor) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = other.other_cube(x)
-        return tape.gradient(y, x)
-
-    graph = differentiate.get_concrete_function(_values(5)).graph
-    (square,) = [op for op in graph.get_operations() if op.type == "Square"]
+    (square,) = [op for op in _operations(_cube_gradient, _values(5)) if op.type == "Square"]
     assert [op.type for op in square.control_inputs] == ["NoOp"]
 
 
@@ -130,9 +107,8 @@ def test_lists_of_types_and_missing_upstream_gradients(mode: Function) -> None:
         assert tape.gradient(a, i) is None
         return tape.gradient(a, x), tape.gradient(c, x)
 
-    from_a, from_c = mode(differentiate, _values(3), tf.constant(3))
-    np.testing.assert_array_equal(from_a, np.ones(3))
-    np.testing.assert_array_equal(from_c, np.ones(3))
+    for found in mode(differentiate, _values(3), tf.constant(3)):
+        np.testing.assert_array_equal(found, np.ones(3))
 
 
 def test_missing_upstream_gradient_in_a_v1_graph() -> None:
@@ -144,25 +120,17 @@ def test_missing_upstream_gradient_in_a_v1_graph() -> None:
 
 
 def test_sparse_upstream_gradient(mode: Function) -> None:
-    def differentiate(x: tf.Tensor) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = tf.gather(other.other_cube(x), [0, 2, 2])
-        return tape.gradient(y, x)
+    def gathered(x: tf.Tensor) -> tf.Tensor:
+        return tf.gather(other.other_cube(x), [0, 2, 2])
 
     x = _values(4)
-    np.testing.assert_allclose(mode(differentiate, x), 3 * x**2 * [1, 0, 2, 0])
+    found = mode(derivative(gathered), x)
+    np.testing.assert_allclose(found, 3 * x**2 * [1, 0, 2, 0])
 
 
 def test_wrong_definition_is_an_error_that_names_it(mode: Function) -> None:
-    def differentiate(x: tf.Tensor) -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = other.other_broken(x)
-        return tape.gradient(y, x)
-
     with pytest.raises(tf.errors.FailedPreconditionError, match="Other>Missing"):
-        mode(differentiate, tf.constant(1.0))
+        mode(derivative(other.other_broken), tf.constant(1.0))
 
 
 def test_error_of_a_step_is_tensorflows_own() -> None:
@@ -191,26 +159,21 @@ def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyP
     )
     x = _values(3)
 
-    def differentiate() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = other.other_cube(x)
-        return tape.gradient(y, x)
-
-    gradients = []
-    for expected, function in (
-        (0, tf.function(differentiate)),
-        (0, tf.function(differentiate)),
-        (0, differentiate),
-        (0, tf.function(differentiate)),
-        (1, differentiate),
-        (1, differentiate),
-        (1, tf.function(differentiate)),
+    found = []
+    # (whether in a function, how many plans have been compiled then)
+    for is_traced, expected in (
+        (True, 0),
+        (True, 0),
+        (False, 0),
+        (True, 0),
+        (False, 1),
+        (False, 1),
+        (True, 1),
     ):
-        gradients.append(function())
+        function = tf.function(_cube_gradient) if is_traced else _cube_gradient
+        found.append(function(x))
         assert len(compiled) == expected
-    for gradient in gradients:
-        np.testing.assert_array_equal(gradient, gradients[0])
+        np.testing.assert_array_equal(found[-1], found[0])
 
 
 @pytest.mark.parametrize("is_result", [False, True])
@@ -235,10 +198,9 @@ def test_first_use_by_many_threads_at_once() -> None:
     def differentiate(_: int) -> tf.Tensor:
         start.wait()
         for size in range(40):  # plans that no thread has met
-            with tf.GradientTape() as tape:
-                tape.watch(x)
-                y = other.other_mixed([other.other_cube(x)], size=[size])[0]
-            gradient = tape.gradient(y, x)
+            (gradient,) = gradients(
+                lambda x, size=size: other.other_mixed([other.other_cube(x)], size=[size])[0], [x]
+            )
         return gradient
 
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
@@ -277,13 +239,13 @@ def replaced(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def _first_and_second(function: Function, xs: list[tf.Tensor]) -> list[tf.Tensor]:
+    def loss(*xs: tf.Tensor) -> tf.Tensor:
+        outputs = tf.nest.flatten(function(*xs))
+        return sum(tf.reduce_sum(tf.cast(tf.sin(y), tf.float64)) for y in outputs)
+
     with tf.GradientTape() as outer:
         outer.watch(xs)
-        with tf.GradientTape() as inner:
-            inner.watch(xs)
-            outputs = tf.nest.flatten(function(*xs))
-            loss = sum(tf.reduce_sum(tf.cast(tf.sin(y), tf.float64)) for y in outputs)
-        first = inner.gradient(loss, xs)
+        first = gradients(loss, xs)
         score = sum(tf.reduce_sum(tf.cos(g)) for g in first)
     return first + outer.gradient(score, xs)
 

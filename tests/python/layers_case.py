@@ -41,6 +41,9 @@ class Case:
     tolerance: float = 0.0
     separable: bool = True
 
+    def tensors(self) -> list[tf.Tensor]:
+        return [tf.constant(x) for x in self.inputs]
+
     def make(self, **arguments: Any) -> keras.layers.Layer:
         return self.layer(**{**self.arguments, **arguments})
 

@@ -77,7 +77,7 @@ CASES = {
         layers.GradientReversal,
         {"scale": layers.DomainAdversarialSchedule(4, gamma=5.0)},
         (_X,),
-        lambda x, _: x,
+        lambda x, _: tf.stop_gradient(x),  # The strength is 0 at first.
     ),
     "SignQuantizer": _elementwise(
         layers.SignQuantizer,
@@ -180,10 +180,6 @@ _NO_BINS += [{"spatial_scale": x} for x in [*_INFINITE, "1"]]
 _NO_ROIS = [[(5, 6, 3), (4, 5)], [(4, 5, 6, 3), (4, 4)], [(4, 5, 6, 3)]]
 
 
-def _first(x: np.ndarray) -> np.ndarray:
-    return np.moveaxis(x, -1, 1)
-
-
 def _over_images(
     function: Callable[..., tf.Tensor], has_channels: tuple[bool, bool] = (True, False), **case: Any
 ) -> dict[str, Case]:
@@ -191,14 +187,11 @@ def _over_images(
     images = Case(masking=False, reference=function, **case)
 
     def transposed(*inputs: tf.Tensor) -> tf.Tensor:
-        return _first(
-            function(
-                *(
-                    np.moveaxis(x, 1, -1) if has else x
-                    for x, has in zip(inputs, has_channels, strict=True)
-                )
-            ).numpy()
+        last = (
+            tf.transpose(x, [0, 2, 3, 1]) if has else x
+            for x, has in zip(inputs, has_channels, strict=True)
         )
+        return tf.transpose(function(*last), [0, 3, 1, 2])
 
     def order(shapes: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
         return [
@@ -212,7 +205,8 @@ def _over_images(
             images,
             arguments={**images.arguments, "data_format": "channels_first"},
             inputs=tuple(
-                _first(x) if has else x for x, has in zip(images.inputs, has_channels, strict=True)
+                np.moveaxis(x, -1, 1) if has else x
+                for x, has in zip(images.inputs, has_channels, strict=True)
             ),
             reference=transposed,
             invalid=(),
@@ -300,6 +294,7 @@ def _bag(
 
 
 _INDICES = np.array([[1, 2, 0], [0, 0, 0], [4, 4, 3], [0, 5, 6]], np.int32)
+_BAGS = np.stack([_INDICES, _INDICES[::-1]], axis=1)
 _TABLE = {"input_dim": 7, "output_dim": 5}
 _TABLE |= {"embeddings_initializer": keras.initializers.RandomUniform(-1, 1, seed=1)}
 CASES |= {
@@ -330,7 +325,7 @@ CASES |= {
     "EmbeddingBag with weights": Case(
         layers.EmbeddingBag,
         {**_TABLE, "combiner": "mean"},
-        (np.stack([_INDICES, _INDICES[::-1]], axis=1), np.abs(values(4, 2, 3)) + 1),
+        (_BAGS, np.abs(values(4, 2, 3)) + 1),
         lambda x, weights, table: _bag(x, weights, table, lambda w: tf.reduce_sum(w, axis=-2)),
         wrong=[[(4, 2, 3), (4, 2, 2)], [(4, 3), (4, 1, 3)]],
         keywords=("weights",),
@@ -340,7 +335,7 @@ CASES |= {
     "EmbeddingBag with sparse gradients": Case(
         layers.EmbeddingBag,
         {**_TABLE, "sparse_gradients": True},
-        (_INDICES,),
+        (_BAGS,),
         lambda x, table: _bag(x, tf.ones(x.shape), table, lambda _: 1.0),
         masking=None,
         tolerance=1e-6,

@@ -11,6 +11,8 @@ import numpy as np
 import processes
 import pytest
 import tensorflow as tf
+from comparisons import upstream_of
+from gradient_modes import with_gradients
 from layers_case import Case, assert_close
 from layers_table import every_layer
 
@@ -27,22 +29,33 @@ _POLICIES = {
 
 
 def _outputs(model: keras.Model, case: Case) -> np.ndarray:
-    return np.asarray(model([tf.constant(x) for x in case.inputs]))
+    return np.asarray(model(case.tensors()))
 
 
 @every_layer
-def test_value(case: Case) -> None:
-    layer = case.make()
-    actual = case.call(layer, [tf.constant(x) for x in case.inputs])
-    weights = [tf.constant(weight) for weight in layer.get_weights()]
-    expected = case.reference(*map(tf.constant, case.inputs), *weights)
-    assert_close(actual, expected, case.tolerance)
+def test_value_and_gradients(case: Case) -> None:
+    """They are those of the reference, by each input and by each weight that is trained."""
+    layer, inputs = case.make(), case.tensors()
+    case.call(layer, inputs)  # makes the weights
+    value, *gradients = with_gradients(
+        lambda *sources: case.call(layer, sources[: len(inputs)]),
+        [*inputs, *(weight.value for weight in layer.weights)],
+        upstream_of,
+    )
+    expected, *expected_gradients = with_gradients(
+        case.reference, [*inputs, *map(tf.constant, layer.get_weights())], upstream_of
+    )
+    assert_close(value, expected, case.tolerance)
+    trained = [*(True for _ in inputs), *(weight.trainable for weight in layer.weights)]
+    for is_trained, *both in zip(trained, gradients, expected_gradients, strict=True):
+        if is_trained:
+            assert_close(*(0 if x is None else tf.convert_to_tensor(x) for x in both), 1e-5)
 
 
 @every_layer
 def test_types(case: Case) -> None:
     """Mixed precision, and float64."""
-    inputs = [tf.constant(x) for x in case.inputs]
+    inputs = case.tensors()
     of_float = case.make()
     case.call(of_float, inputs)
     exact = None
@@ -57,15 +70,14 @@ def test_types(case: Case) -> None:
         assert y.dtype == layer.compute_dtype
         specified = [keras.KerasTensor(x.shape, x.dtype) for x in case.inputs]
         assert case.call(layer.compute_output_spec, specified).dtype == y.dtype
-        types = {weight.dtype for weight in layer.trainable_weights}
-        assert types <= {layer.variable_dtype}
+        assert {x.dtype for x in layer.trainable_weights} <= {layer.variable_dtype}
 
 
 @every_layer
 def test_shapes(case: Case) -> None:
     """What is known of a shape before there are numbers is true."""
     layer = case.make()
-    shape = case.call(layer, [tf.constant(x) for x in case.inputs]).shape
+    shape = case.call(layer, case.tensors()).shape
     for batch_size in (None, 4):
         shapes = [(batch_size, *x.shape[1:]) for x in case.inputs]
         first = shapes[0] if case.keywords or len(shapes) == 1 else shapes
@@ -79,26 +91,24 @@ def test_shapes(case: Case) -> None:
 def test_unknown_dimensions(case: Case) -> None:
     """All dimensions may be unknown but those that weights or the op must have."""
     layer = case.make()
-    inputs = [tf.constant(x) for x in case.inputs]
-    expected = case.call(layer, inputs)
+    expected = case.call(layer, case.tensors())
     symbolic = [
         keras.KerasTensor((None,) * (x.ndim - 1) + x.shape[-1:], x.dtype) for x in case.inputs
     ]
-    shape = case.call(layer.compute_output_spec, symbolic).shape
-    known = tf.TensorShape(shape)
+    known = tf.TensorShape(case.call(layer.compute_output_spec, symbolic).shape)
     assert known.is_compatible_with(expected.shape)
     function = tf.function(
         lambda *x: case.call(layer, x),
         input_signature=[tf.TensorSpec(x.shape, x.dtype) for x in symbolic],
     )
-    assert_close(function(*inputs), expected, 0)
+    assert_close(function(*case.tensors()), expected, 0)
 
 
 @every_layer
 def test_masking(case: Case) -> None:
     shape = case.inputs[0].shape[:2]
     mask = np.arange(np.prod(shape)).reshape(shape) % 4 != 0
-    inputs = [tf.constant(x) for x in case.inputs]
+    inputs = case.tensors()
     for x in inputs:
         x._keras_mask = tf.constant(mask)
     with warnings.catch_warnings(record=True) as warned:
@@ -106,11 +116,7 @@ def test_masking(case: Case) -> None:
         y = case.call(case.make(), inputs)
     refused = any("does not support masking" in str(x.message) for x in warned)
     assert refused == (case.masking is False)
-    handed_on = getattr(y, "_keras_mask", None)
-    if case.masking:
-        np.testing.assert_array_equal(handed_on, mask)
-    else:
-        assert handed_on is None
+    np.testing.assert_equal(getattr(y, "_keras_mask", None), mask if case.masking else None)
 
 
 @every_layer
@@ -166,20 +172,18 @@ def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     with_weights = case.model()
     with_weights.load_weights(tmp_path / "model.weights.h5")
-    inputs = [tf.constant(x) for x in case.inputs]
     exported = tf.saved_model.load(str(tmp_path / "model"))
-    np.testing.assert_array_equal(exported.serve(inputs), expected)
+    np.testing.assert_array_equal(exported.serve(case.tensors()), expected)
     gradients = []
     for tested in (model, loaded, with_weights):
         with tf.GradientTape() as tape:
-            y = tested(inputs)
+            y = tested(case.tensors())
             loss = tf.reduce_sum(tf.sin(y))
         np.testing.assert_array_equal(y, expected)
         variables = tested.trainable_variables
         gradients.append([tf.convert_to_tensor(x) for x in tape.gradient(loss, variables)])
         assert gradients[-1]
-    for again in gradients[1:]:
-        for actual, of_model in zip(again, gradients[0], strict=True):
+        for actual, of_model in zip(gradients[-1], gradients[0], strict=True):
             np.testing.assert_array_equal(actual, of_model)
 
 

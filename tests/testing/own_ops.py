@@ -6,7 +6,6 @@
 import math
 import pathlib
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 import case_files
@@ -50,57 +49,36 @@ def options() -> dict[str, dict[str, Any]]:
 
 
 def _options(case: Case) -> dict[str, Any]:
-    types = [_other_type(case)]
-    op_def = op_def_registry.get(case.op)
-    attrs: dict[str, Any] = {}
-    for name, value in case.attrs.items():
-        attrs[name] = [_value(value, dtype) for dtype in types]
-    for argument in op_def.input_arg:
-        declared = [i for i in case.inputs if i.argument == argument.name]
+    dtype = _other_type(case)
+    attrs = {name: _value(value, dtype) for name, value in case.attrs.items()}
+    for argument in op_def_registry.get(case.op).input_arg:
+        types = [_type(i.dtype, dtype) for i in case.inputs if i.argument == argument.name]
         if argument.number_attr:
-            attrs[argument.number_attr] = [len(declared)]
+            attrs[argument.number_attr] = len(types)
         if argument.type_list_attr:
-            attrs[argument.type_list_attr] = [
-                [tf.as_dtype(DTYPES[resolve_type(i.dtype, dtype)]) for i in declared]
-                for dtype in types
-            ]
+            attrs[argument.type_list_attr] = types
         elif argument.type_attr:
-            attrs[argument.type_attr] = [
-                tf.as_dtype(DTYPES[resolve_type(declared[0].dtype, dtype)]) for dtype in types
-            ]
-    unique = {name: _unique(values) for name, values in attrs.items()}
+            attrs[argument.type_attr] = types[0]
+
+    def inputs(given: dict[str, Any]) -> dict[str, Any] | None:
+        if any(given[name] != value for name, value in attrs.items()):
+            return None
+        return _by_argument(case, case.make_inputs(dtype))
+
     return {
-        "inputs": _inputs(case, types, attrs),
-        "attrs": unique,
+        "inputs": inputs,
+        "attrs": {name: [value] for name, value in attrs.items()},
         "surrogate": bool(case.loss),
         "tolerance": 16.0 * case.tolerance,
     }
 
 
+def _type(name: str, dtype: str) -> tf.DType:
+    return tf.as_dtype(DTYPES[resolve_type(name, dtype)])
+
+
 def _value(value: object, dtype: str) -> object:
-    if isinstance(value, TypeName):
-        return tf.as_dtype(DTYPES[resolve_type(value.name, dtype)])
-    return value
-
-
-def _unique(values: list[Any]) -> list[Any]:
-    return [value for k, value in enumerate(values) if value not in values[:k]]
-
-
-def _inputs(
-    case: Case, types: list[str], attrs: dict[str, list[Any]]
-) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
-    """Makes the inputs, where all attributes are those of one type of the case."""
-
-    def inputs(given: dict[str, Any]) -> dict[str, Any] | None:
-        for k, dtype in enumerate(types):
-            if all(
-                given[name] == values[min(k, len(values) - 1)] for name, values in attrs.items()
-            ):
-                return _by_argument(case, case.make_inputs(dtype))
-        return None
-
-    return inputs
+    return _type(value.name, dtype) if isinstance(value, TypeName) else value
 
 
 def _by_argument(case: Case, arrays: list[np.ndarray]) -> dict[str, Any]:

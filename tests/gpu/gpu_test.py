@@ -5,10 +5,10 @@ import pathlib
 import subprocess
 
 import pytest
+from check_program import EXIT_SKIPPED
 from script_process import PYTHON
 
 _HERE = pathlib.Path(__file__).absolute().parent
-_SKIPPED = 77
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,6 @@ def test_on_gpu(program: list[str]) -> None:
     run = subprocess.run(
         [*PYTHON, _HERE / name, *options], stdout=subprocess.PIPE, text=True, check=False
     )
-    if run.returncode == _SKIPPED:
+    if run.returncode == EXIT_SKIPPED:
         pytest.skip(run.stdout.strip().removeprefix("skipped: "))
     assert run.returncode == 0, run.stdout

@@ -64,15 +64,13 @@ def _missing(op: str, device: str) -> list[dict[str, Any]]:
     """The combinations of values that no kernel takes."""
     admitted = _admitted(op)
     taken = [_taken(kernel) for kernel in _kernels(op, device)]
-    combinations = [
+    combinations = (
         dict(zip(admitted, values, strict=True)) for values in itertools.product(*admitted.values())
-    ]
+    )
     return [
         combination
         for combination in combinations
-        if not any(
-            all(combination[name] in values for name, values in kernel.items()) for kernel in taken
-        )
+        if not any(all(combination[name] in kernel[name] for name in kernel) for kernel in taken)
     ]
 
 

@@ -9,15 +9,12 @@ here once it is tested at all. Exit status: 0 all is well, 1 a check failed, 77
 there is nothing to run on.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import functools
-import math
 import pathlib
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import case_files
@@ -34,13 +31,13 @@ from tensorflow_ext import _library
 from tensorflow_ext.testing._comparison import deviation
 
 _TESTS = pathlib.Path(__file__).absolute().parents[1]
-sys.path += [str(_TESTS / "addons"), str(_TESTS / "stock_gradients")]
+sys.path += [str(_TESTS / f) for f in ("addons", "stock_gradients", "gpu/kernels_alone")]
 import addons_cases  # noqa: E402
 import wrappers  # noqa: E402
 from c_client import Client, ClientError, tensorflow_dir  # noqa: E402
+from check_program import EXIT_SKIPPED, Checks, make_parser, run_checks  # noqa: E402
 
 _CASES = _TESTS / "clients" / "cases"
-EXIT_SKIPPED = 77  # what automake's test drivers take for "skipped"
 _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
 # Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
@@ -51,7 +48,6 @@ _TWICE = ("eager", "tf.function", "tf.gradients")
 # bits only where determinism is asked for, and a sum of many terms is further off.
 _UNORDERED = tuple(f"TfExt>{op}" for op in ("EmbeddingBag", "Resampler", "RoiAlign", "RoiPool"))
 _TOLERANCE_UNORDERED = 8  # times that of the CPU's sums, which go by blocks
-Check = Callable[[], None]
 
 
 def reason_to_skip() -> str:
@@ -258,7 +254,7 @@ def _valid_cases() -> list[Case]:
     return valid
 
 
-def _all_checks() -> Iterator[tuple[str, Check]]:
+def _all_checks() -> Checks:
     for case in _valid_cases():
         for dtype in case.types:
             partial = functools.partial
@@ -277,57 +273,9 @@ def _all_checks() -> Iterator[tuple[str, Check]]:
         yield f"gradient of {op}", functools.partial(_recurrent, op)
 
 
-@dataclasses.dataclass
-class Summary:
-    """What came of the checks."""
-
-    passed: int = 0
-    failed: int = 0
-    left_out: int = 0
-
-
-def run_checks(only: str = "", share: str = "0/1", seconds: float = math.inf) -> Summary:
-    """Runs the checks; prints what fails.
-
-    Args:
-      only: Those whose name contains this.
-      share: "2/5": of these, those that a third process of five is to run.
-      seconds: Begin none after these.
-
-    Raises:
-      LookupError: There is none.
-    """
-    summary = Summary()
-    part, parts = map(int, share.split("/"))
-    checks = [(name, run) for name, run in _all_checks() if only in name]
-    if not checks:
-        raise LookupError(f"no check has {only!r} in its name")
-    deadline = time.monotonic() + seconds
-    for name, run in checks[part::parts]:
-        if time.monotonic() > deadline:
-            summary.left_out += 1
-            continue
-        try:
-            run()
-        except (AssertionError, ClientError, tf.errors.OpError, ValueError) as failure:
-            summary.failed += 1
-            print(f"FAILED   {name}: {failure}", flush=True)
-        else:
-            summary.passed += 1
-    return summary
-
-
 def main() -> int:
     """Does what the command line says; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", default="", help="checks whose name contains this")
-    parser.add_argument(
-        "--share", default="0/1", help="2/5: what a third process of five is to run"
-    )
-    parser.add_argument("--seconds", type=float, default=math.inf, help="begin nothing after these")
-    arguments = parser.parse_args()
+    arguments = make_parser(__doc__).parse_args()
     reason = reason_to_skip()
     if reason:
         print(f"skipped: {reason}")
@@ -336,14 +284,8 @@ def main() -> int:
     gpu = tf.config.list_physical_devices("GPU")[0]
     name = tf.config.experimental.get_device_details(gpu).get("device_name", "a GPU")
     print(f"TensorFlow {tf.__version__}, {name}", flush=True)
-    began = time.monotonic()
-    summary = run_checks(arguments.only, arguments.share, arguments.seconds)
-    took = time.monotonic() - began
-    print(
-        f"{summary.passed} passed, {summary.failed} failed, "
-        f"{summary.left_out} left out in {took:.0f} s"
-    )
-    return 1 if summary.failed else 0
+    failures = AssertionError, ClientError, tf.errors.OpError, ValueError
+    return 1 if run_checks(_all_checks(), arguments, failures) else 0
 
 
 if __name__ == "__main__":

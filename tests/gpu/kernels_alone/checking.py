@@ -4,7 +4,7 @@
 import pathlib
 import sys
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from device import Buffer, Device
@@ -136,22 +136,6 @@ def assert_last(
         assert is_zero, f"{what}: not 0 everywhere from element {start} on"
     last = device.download(device.part(buffer, zeros, expected.shape))
     assert_close(what, dtype, last, expected, roundoffs, slack)
-
-
-def assert_on_stream(device: Device, launches: Mapping[str, Callable[[], None]]) -> None:
-    """Fails where one of the launches, by their names, puts nothing on the stream it
-    is given, or something on another one."""
-    for name, launch in launches.items():
-        assert device.recorded(launch) >= 1, f"{name}: not on its stream"
-
-
-def assert_same_bits(device: Device, launch: Callable[[], None], outputs: Sequence[Buffer]) -> None:
-    """Fails where a launch does not leave the same bits ten times over."""
-    results = set()
-    for _ in range(10):
-        launch()
-        results.add(b"".join(device.download(output).tobytes() for output in outputs))
-    assert len(results) == 1, "differs from one call to the next"
 
 
 def copies_beyond(elements: int, size: int) -> int:

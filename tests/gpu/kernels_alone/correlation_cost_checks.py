@@ -1,30 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """CorrelationCost's kernels against NumPy in float64."""
 
-import ctypes
 import dataclasses
 import functools
 import itertools
 import math
+import struct
 from collections.abc import Iterator
 
 import numpy as np
-from arguments import address, array
-from checking import (
-    Check,
-    assert_on_stream,
-    assert_repeats,
-    copies_beyond,
-    generator,
-    random_values,
-)
-from device import Buffer, Device
+from checking import Check, assert_repeats, copies_beyond, generator, random_values
+from device import Device
 from numeric import FLOATING, HALF, NumericType
 from rows import Row, random_buffer
 
 
 @dataclasses.dataclass(frozen=True)
-class CorrelationCostProblem:
+class _Problem:
     """Shapes of one call: images [N, H, W, C] and the attributes."""
 
     images: tuple[int, int, int, int]
@@ -56,44 +48,19 @@ class CorrelationCostProblem:
             (width - 1) * self.stride_1 + self.kernel_size,
         )
 
-
-class CorrelationCost:
-    """The launchers for one problem and one type."""
-
-    def __init__(self, device: Device, dtype: NumericType, problem: CorrelationCostProblem) -> None:
-        self._device = device
-        self._dtype = dtype
-        attributes = (
-            problem.displacements,
-            problem.kernel_size,
-            problem.max_displacement,
-            problem.stride_1,
-            problem.stride_2,
-            problem.pad,
-        )
-        sizes = [*problem.images, *problem.costs[1:3], *attributes]
-        self._dims = array(ctypes.c_int64, sizes)
-
-    def forward(self, a: Buffer, b: Buffer, costs: Buffer) -> None:
-        """Launches LaunchCorrelationCost."""
-        self._call("Kernel_CorrelationCost", *map(address, (a, b, costs)))
-
-    def grad(self, argument: int, gradients: Buffer, other: Buffer, backprops: Buffer) -> None:
-        """Launches LaunchCorrelationCostGrad; `argument` 0 is a, 1 is b."""
-        buffers = map(address, (gradients, other, backprops))
-        self._call("Kernel_CorrelationCostGrad", ctypes.c_int32(argument), *buffers)
-
-    def _call(self, name: str, *arguments: object) -> None:
-        code = ctypes.c_int32(self._dtype.code)
-        self._device.call(name, code, self._dims, *arguments, self._device.stream)
+    @property
+    def dims(self) -> bytes:
+        """The members of CorrelationCostDims."""
+        attributes = self.kernel_size, self.max_displacement, self.stride_1, self.stride_2, self.pad
+        return struct.pack("12q", *self.images, *self.costs[1:3], self.displacements, *attributes)
 
 
-def _padded(images: np.ndarray, problem: CorrelationCostProblem) -> np.ndarray:
+def _padded(images: np.ndarray, problem: _Problem) -> np.ndarray:
     edge = (problem.pad, problem.pad)
     return np.pad(images, ((0, 0), edge, edge, (0, 0)))
 
 
-def _pairs(problem: CorrelationCostProblem) -> Iterator[tuple[int, tuple, tuple]]:
+def _pairs(problem: _Problem) -> Iterator[tuple[int, tuple, tuple]]:
     """Each displacement's channel, and the pixels of padded images that it pairs:
     those of a, and those of b."""
     height, width = problem.spans()
@@ -106,7 +73,7 @@ def _pairs(problem: CorrelationCostProblem) -> Iterator[tuple[int, tuple, tuple]
         yield channel, of_a, np.s_[:, y : y + height, x : x + width]
 
 
-def _windows(problem: CorrelationCostProblem) -> Iterator[tuple]:
+def _windows(problem: _Problem) -> Iterator[tuple]:
     """The pixel of every window, for each place in a window."""
     _, height, width, _ = problem.costs
     step = problem.stride_1
@@ -114,7 +81,7 @@ def _windows(problem: CorrelationCostProblem) -> Iterator[tuple]:
         yield np.s_[:, i : i + height * step : step, j : j + width * step : step]
 
 
-def correlation_cost(a: np.ndarray, b: np.ndarray, problem: CorrelationCostProblem) -> np.ndarray:
+def _correlation_cost(a: np.ndarray, b: np.ndarray, problem: _Problem) -> np.ndarray:
     """A. Dosovitskiy et al., "FlowNet", ICCV 2015, section 3."""
     costs = np.zeros(problem.costs)
     if a.size == 0:
@@ -127,8 +94,8 @@ def correlation_cost(a: np.ndarray, b: np.ndarray, problem: CorrelationCostProbl
     return costs / (problem.kernel_size**2 * problem.images[3])
 
 
-def correlation_cost_grad(
-    gradients: np.ndarray, a: np.ndarray, b: np.ndarray, problem: CorrelationCostProblem
+def _correlation_cost_grad(
+    gradients: np.ndarray, a: np.ndarray, b: np.ndarray, problem: _Problem
 ) -> tuple[np.ndarray, np.ndarray]:
     """The gradients of both images."""
     if a.size == 0:
@@ -148,119 +115,98 @@ def correlation_cost_grad(
 
 
 _PROBLEMS = (
-    CorrelationCostProblem((1, 1, 1, 1), 1, 0, 1, 1, 0),
-    CorrelationCostProblem((2, 7, 9, 16), 1, 4, 1, 1, 4),
-    CorrelationCostProblem((1, 5, 6, 8), 1, 2, 1, 1, 2),
-    CorrelationCostProblem((1, 7, 9, 20), 1, 4, 1, 2, 4),
-    CorrelationCostProblem((1, 6, 11, 260), 1, 3, 1, 1, 3),  # more packs than a warp has threads
-    CorrelationCostProblem((1, 3, 4, 48), 1, 1, 1, 1, 1),
-    CorrelationCostProblem((1, 3, 4, 272), 1, 1, 1, 1, 1),  # also of 16-bit types
-    CorrelationCostProblem((2, 9, 8, 5), 3, 2, 1, 1, 3),
-    CorrelationCostProblem((1, 9, 8, 5), 3, 2, 2, 1, 5),
-    CorrelationCostProblem((1, 12, 13, 3), 1, 3, 3, 2, 4),  # pixels in no window
-    CorrelationCostProblem((1, 12, 13, 33), 3, 2, 4, 1, 2),
-    CorrelationCostProblem((1, 3, 4, 17), 5, 4, 1, 3, 8),  # windows outside the image
-    CorrelationCostProblem((1, 5, 40, 16), 1, 20, 1, 2, 20),
-    CorrelationCostProblem((0, 4, 4, 2), 1, 1, 1, 1, 1),
-    CorrelationCostProblem((2, 0, 4, 2), 1, 1, 1, 1, 2),
-    CorrelationCostProblem((2, 4, 4, 0), 1, 1, 1, 1, 1),
+    _Problem((1, 1, 1, 1), 1, 0, 1, 1, 0),
+    _Problem((2, 7, 9, 16), 1, 4, 1, 1, 4),
+    _Problem((1, 5, 6, 8), 1, 2, 1, 1, 2),
+    _Problem((1, 7, 9, 20), 1, 4, 1, 2, 4),
+    _Problem((1, 6, 11, 260), 1, 3, 1, 1, 3),  # more packs than a warp has threads
+    _Problem((1, 3, 4, 48), 1, 1, 1, 1, 1),
+    _Problem((1, 3, 4, 272), 1, 1, 1, 1, 1),  # also of 16-bit types
+    _Problem((2, 9, 8, 5), 3, 2, 1, 1, 3),
+    _Problem((1, 9, 8, 5), 3, 2, 2, 1, 5),
+    _Problem((1, 12, 13, 3), 1, 3, 3, 2, 4),  # pixels in no window
+    _Problem((1, 12, 13, 33), 3, 2, 4, 1, 2),
+    _Problem((1, 3, 4, 17), 5, 4, 1, 3, 8),  # windows outside the image
+    _Problem((1, 5, 40, 16), 1, 20, 1, 2, 20),
+    _Problem((0, 4, 4, 2), 1, 1, 1, 1, 1),
+    _Problem((2, 0, 4, 2), 1, 1, 1, 1, 2),
+    _Problem((2, 4, 4, 0), 1, 1, 1, 1, 1),
 )
 
 
 def _check(
-    device: Device,
-    problem: CorrelationCostProblem,
-    dtype: NumericType,
-    offset: int,
-    copies: int = 1,
+    device: Device, problem: _Problem, dtype: NumericType, offset: int, copies: int = 1
 ) -> None:
     """The images repeat `copies` times; addresses are `offset` elements off their
     alignment."""
     random = generator(problem, dtype.name)
-    a = random_values(random, dtype, problem.images)
-    b = random_values(random, dtype, problem.images)
-    gradients = random_values(random, dtype, problem.costs)
-    exact_a, exact_b, exact = (dtype.decode(x) for x in (a, b, gradients))
+    shapes = problem.images, problem.images, problem.costs
+    stored = [random_values(random, dtype, shape) for shape in shapes]
+    a, b, gradients = (dtype.decode(x) for x in stored)
     # A rounding for each term, then one of the type.
     terms = problem.kernel_size**2 * max(problem.images[3], problem.displacements**2)
-    slack = 32 * math.sqrt(terms) * np.finfo(dtype.compute).eps
+    slack = 32 * math.sqrt(terms) * dtype.epsilon
     images = copies * problem.images[0], *problem.images[1:]
-    repeated = dataclasses.replace(problem, images=images)
+    dims = dataclasses.replace(problem, images=images).dims
     with device.memory():
-        op = CorrelationCost(device, dtype, repeated)
-        of_a, of_b, upstream = (device.repeat(x, copies, offset) for x in (a, b, gradients))
-        costs = device.empty(repeated.costs, dtype.storage, offset)
-        op.forward(of_a, of_b, costs)
-        expected = dtype.round(correlation_cost(exact_a, exact_b, problem))
+        on_a, on_b, upstream = (device.repeat(x, copies, offset) for x in stored)
+        costs = device.empty(upstream.shape, dtype.storage, offset)
+        device.launch("CorrelationCost", dtype, dims, on_a, on_b, costs)
+        expected = dtype.round(_correlation_cost(a, b, problem))
         assert_repeats("costs", device, dtype, costs, expected, 2, slack)
 
-        expected_grads = correlation_cost_grad(exact, exact_a, exact_b, problem)
-        for argument, other in enumerate((of_b, of_a)):
+        expected_grads = _correlation_cost_grad(gradients, a, b, problem)
+        for argument, other in enumerate((on_b, on_a)):
             backprops = device.empty(images, dtype.storage, offset)
-            op.grad(argument, upstream, other, backprops)
+            tensors = upstream, other, backprops
+            device.launch("CorrelationCostGrad", dtype, dims, argument, *tensors)
             expected = dtype.round(expected_grads[argument])
             name = f"gradient of {'ab'[argument]}"
             assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
 
-def _streams(device: Device) -> None:
-    """The launches go to the stream they are given."""
-    problem = _PROBLEMS[1]
-    for dtype in FLOATING:
-        with device.memory():
-            op = CorrelationCost(device, dtype, problem)
-            images = device.upload(np.zeros(problem.images, dtype.storage))
-            backprops = device.empty(problem.images, dtype.storage)
-            costs = device.upload(np.zeros(problem.costs, dtype.storage))
-            work = {
-                "forward": functools.partial(op.forward, images, images, costs),
-                "a": functools.partial(op.grad, 0, costs, images, backprops),
-                "b": functools.partial(op.grad, 1, costs, images, backprops),
-            }
-            assert_on_stream(device, work)
+SMALL = [(_PROBLEMS[1],)]
+
+
+def rows(device: Device, dtype: NumericType, problem: _Problem) -> Iterator[Row]:
+    a, b = (random_buffer(device, dtype, problem.images) for _ in range(2))
+    costs = device.empty(problem.costs, dtype.storage)
+    total, name = a.size + b.size + costs.size, f"{dtype.name}, N = {problem.images[0]}"
+    forward = functools.partial(device.launch, "CorrelationCost", dtype, problem.dims, a, b, costs)
+    yield Row("CorrelationCost", name, total, forward)
+    forward()
+    for argument in range(2):
+        arguments = dtype, problem.dims, argument, costs, a, b
+        work = functools.partial(device.launch, "CorrelationCostGrad", *arguments)
+        yield Row(f"CorrelationCost{'AB'[argument]}Grad", name, total, work)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for CorrelationCost and its gradients."""
-    yield "CorrelationCost streams", _streams
-    for dtype in FLOATING:
-        for problem in _PROBLEMS:
-            name = f"CorrelationCost {dtype.name} {dataclasses.astuple(problem)}"
-            check = functools.partial(_check, problem=problem, dtype=dtype)
-            for offset in (0, 1):  # whole packs of channels, and single ones
-                yield (f"{name}, offset {offset}", functools.partial(check, offset=offset))
+    # Whole packs of channels, and single ones.
+    for dtype, problem, offset in itertools.product(FLOATING, _PROBLEMS, (0, 1)):
+        name = f"CorrelationCost {dtype.name} {dataclasses.astuple(problem)}, offset {offset}"
+        yield name, functools.partial(_check, problem=problem, dtype=dtype, offset=offset)
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of the images, and of costs."""
-    for name, problem in (
-        ("images", CorrelationCostProblem((3, 4, 5, 64), 1, 1, 1, 1, 1)),
-        ("costs", CorrelationCostProblem((3, 4, 5, 2), 1, 4, 1, 1, 4)),
+    of_images, of_costs = (
+        _Problem((3, 4, 5, 64), 1, 1, 1, 1, 1),
+        _Problem((3, 4, 5, 2), 1, 4, 1, 1, 4),
+    )
+    for name, problem, shape in (
+        ("images", of_images, of_images.images),
+        ("costs", of_costs, of_costs.costs),
     ):
-        size = math.prod(problem.images if name == "images" else problem.costs)
-        check = functools.partial(
-            _check, problem=problem, dtype=HALF, copies=copies_beyond(beyond, size), offset=0
-        )
+        copies = copies_beyond(beyond, math.prod(shape))
+        check = functools.partial(_check, problem=problem, dtype=HALF, copies=copies, offset=0)
         yield f"CorrelationCost half of {name}", check
 
 
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
+def timed(size: int) -> Iterator[tuple]:
     """FlowNetC's layer, [N, 48, 64, 256]: it computes more than it moves."""
     for dtype in FLOATING:
         image_bytes = 48 * 64 * 256 * dtype.storage.itemsize
         images = max(1, min(8, size // (4 * image_bytes)))
-        problem = CorrelationCostProblem((images, 48, 64, 256), 1, 20, 1, 2, 20)
-        with device.memory():
-            op = CorrelationCost(device, dtype, problem)
-            a = random_buffer(device, dtype, math.prod(problem.images))
-            b = random_buffer(device, dtype, math.prod(problem.images))
-            costs = device.empty(problem.costs, dtype.storage)
-            forward = functools.partial(op.forward, a, b, costs)
-            forward()
-            total = a.size + b.size + costs.size
-            name = f"{dtype.name}, N = {images}"
-            yield Row("CorrelationCost", name, total, forward)
-            for argument in range(2):
-                work = functools.partial(op.grad, argument, costs, a, b)
-                kind = f"CorrelationCost{'AB'[argument]}Grad"
-                yield Row(kind, name, total, work)
+        yield dtype, _Problem((images, 48, 64, 256), 1, 20, 1, 2, 20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device memory, streams and events through ctypes (device.h)."""
+"""Device memory, streams, events and launches through ctypes (device.cc, launchers.h)."""
 
 import contextlib
 import ctypes
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from check_program import SkippedError
+from numeric import NumericType
 
 _GUARD = 512  # bytes in front of and behind every buffer
 _SPARE = 1 << 30  # bytes of memory that large buffers leave for others
@@ -21,11 +23,7 @@ class DeviceError(RuntimeError):
     """A call of the CUDA runtime or a launch failed."""
 
 
-class NoDeviceError(RuntimeError):
-    """There is nothing to run on; says why."""
-
-
-class NoMemoryError(RuntimeError):
+class NoMemoryError(SkippedError):
     """The device has too little memory; says how much a buffer takes."""
 
 
@@ -33,13 +31,13 @@ def find_library() -> pathlib.Path:
     """libkernels.so: beside this file, else where Bazel builds it.
 
     Raises:
-      NoDeviceError: It is at neither place.
+      SkippedError: It is at neither place.
     """
     built = _HERE.parents[2] / "bazel-bin" / "tests" / "gpu" / "kernels_alone"
     for folder in (_HERE, built):
         if (folder / "libkernels.so").is_file():
             return folder / "libkernels.so"
-    raise NoDeviceError(
+    raise SkippedError(
         f"no libkernels.so in {_HERE} or {built}: "
         "bazel build //tests/gpu/kernels_alone:libkernels.so"
     )
@@ -58,6 +56,25 @@ class Buffer:
         self.size = self.count * self.dtype.itemsize
 
 
+def _c_argument(value: Any) -> Any:
+    """A Python value as the argument of a function of C++."""
+    match value:
+        case Buffer():
+            return ctypes.c_void_p(value.address)
+        case list():  # of buffers
+            return (ctypes.c_void_p * len(value))(*[b and b.address for b in value])
+        case NumericType():
+            return ctypes.c_int32(value.code)
+        case bool():
+            return ctypes.c_bool(value)
+        case int():  # serves for narrower types, too: each takes a whole register
+            return ctypes.c_int64(value)
+        case float():
+            return ctypes.c_float(value)
+        case _:
+            return value
+
+
 class Device:
     """Device 0 through one library; buffers live inside `memory()`."""
 
@@ -71,54 +88,77 @@ class Device:
             ends catches one that reads there as well.
 
         Raises:
-          NoDeviceError: It was built without CUDA, or there is no GPU.
+          SkippedError: It was built without CUDA, or there is no GPU.
         """
         self._guard = _GUARD if guards else 0
         self._library = ctypes.CDLL(str(library.absolute()))
         self._live: list[Buffer] = []
         if not hasattr(self._library, "Device_Count"):
-            raise NoDeviceError(f"{library.name} was built without CUDA: no nvcc")
+            raise SkippedError(f"{library.name} was built without CUDA: no nvcc")
         self._library.Device_ErrorString.restype = ctypes.c_char_p
-        count = ctypes.c_int32()
+        count = ctypes.c_int()
         error = self._library.Device_Count(ctypes.byref(count))
         if error or count.value == 0:
             text = self._library.Device_ErrorString(error).decode()
-            raise NoDeviceError(f"no GPU: {text}")
+            raise SkippedError(f"no GPU: {text}")
         self.stream = self._made("Device_CreateStream")
 
-    def call(self, name: str, *arguments: Any) -> None:
-        """Calls a function that returns an error code.
+    def launch(self, name: str, *arguments: Any) -> None:
+        """Calls the launcher that launchers.h exports by this name, on the stream.
+
+        Args:
+          name: Its name.
+          *arguments: Its arguments in front of the stream. A NumericType, a number, a
+            buffer or a list of buffers becomes what it is in C++; a struct comes from
+            struct.pack.
 
         Raises:
-          DeviceError: It is not 0.
+          DeviceError: It returns an error.
         """
-        error = getattr(self._library, name)(*arguments)
+        launcher = ctypes.CFUNCTYPE(ctypes.c_int).in_dll(self._library, f"Kernel_{name}")
+        self._require_success(name, launcher(*map(_c_argument, arguments), self.stream))
+
+    def scratch(self, name: str, *arguments: Any) -> Buffer:
+        """A buffer of as many bytes as the exported function Kernel_<name> says."""
+        function = ctypes.CFUNCTYPE(ctypes.c_int64).in_dll(self._library, f"Kernel_{name}")
+        return self.empty(function(*map(_c_argument, arguments)), np.uint8)
+
+    def sums(self, dtype: NumericType, shape: Any) -> Buffer | None:
+        """What a launcher adds up in if its output of this shape is of a type that is
+        too short; None if the output serves."""
+        return None if dtype.storage == dtype.compute else self.empty(shape, dtype.compute)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        """Calls a function of device.cc; an address is a number."""
+        self._require_success(name, getattr(self._library, name)(*map(_c_argument, arguments)))
+
+    def _require_success(self, name: str, error: int) -> None:
         if error:
             text = self._library.Device_ErrorString(error).decode()
             raise DeviceError(f"{name} returned {error}: {text}")
 
     def _made(self, name: str, *arguments: Any) -> ctypes.c_void_p:
         result = ctypes.c_void_p()
-        self.call(name, *arguments, ctypes.byref(result))
+        self._call(name, *arguments, ctypes.byref(result))
         return result
 
     @property
     def description(self) -> str:
         """The device's name and what else there is to say."""
         text = ctypes.create_string_buffer(512)
-        self.call("Device_Describe", text, ctypes.c_int64(len(text)))
+        self._call("Device_Describe", text, len(text))
         return text.value.decode()
 
     @property
     def free_memory(self) -> int:
         """Bytes that could be allocated."""
-        free, total = ctypes.c_int64(), ctypes.c_int64()
-        self.call("Device_Memory", ctypes.byref(free), ctypes.byref(total))
+        free = ctypes.c_int64()
+        self._call("Device_FreeMemory", ctypes.byref(free))
         return free.value
 
     def synchronize(self) -> None:
         """Waits for the stream; errors of its kernels appear here."""
-        self.call("Device_Synchronize", self.stream)
+        self._call("Device_Synchronize", self.stream)
 
     @contextlib.contextmanager
     def memory(self) -> Iterator[None]:
@@ -135,7 +175,7 @@ class Device:
                 self._check_guards(buffer)
         finally:
             for buffer in self._live[before:]:
-                self.call("Device_Free", ctypes.c_void_p(buffer.allocation))
+                self._call("Device_Free", buffer.allocation)
             del self._live[before:]
 
     def empty(self, shape: Any, dtype: Any, offset: int = 0) -> Buffer:
@@ -155,7 +195,7 @@ class Device:
         if size > _SPARE and size > (free := self.free_memory) - _SPARE:
             gibibytes = f"{size / 2**30:.1f} GiB of memory, {free / 2**30:.1f} are free"
             raise NoMemoryError(f"a tensor takes {gibibytes}")
-        allocation = self._made("Device_Allocate", ctypes.c_int64(size)).value
+        allocation = self._made("Device_Allocate", size).value
         assert allocation is not None
         buffer.allocation, buffer.address = allocation, allocation + start
         self._live.append(buffer)
@@ -199,16 +239,12 @@ class Device:
 
     def repeat(self, array: np.ndarray, copies: int, offset: int = 0) -> Buffer:
         """Copies of an array, one behind the other; see `empty`."""
-        shape = copies * array.shape[0], *array.shape[1:]
-        return self.tile(array, shape, offset)
+        return self.tile(array, (copies * array.shape[0], *array.shape[1:]), offset)
 
     def last_of(self, array: np.ndarray, copies: int, offset: int = 0) -> Buffer:
         """The same with zeros for all copies but the last."""
-        shape = copies * array.shape[0], *array.shape[1:]
-        buffer = self.empty(shape, array.dtype, offset)
-        self._fill(buffer.address, 0, buffer.size)
-        last = self.part(buffer, buffer.count - array.size, array.shape)
-        self.restore(last, array)
+        buffer = self.repeat(np.zeros_like(array), copies, offset)
+        self.restore(self.part(buffer, buffer.count - array.size, array.shape), array)
         return buffer
 
     def chunks(self, buffer: Buffer, period: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -226,26 +262,20 @@ class Device:
 
     def copy_async(self, to: int, origin: int, size: int) -> None:
         """Copies within the device, in order on the stream."""
-        self.call(
-            "Device_CopyAsync",
-            ctypes.c_void_p(to),
-            ctypes.c_void_p(origin),
-            ctypes.c_int64(size),
-            self.stream,
-        )
+        self._call("Device_CopyAsync", to, origin, size, self.stream)
 
     def milliseconds(self, work: Callable[[], None], repeats: int) -> float:
         """How long the work takes on the device, averaged."""
         first = self._made("Device_CreateEvent")
         last = self._made("Device_CreateEvent")
-        self.call("Device_RecordEvent", first, self.stream)
+        self._call("Device_RecordEvent", first, self.stream)
         for _ in range(repeats):
             work()
-        self.call("Device_RecordEvent", last, self.stream)
+        self._call("Device_RecordEvent", last, self.stream)
         result = ctypes.c_float()
-        self.call("Device_Milliseconds", first, last, ctypes.byref(result))
-        for event in (first, last):
-            self.call("Device_DestroyEvent", event)
+        self._call("Device_Milliseconds", first, last, ctypes.byref(result))
+        self._call("Device_DestroyEvent", first)
+        self._call("Device_DestroyEvent", last)
         return result.value / repeats
 
     def recorded(self, work: Callable[[], None]) -> int:
@@ -257,28 +287,20 @@ class Device:
         work()  # loads the code, which is not allowed while recording
         self.synchronize()
         nodes = ctypes.c_int64()
-        self.call("Device_BeginCapture", self.stream)
+        self._call("Device_BeginCapture", self.stream)
         try:
             work()
         finally:
-            self.call("Device_EndCapture", self.stream, ctypes.byref(nodes))
+            self._call("Device_EndCapture", self.stream, ctypes.byref(nodes))
         return nodes.value
 
     def _fill(self, address: int, byte: int, size: int) -> None:
-        self.call(
-            "Device_FillAsync",
-            ctypes.c_void_p(address),
-            ctypes.c_int32(byte),
-            ctypes.c_int64(size),
-            self.stream,
-        )
+        self._call("Device_FillAsync", address, byte, size, self.stream)
         self.synchronize()
 
     def _copy(self, to: int, origin: int, size: int) -> None:
         if size:
-            self.call(
-                "Device_Copy", ctypes.c_void_p(to), ctypes.c_void_p(origin), ctypes.c_int64(size)
-            )
+            self._call("Device_Copy", to, origin, size)
 
     def _read(self, address: int, dtype: Any, count: int) -> np.ndarray:
         result = np.empty(count, dtype)

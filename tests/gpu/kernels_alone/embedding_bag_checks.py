@@ -1,32 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """EmbeddingBag's kernels against NumPy in float64."""
 
-import ctypes
 import dataclasses
 import functools
 import itertools
-import math
+import struct
 from collections.abc import Iterator
 
 import numpy as np
-from arguments import address, array, float_sums
-from checking import (
-    Check,
-    assert_last,
-    assert_on_stream,
-    assert_repeats,
-    assert_same_bits,
-    copies_beyond,
-    generator,
-    random_values,
-)
-from device import Buffer, Device
+from checking import Check, assert_last, assert_repeats, copies_beyond, generator, random_values
+from device import Device
 from numeric import FLOAT, FLOATING, HALF, INT32, INT64, NumericType
-from rows import Row, random_buffer
+from rows import Row, check_repeatable, random_buffer
 
 
 @dataclasses.dataclass(frozen=True)
-class EmbeddingBagProblem:
+class _Problem:
     """Shapes of one call: indices [bags, bag_size], params [rows, width]."""
 
     bags: int
@@ -40,79 +29,30 @@ class EmbeddingBagProblem:
         """What sums are multiplied by."""
         return 1 / self.bag_size if self.mean and self.bag_size else 1
 
-
-class EmbeddingBag:
-    """The launchers for one problem and its types."""
-
-    def __init__(
-        self,
-        device: Device,
-        dtype: NumericType,
-        index_dtype: NumericType,
-        problem: EmbeddingBagProblem,
-    ) -> None:
-        self._device = device
-        self._dtype = dtype
-        self._index_dtype = index_dtype
-        self._problem = problem
-        self._dims = array(ctypes.c_int64, dataclasses.astuple(problem))
-
-    def forward(self, indices: Buffer, params: Buffer, weights: Buffer, output: Buffer) -> None:
-        """Launches LaunchEmbeddingBag."""
-        buffers = map(address, (indices, params, weights, output))
-        self._call("Kernel_EmbeddingBag", *buffers)
-
-    def weights_grad(
-        self, gradients: Buffer, indices: Buffer, params: Buffer, backprops: Buffer
-    ) -> None:
-        """Launches LaunchEmbeddingBagWeightsGrad."""
-        buffers = map(address, (gradients, indices, params, backprops))
-        self._call("Kernel_EmbeddingBagWeightsGrad", *buffers)
-
-    def sums(self) -> Buffer | None:
-        """What the gradient of params needs beside its output."""
-        shape = self._problem.rows, self._problem.width
-        return float_sums(self._device, self._dtype, shape)
-
-    def params_grad(
-        self,
-        deterministic: bool,
-        gradients: Buffer,
-        indices: Buffer,
-        weights: Buffer,
-        sums: Buffer | None,
-        backprops: Buffer,
-    ) -> None:
-        """Launches LaunchEmbeddingBagParamsGrad."""
-        buffers = map(address, (gradients, indices, weights, sums, backprops))
-        flag = ctypes.c_int32(deterministic)
-        self._call("Kernel_EmbeddingBagParamsGrad", flag, *buffers)
-
-    def _call(self, name: str, *arguments: object) -> None:
-        codes = (ctypes.c_int32(t.code) for t in (self._dtype, self._index_dtype))
-        self._device.call(name, *codes, self._dims, *arguments, self._device.stream)
+    @property
+    def dims(self) -> bytes:
+        """The members of EmbeddingBagDims; 0q pads as C++ does."""
+        return struct.pack("4q?0q", *dataclasses.astuple(self))
 
 
 _PROBLEMS = (
-    EmbeddingBagProblem(1, 1, 1, 1),
-    EmbeddingBagProblem(5, 7, 9, 67, mean=True),
-    EmbeddingBagProblem(33, 4, 100, 64),
-    EmbeddingBagProblem(3, 300, 5, 8, mean=True),  # rows with many positions
-    EmbeddingBagProblem(17, 20, 4000, 33),  # more rows than blocks
-    EmbeddingBagProblem(40, 3, 11, 700),  # wider than a block
-    EmbeddingBagProblem(7, 3, 12, 24),
-    EmbeddingBagProblem(6, 3, 11, 272),  # more packs than a warp has threads
-    EmbeddingBagProblem(4, 0, 3, 5, mean=True),
-    EmbeddingBagProblem(0, 4, 3, 5),
-    EmbeddingBagProblem(4, 4, 0, 5),
-    EmbeddingBagProblem(4, 4, 3, 0),
+    _Problem(1, 1, 1, 1),
+    _Problem(5, 7, 9, 67, mean=True),
+    _Problem(33, 4, 100, 64),
+    _Problem(3, 300, 5, 8, mean=True),  # rows with many positions
+    _Problem(17, 20, 4000, 33),  # more rows than blocks
+    _Problem(40, 3, 11, 700),  # wider than a block
+    _Problem(7, 3, 12, 24),
+    _Problem(6, 3, 11, 272),  # more packs than a warp has threads
+    _Problem(4, 0, 3, 5, mean=True),
+    _Problem(0, 4, 3, 5),
+    _Problem(4, 4, 0, 5),
+    _Problem(4, 4, 3, 0),
 )
 _BAD = (-1, -(2**31), 2**31 - 1)
 
 
-def _indices(
-    random: np.random.Generator, problem: EmbeddingBagProblem, dtype: NumericType
-) -> np.ndarray:
+def _indices(random: np.random.Generator, problem: _Problem, dtype: NumericType) -> np.ndarray:
     """Rows, and some that are none: these cannot be refused, and are left out."""
     shape = problem.bags, problem.bag_size
     indices = random.integers(0, max(problem.rows, 1), shape)
@@ -123,7 +63,7 @@ def _indices(
 
 def _check(
     device: Device,
-    problem: EmbeddingBagProblem,
+    problem: _Problem,
     dtype: NumericType,
     index_dtype: NumericType,
     offset: int,
@@ -143,30 +83,31 @@ def _check(
     known = (indices >= 0) & (indices < problem.rows)
     table = np.vstack([p, np.zeros((1, problem.width))])
     where = np.where(known, indices, problem.rows).astype(np.int64)
-    rows = table[where]
-    terms = max(problem.bag_size, problem.width, 1)
-    slack = 32 * terms * np.finfo(dtype.compute).eps
+    found = table[where]
+    slack = 32 * max(problem.bag_size, problem.width, 1) * dtype.epsilon
 
     of_last = (row_copies - 1) * problem.rows
     is_moved = (indices >= 0) & (indices <= problem.rows)
     moved = (indices + np.where(is_moved, of_last, 0)).astype(indices.dtype)
-    repeated = dataclasses.replace(
-        problem, bags=bag_copies * problem.bags, rows=row_copies * problem.rows
+    first = (
+        dtype,
+        index_dtype,
+        dataclasses.replace(
+            problem, bags=bag_copies * problem.bags, rows=row_copies * problem.rows
+        ).dims,
     )
     with device.memory():
-        op = EmbeddingBag(device, dtype, index_dtype, repeated)
         i_device = device.repeat(moved, bag_copies)
         p_device = device.repeat(params, row_copies, offset)
-        w_device = device.repeat(weights, bag_copies, offset)
-        g_device = device.repeat(gradients, bag_copies, offset)
+        w_device, g_device = (device.repeat(x, bag_copies, offset) for x in (weights, gradients))
         output = device.empty(g_device.shape, dtype.storage, offset)
-        op.forward(i_device, p_device, w_device, output)
-        expected = dtype.round(np.einsum("bl,ble->be", w, rows) * problem.scale)
+        device.launch("EmbeddingBag", *first, i_device, p_device, w_device, output)
+        expected = dtype.round(np.einsum("bl,ble->be", w, found) * problem.scale)
         assert_repeats("output", device, dtype, output, expected, 2, slack)
 
         backprops = device.empty(w_device.shape, dtype.storage, offset)
-        op.weights_grad(g_device, i_device, p_device, backprops)
-        expected = dtype.round(np.einsum("be,ble->bl", g, rows) * problem.scale)
+        device.launch("EmbeddingBagWeightsGrad", *first, g_device, i_device, p_device, backprops)
+        expected = dtype.round(np.einsum("be,ble->bl", g, found) * problem.scale)
         name = "gradient of weights"
         assert_repeats(name, device, dtype, backprops, expected, 2, slack)
 
@@ -175,107 +116,74 @@ def _check(
         np.add.at(total, where, added)
         np.add.at(sizes, where, np.abs(added))
         expected = dtype.round(total[:-1])
-        slack = np.maximum(np.sum(known), 4) * sizes[:-1] * np.finfo(dtype.compute).eps
+        slack = np.maximum(np.sum(known), 4) * sizes[:-1] * dtype.epsilon
         g_device = device.last_of(gradients, bag_copies, offset)
         for deterministic in (False, True):
             with device.memory():
+                sums = device.sums(dtype, p_device.shape)
                 backprops = device.empty(p_device.shape, dtype.storage, offset)
-                op.params_grad(deterministic, g_device, i_device, w_device, op.sums(), backprops)
+                arguments = deterministic, g_device, i_device, w_device, sums, backprops
+                device.launch("EmbeddingBagParamsGrad", *first, *arguments)
                 name = f"gradient of params, deterministic: {deterministic}"
                 assert_last(name, device, dtype, backprops, expected, 2, slack)
 
 
-def _repeatable(device: Device) -> None:
-    """The deterministic gradient gives the same bits ten times over."""
-    random = generator("embedding bag repeatable")
-    problem = EmbeddingBagProblem(500, 20, 50, 96)
-    with device.memory():
-        op = EmbeddingBag(device, FLOAT, INT32, problem)
-        shape = problem.bags, problem.bag_size
-        indices = device.upload(random.integers(0, 50, shape).astype(np.int32))
-        weights = device.upload(random.standard_normal(shape).astype(np.float32))
-        gradients = random.standard_normal((problem.bags, problem.width))
-        on_device = device.upload(gradients.astype(np.float32))
-        backprops = device.empty((problem.rows, problem.width), np.float32)
-        arguments = on_device, indices, weights, None, backprops
-        launch = functools.partial(op.params_grad, True, *arguments)
-        assert_same_bits(device, launch, [backprops])
+SMALL = [(_Problem(5, 4, 6, 8),)]
 
 
-def _streams(device: Device) -> None:
-    """The launches go to the stream they are given."""
-    problem = EmbeddingBagProblem(5, 4, 6, 8)
-    for dtype in FLOATING:
-        with device.memory():
-            op = EmbeddingBag(device, dtype, INT32, problem)
-            indices = device.upload(np.zeros((5, 4), np.int32))
-            weights = device.upload(np.zeros((5, 4), dtype.storage))
-            params = device.upload(np.zeros((6, 8), dtype.storage))
-            bags = device.upload(np.zeros((5, 8), dtype.storage))
-            work = {
-                "EmbeddingBag": functools.partial(op.forward, indices, params, weights, bags),
-                "EmbeddingBagWeightsGrad": functools.partial(
-                    op.weights_grad, bags, indices, params, weights
-                ),
-            }
-            for deterministic in (False, True):
-                name = f"EmbeddingBagParamsGrad, deterministic: {deterministic}"
-                arguments = bags, indices, weights, op.sums(), params
-                work[name] = functools.partial(op.params_grad, deterministic, *arguments)
-            assert_on_stream(device, work)
+def rows(device: Device, dtype: NumericType, problem: _Problem) -> Iterator[Row]:
+    random = generator("timing", "embedding bag")
+    shape = problem.bags, problem.bag_size
+    drawn = random.integers(0, problem.rows, shape).astype(np.int32)
+    indices, weights = device.upload(drawn), random_buffer(device, dtype, shape)
+    params = random_buffer(device, dtype, (problem.rows, problem.width))
+    bags = random_buffer(device, dtype, (problem.bags, problem.width))
+    sums = device.sums(dtype, params.shape)
+    total = indices.size + params.size + weights.size + bags.size
+    for name, repeatable, *arguments in (
+        ("", [], indices, params, weights, bags),
+        ("WeightsGrad", [], bags, indices, params, weights),
+        ("ParamsGrad", [], False, bags, indices, weights, sums, params),
+        ("ParamsGrad, deterministic", [params], True, bags, indices, weights, sums, params),
+    ):
+        launcher = f"EmbeddingBag{name.partition(',')[0]}"
+        arguments = [dtype, INT32, problem.dims, *arguments]
+        work = functools.partial(device.launch, launcher, *arguments)
+        yield Row(f"EmbeddingBag{name}", dtype.name, total, work, repeatable)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for EmbeddingBag and its gradients."""
-    yield "EmbeddingBag streams", _streams
-    for dtype in FLOATING:
-        for problem in _PROBLEMS:
-            check = functools.partial(_check, problem=problem, dtype=dtype)
-            # Whole packs of a row, and single elements.
-            for offset, index_dtype in itertools.product((0, 1), (INT32, INT64)):
-                yield (
-                    f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}, "
-                    f"offset {offset}, {index_dtype.name}",
-                    functools.partial(check, index_dtype=index_dtype, offset=offset),
-                )
-    yield "EmbeddingBagParamsGrad repeatable", _repeatable
+    partial = functools.partial
+    for dtype, problem in itertools.product(FLOATING, _PROBLEMS):
+        check = partial(_check, problem=problem, dtype=dtype)
+        # Whole packs of a row, and single elements.
+        for offset, index_dtype in itertools.product((0, 1), (INT32, INT64)):
+            yield (
+                f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}, "
+                f"offset {offset}, {index_dtype.name}",
+                partial(check, index_dtype=index_dtype, offset=offset),
+            )
+    launches = partial(rows, dtype=FLOAT, problem=_Problem(500, 20, 50, 96))
+    yield "EmbeddingBagParamsGrad repeatable", partial(check_repeatable, rows=launches)
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of params, and of the output."""
-    partial = functools.partial
-    of_half = partial(_check, dtype=HALF, index_dtype=INT32, offset=0)
-    problem = EmbeddingBagProblem(17, 5, 33, 64)
-    copies = copies_beyond(beyond, problem.rows * problem.width)
-    check = partial(of_half, problem=problem, row_copies=copies)
-    yield "EmbeddingBag half of params", check
-    problem = EmbeddingBagProblem(17, 3, 331, 64)
-    copies = copies_beyond(beyond, problem.bags * problem.width)
-    check = partial(of_half, problem=problem, bag_copies=copies)
-    yield "EmbeddingBag half of bags", check
+    for name, argument, problem, small in (
+        ("params", "row_copies", _Problem(17, 5, 33, 64), 33),
+        ("bags", "bag_copies", _Problem(17, 3, 331, 64), 17),
+    ):
+        copies = {argument: copies_beyond(beyond, small * problem.width)}
+        check = functools.partial(
+            _check, problem=problem, dtype=HALF, index_dtype=INT32, offset=0, **copies
+        )
+        yield f"EmbeddingBag half of {name}", check
 
 
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
+def timed(size: int) -> Iterator[tuple]:
     """Bags of 32 from a table of `size` bytes, as many rows as it has; E = 128."""
-    random = generator("timing", "embedding bag")
     width, bag_size = 128, 32
     for dtype in FLOATING:
-        rows = max(1, size // (width * dtype.storage.itemsize))
-        problem = EmbeddingBagProblem(max(1, rows // bag_size), bag_size, rows, width)
-        shape = problem.bags, bag_size
-        with device.memory():
-            op = EmbeddingBag(device, dtype, INT32, problem)
-            indices = device.upload(random.integers(0, rows, shape).astype(np.int32))
-            params = random_buffer(device, dtype, rows * width)
-            weights = random_buffer(device, dtype, math.prod(shape))
-            bags = random_buffer(device, dtype, problem.bags * width)
-            total = indices.size + params.size + weights.size + bags.size
-            forward = functools.partial(op.forward, indices, params, weights, bags)
-            yield Row("EmbeddingBag", dtype.name, total, forward)
-            work = functools.partial(op.weights_grad, bags, indices, params, weights)
-            yield Row("EmbeddingBagWeightsGrad", dtype.name, total, work)
-            for deterministic in (False, True):
-                arguments = bags, indices, weights, op.sums(), params
-                work = functools.partial(op.params_grad, deterministic, *arguments)
-                kind = ", deterministic" if deterministic else ""
-                yield Row(f"EmbeddingBagParamsGrad{kind}", dtype.name, total, work)
+        count = max(1, size // (width * dtype.storage.itemsize))
+        yield dtype, _Problem(max(1, count // bag_size), bag_size, count, width)

@@ -3,7 +3,7 @@
 
 import ctypes
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import device as device_module
@@ -14,9 +14,9 @@ import pointwise_checks
 import pointwise_kernels
 import pytest
 import roi_pool_checks
-import roi_pool_kernels
 from device import Buffer, Device, DeviceError
-from numeric import FLOAT, HALF
+from numeric import DOUBLE, FLOAT, HALF, NumericType
+from pointwise_kernels import PointwiseKernel
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +32,20 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 Argument = tuple[str, int]  # a launcher, and which of its pointers
 # Of the first a single element is read; the others are scratch.
-_UNSEEN = {
-    ("Kernel_ZeroOut", 0),
-    ("Kernel_EmbeddingBagParamsGrad", 3),
-    ("Kernel_ResamplerAdjoint", 2),
-}
+_UNSEEN = {("ZeroOut", 0), ("EmbeddingBagParamsGrad", 3), ("ResamplerAdjoint", 2)}
+
+
+def _large(name: str, arguments: Sequence[Any]) -> Iterator[tuple[Argument, Buffer]]:
+    """The large tensors, each once."""
+    pointers: list[Buffer | None] = []
+    for value in arguments:
+        if value is None or isinstance(value, Buffer):
+            pointers.append(value)
+        elif isinstance(value, list):
+            pointers += value
+    for number, buffer in enumerate(pointers):
+        if buffer and buffer.count > emulated.BEYOND and buffer not in pointers[:number]:
+            yield (name, number), buffer
 
 
 class _TruncatingDevice(Device):
@@ -48,15 +57,15 @@ class _TruncatingDevice(Device):
         self.truncated: Argument | None = None
         self.seen: set[Argument] = set()  # the large arguments
 
-    def call(self, name: str, *arguments: Any) -> None:
-        large = list(self._large(name, arguments))
+    def launch(self, name: str, *arguments: Any) -> None:
+        large = list(_large(name, arguments))
         before = [self.download(buffer).reshape(-1) for _, buffer in large]
         for (argument, buffer), values in zip(large, before, strict=True):
             if argument == self.truncated:
                 read = values.copy()
                 read[emulated.BEYOND :] = read[: values.size - emulated.BEYOND]
                 self.restore(buffer, read)
-        super().call(name, *arguments)
+        super().launch(name, *arguments)
         for (argument, buffer), values in zip(large, before, strict=True):
             after = self.download(buffer).reshape(-1)
             if argument == self.truncated:
@@ -66,19 +75,6 @@ class _TruncatingDevice(Device):
                 self.restore(buffer, values)
             elif after.tobytes().strip(b"\xa5"):  # else nobody writes it
                 self.seen.add(argument)
-
-    def _large(self, name: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Argument, Buffer]]:
-        if not name.startswith("Kernel_"):
-            return
-        addresses: list[int | None] = []
-        for value in arguments:
-            if isinstance(value, ctypes.c_void_p):
-                addresses.append(value.value)
-            elif getattr(value, "_type_", None) is ctypes.c_void_p:
-                addresses += value
-        for buffer in self._live:
-            if buffer.count > emulated.BEYOND and buffer.address in addresses:
-                yield (name, addresses.index(buffer.address)), buffer
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -140,31 +136,35 @@ def test_work_on_the_default_stream_is_found(device: Device) -> None:
         device.recorded(launch)
 
 
-def test_wrong_value_is_found(device: Device) -> None:
-    for kernel in pointwise_kernels.ELEMENTWISE:
-        wrong = dataclasses.replace(kernel, function=_one_more(kernel.function))
+@pytest.mark.parametrize(
+    ("kernels", "check", "dtype"),
+    [
+        (pointwise_kernels.ELEMENTWISE, pointwise_checks.check_elementwise, FLOAT),
+        (pointwise_kernels.BROADCAST, pointwise_checks.check_broadcast, HALF),
+    ],
+    ids=["elementwise", "broadcast"],
+)
+def test_wrong_value_is_found(
+    device: Device,
+    kernels: Sequence[PointwiseKernel],
+    check: Callable[..., None],
+    dtype: NumericType,
+) -> None:
+    for kernel in kernels:
+        wrong = dataclasses.replace(kernel, function=lambda *x, f=kernel.function: f(*x) + 1)
         with pytest.raises(AssertionError, match="wrong, first at"):
-            pointwise_checks._elementwise(device, wrong, FLOAT)
-    for kernel in pointwise_kernels.BROADCAST:
-        wrong = dataclasses.replace(kernel, function=_one_more(kernel.function))
-        with pytest.raises(AssertionError, match="wrong, first at"):
-            pointwise_checks._broadcast(device, wrong, HALF)
-
-
-def _one_more(function: pointwise_kernels.Function) -> pointwise_kernels.Function:
-    return lambda *inputs: function(*inputs) + 1
+            check(device, wrong, dtype)
 
 
 def test_wrong_last_bit_is_found(device: Device) -> None:
     kernel = next(k for k in pointwise_kernels.ELEMENTWISE if k.name == "Relu")
     wrong = dataclasses.replace(kernel, function=lambda x: np.nextafter(kernel.function(x), np.inf))
-    double = kernel.types[-1]
     with pytest.raises(AssertionError, match="wrong, first at"):
-        pointwise_checks._elementwise(device, wrong, double)
+        pointwise_checks.check_elementwise(device, wrong, DOUBLE)
 
 
 def test_wrong_gradient_is_found(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = roi_pool_kernels.roi_pool_grad
+    right = roi_pool_checks._roi_pool_grad
 
     def wrong(gradients: np.ndarray, *rest: Any) -> np.ndarray:
         """Forgets the first of the gradients."""
@@ -172,7 +172,7 @@ def test_wrong_gradient_is_found(device: Device, monkeypatch: pytest.MonkeyPatch
         gradients[0] = 0
         return right(gradients, *rest)
 
-    monkeypatch.setattr(roi_pool_kernels, "roi_pool_grad", wrong)
+    monkeypatch.setattr(roi_pool_checks, "_roi_pool_grad", wrong)
     with pytest.raises(AssertionError, match="deterministic gradient"):
         roi_pool_checks._check(device, roi_pool_checks._PROBLEMS[1], FLOAT)
 

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels' families: each module *_checks.py of this folder is one, with its
-checks, those of large tensors and its rows of the table of times."""
+"""The kernels' families: each module *_checks.py of this folder is one.
 
+It has
+  all_checks(): (name, check), of all but the launches' streams.
+  large_checks(beyond): The same for tensors of more than `beyond` elements.
+  rows(device, dtype, *problem): Its launches for one problem.
+  SMALL: Problems that together launch every kernel.
+  timed(size): (dtype, *problem) for the table of times, with tensors of `size` bytes.
+"""
+
+import functools
 import importlib
 import pathlib
 from collections.abc import Iterator
 
 from checking import Check
 from device import Device
-from rows import Row
+from rows import Row, check_streams
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _FAMILIES = tuple(importlib.import_module(path.stem) for path in sorted(_HERE.glob("*_checks.py")))
@@ -17,6 +25,8 @@ _FAMILIES = tuple(importlib.import_module(path.stem) for path in sorted(_HERE.gl
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for every kernel."""
     for family in _FAMILIES:
+        check = functools.partial(check_streams, rows=family.rows, problems=family.SMALL)
+        yield f"{family.__name__.removesuffix('_checks')} streams", check
         yield from family.all_checks()
 
 
@@ -36,4 +46,6 @@ def timing_rows(device: Device, size: int) -> Iterator[Row]:
     """Every kernel's rows for tensors of `size` bytes, one at a time: its buffers
     live until the next is asked for."""
     for family in _FAMILIES:
-        yield from family.timing_rows(device, size)
+        for problem in family.timed(size):
+            with device.memory():
+                yield from family.rows(device, *problem)

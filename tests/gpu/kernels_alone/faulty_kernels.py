@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches a kernel of emulator/faulty_kernels.cu.cc: of LIBRARY, the kernel NAME.
+"""Launches the kernel NAME of emulator/faulty_kernels.cu.cc, from LIBRARY.
 
 python3 faulty_kernels.py LIBRARY NAME
 """
@@ -8,14 +8,13 @@ import pathlib
 import sys
 
 import numpy as np
-from arguments import address
 from device import Device
 
 INPUT = np.arange(64, dtype=np.float32)
 
 
 def run(device: Device, name: str) -> np.ndarray:
-    """What it makes of INPUT: as many values.
+    """Its output for INPUT: as many values.
 
     Raises:
       DeviceError: The launch failed.
@@ -23,8 +22,7 @@ def run(device: Device, name: str) -> np.ndarray:
     with device.memory():
         source = device.upload(INPUT)
         output = device.empty(INPUT.shape, INPUT.dtype)
-        arguments = name.encode(), address(source), address(output), device.stream
-        device.call("Kernel_Faulty", *arguments)
+        device.launch("Faulty", name.encode(), source, output)
         return device.download(output)
 
 

@@ -1,68 +1,156 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of row normalization against their reference."""
+"""The kernels of LayerNorm and RmsNorm against NumPy in float64.
 
+LayerNorm is centered. RmsNorm has neither mean nor offset: None stands for them.
+"""
+
+import dataclasses
 import functools
+import struct
 from collections.abc import Callable, Iterator
 
-import normalization_kernels
 import numpy as np
-from checking import (
-    Check,
-    assert_last,
-    assert_on_stream,
-    assert_repeats,
-    assert_same_bits,
-    copies_beyond,
-    generator,
-    random_values,
-)
+from checking import Check, assert_last, assert_repeats, generator, random_values
 from device import Buffer, Device
-from normalization_kernels import Expected, RowNormalization
 from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
-from row_shapes import ROW_SHAPES
-from rows import Row, random_buffer
+from row_shapes import ROW_SHAPES, large_shapes, timed_shapes
+from rows import Row, check_repeatable, random_buffer
 
 _EPSILON = 0.01
 # Rounding errors of the compute type, beside the terms of a sum.
 _ROUNDINGS = 32
 
 
-Assert = Callable[..., None]
+@dataclasses.dataclass(frozen=True)
+class _Expected:
+    """A value, and the size of the terms that it is the sum of: the kernels' error
+    must be small beside these."""
+
+    value: np.ndarray
+    terms: np.ndarray
 
 
-def _expect(
-    what: str,
-    op: RowNormalization,
-    buffer: Buffer,
-    expected: Expected,
-    check: Assert = assert_repeats,
-) -> None:
-    dtype = op.dtype
-    slack = _ROUNDINGS * np.finfo(dtype.compute).eps * expected.terms
-    slack = np.where(np.isfinite(slack), slack, 0)
-    value = dtype.round(expected.value)
-    check(what, op.device, dtype, buffer, value, 2, slack)
+def _mean(x: np.ndarray) -> np.ndarray:
+    """The mean of each row as a column; 0 for an empty one."""
+    return np.sum(x, axis=1, keepdims=True) / max(x.shape[1], 1)
 
 
-def _statistic(
-    what: str, op: RowNormalization, buffer: Buffer, value: np.ndarray, unit: float
-) -> None:
-    dtype = DOUBLE if op.dtype == DOUBLE else FLOAT
-    slack = _ROUNDINGS * np.finfo(dtype.storage).eps * (np.abs(value) + unit)
-    assert_repeats(what, op.device, dtype, buffer, value, 0, np.nan_to_num(slack))
+def _normalize(
+    x: np.ndarray, scale: np.ndarray, offset: np.ndarray | None, epsilon: float
+) -> tuple[_Expected, np.ndarray, np.ndarray]:
+    """y, mean and inverse in float64; not centered if there is no offset.
+
+    J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer Normalization",
+    arXiv:1607.06450; B. Zhang and R. Sennrich, "Root Mean Square Layer
+    Normalization", NeurIPS 2019.
+    """
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        mean = np.zeros((len(x), 1)) if offset is None else _mean(x)
+        centered = x - mean
+        inverse = 1 / np.sqrt(_mean(centered**2) + np.float64(np.float32(epsilon)))
+        y = centered * inverse * scale
+        terms = (np.abs(x) + _mean(np.abs(x))) * inverse * np.abs(scale)
+        if offset is not None:
+            y, terms = y + offset, terms + np.abs(offset)
+    return _Expected(y, terms), mean[:, 0], inverse[:, 0]
 
 
-def _upload(
-    device: Device, dtype: NumericType, values: np.ndarray | None, offset: int
-) -> Buffer | None:
-    return None if values is None else device.upload(dtype.encode(values), offset)
+def _differentiate(
+    gradients: np.ndarray,
+    mean_gradients: np.ndarray | None,
+    inverse_gradients: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    mean: np.ndarray | None,
+    inverse: np.ndarray,
+) -> tuple[_Expected, _Expected, _Expected]:
+    """The gradients of x, scale and offset, in float64."""
+    size = max(x.shape[1], 1)
+    r, dr = inverse[:, np.newaxis], inverse_gradients[:, np.newaxis]
+    normal = (x if mean is None else x - mean[:, np.newaxis]) * r
+    g = gradients * scale
+    dx = r * (g - normal * _mean(g * normal)) - dr * r**2 * normal / size
+    terms = np.abs(r) * (np.abs(g) + np.abs(normal) * _mean(np.abs(g * normal))) + np.abs(
+        dr * r**2 * normal / size
+    )
+    if mean_gradients is not None:
+        dx += mean_gradients[:, np.newaxis] / size - r * _mean(g)
+        terms += np.abs(mean_gradients[:, np.newaxis]) / size + r * _mean(np.abs(g))
+    return (
+        _Expected(dx, terms),
+        _Expected(np.sum(gradients * normal, axis=0), np.sum(np.abs(gradients * normal), 0)),
+        _Expected(np.sum(gradients, axis=0), np.sum(np.abs(gradients), axis=0)),
+    )
 
 
-def _check_forward(op: RowNormalization, offset: int, in_place: bool, copies: int = 1) -> None:
-    """The addresses are `offset` elements off their alignment; the rows are
-    `copies` times the same."""
-    device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
-    random = generator("normalization", op.name, dtype.name, shape, offset)
+@dataclasses.dataclass(frozen=True)
+class _Problem:
+    """A matrix [rows, size] that repeats; addresses are `offset` elements off their
+    alignment."""
+
+    device: Device
+    dtype: NumericType
+    name: str
+    rows: int
+    size: int
+    copies: int = 1
+    offset: int = 0
+    in_place: bool = False
+
+    @property
+    def centered(self) -> bool:
+        return self.name == "LayerNorm"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of one copy."""
+        return self.rows // self.copies, self.size
+
+    @property
+    def dims(self) -> bytes:
+        return struct.pack("2q", self.rows, self.size)
+
+    def upload(self, values: np.ndarray) -> Buffer:
+        """One copy of a row."""
+        return self.device.upload(self.dtype.encode(values), self.offset)
+
+    def repeat(self, values: np.ndarray) -> Buffer:
+        """Copies of a statistic."""
+        return self.device.repeat(values.astype(self.dtype.compute), self.copies, self.offset)
+
+    def last_of(self, values: np.ndarray) -> Buffer:
+        """A statistic's gradient."""
+        return self.device.last_of(values.astype(self.dtype.compute), self.copies, self.offset)
+
+    def output(self, source: Buffer) -> Buffer:
+        """An output of the shape of an input, or that input."""
+        if self.in_place:
+            return source
+        return self.device.empty(source.shape, source.dtype, self.offset)
+
+    def scratch(self) -> Buffer:
+        """partial_sums."""
+        return self.device.scratch(f"{self.name}Scratch", self.dtype, self.dims)
+
+    def expect(
+        self, what: str, buffer: Buffer, expected: _Expected, check: Callable = assert_repeats
+    ) -> None:
+        """Of tensors of the type itself."""
+        slack = _ROUNDINGS * self.dtype.epsilon * expected.terms
+        slack = np.where(np.isfinite(slack), slack, 0)
+        value = self.dtype.round(expected.value)
+        check(what, self.device, self.dtype, buffer, value, 2, slack)
+
+    def expect_statistic(self, what: str, buffer: Buffer, value: np.ndarray, unit: float) -> None:
+        """Of tensors of the compute type."""
+        dtype = DOUBLE if self.dtype == DOUBLE else FLOAT
+        slack = np.nan_to_num(_ROUNDINGS * dtype.epsilon * (np.abs(value) + unit))
+        assert_repeats(what, self.device, dtype, buffer, value, 0, slack)
+
+
+def _check_forward(op: _Problem) -> None:
+    device, dtype, shape = op.device, op.dtype, op.shape
+    random = generator("normalization", op.name, dtype.name, shape, op.offset)
     x = dtype.decode(random_values(random, dtype, shape))
     if len(x) >= 3 and op.size >= 2:
         x[0] = 1000  # a mean that is large beside the variance
@@ -72,172 +160,112 @@ def _check_forward(op: RowNormalization, offset: int, in_place: bool, copies: in
     x = dtype.round(x)
     scale, shift = dtype.round(random.standard_normal((2, op.size)))
     with device.memory(), np.errstate(invalid="ignore"):
-        y, mean, inverse = normalization_kernels.normalize(
-            x, scale, shift if op.centered else None, _EPSILON
-        )
-        on_device = device.repeat(dtype.encode(x), copies, offset)
-        output = on_device
-        if not in_place:
-            output = device.empty((op.rows, op.size), dtype.storage, offset)
-        statistics = [device.empty(op.rows, dtype.compute, offset) for _ in range(2)]
-        op.forward(
-            _EPSILON,
-            (
-                on_device,
-                _upload(device, dtype, scale, offset),
-                _upload(device, dtype, shift if op.centered else None, offset),
-                output,
-                statistics[0] if op.centered else None,
-                statistics[1],
-            ),
-        )
-        _expect("y", op, output, y)
+        expected = _normalize(x, scale, shift if op.centered else None, _EPSILON)
+        on_device = device.repeat(dtype.encode(x), op.copies, op.offset)
+        output = op.output(on_device)
+        offset = op.upload(shift) if op.centered else None
+        mean, inverse = (device.empty(op.rows, dtype.compute, op.offset) for _ in range(2))
+        tensors = [on_device, op.upload(scale), offset, output, mean if op.centered else None]
+        device.launch(op.name, dtype, op.dims, _EPSILON, [*tensors, inverse])
+        op.expect("y", output, expected[0])
         if op.centered:
-            _statistic("mean", op, statistics[0], mean, 10)
-        _statistic("inverse", op, statistics[1], inverse, 0)
+            op.expect_statistic("mean", mean, expected[1], 10)
+        op.expect_statistic("inverse", inverse, expected[2], 0)
 
 
-def _check_backward(op: RowNormalization, offset: int, in_place: bool, copies: int = 1) -> None:
-    """See _check_forward; only the last copy has gradients that are not 0."""
-    device, dtype, shape = op.device, op.dtype, (op.rows // copies, op.size)
-    random = generator("gradient", op.name, dtype.name, shape, offset)
+def _check_backward(op: _Problem) -> None:
+    """Only the last copy has gradients that are not 0."""
+    device, dtype, shape = op.device, op.dtype, op.shape
+    random = generator("gradient", op.name, dtype.name, shape, op.offset)
     x, gradients = (dtype.decode(random_values(random, dtype, shape)) for _ in "12")
     scale = dtype.round(random.standard_normal(op.size))
     statistics = random.standard_normal((3, len(x))).astype(dtype.compute)
     dm, dr, mean = (row.astype(np.float64) for row in statistics)
     inverse = random.uniform(0.5, 2, len(x)).astype(dtype.compute).astype(np.float64)
-    expected = normalization_kernels.differentiate(
+    expected = _differentiate(
         gradients, dm if op.centered else None, dr, x, scale, mean if op.centered else None, inverse
     )
-
-    def repeat(values: np.ndarray) -> Buffer:
-        return device.repeat(values.astype(dtype.compute), copies, offset)
-
-    def last_of(values: np.ndarray) -> Buffer:
-        return device.last_of(values.astype(dtype.compute), copies, offset)
-
     with device.memory():
-        on_device = device.last_of(dtype.encode(gradients), copies, offset)
-        output = on_device
-        if not in_place:
-            output = device.empty((op.rows, op.size), dtype.storage, offset)
-        sums = [device.empty(op.size, dtype.storage, offset) for _ in range(2)]
-        op.backward(
-            (
-                on_device,
-                last_of(dm) if op.centered else None,
-                last_of(dr),
-                device.repeat(dtype.encode(x), copies, offset),
-                _upload(device, dtype, scale, offset),
-                repeat(mean) if op.centered else None,
-                repeat(inverse),
-                output,
-                sums[0],
-                sums[1] if op.centered else None,
-                op.scratch(),
-            )
-        )
-        _expect("x_backprops", op, output, expected[0], assert_last)
-        _expect("scale_backprops", op, sums[0], expected[1])
+        upstream = device.last_of(dtype.encode(gradients), op.copies, op.offset)
+        output = op.output(upstream)
+        by_scale, by_offset = (device.empty(op.size, dtype.storage, op.offset) for _ in range(2))
+        tensors = [
+            upstream,
+            op.last_of(dm) if op.centered else None,
+            op.last_of(dr),
+            device.repeat(dtype.encode(x), op.copies, op.offset),
+            op.upload(scale),
+            op.repeat(mean) if op.centered else None,
+            op.repeat(inverse),
+            output,
+            by_scale,
+            by_offset if op.centered else None,
+            op.scratch(),
+        ]
+        device.launch(f"{op.name}Grad", dtype, op.dims, tensors)
+        op.expect("x_backprops", output, expected[0], assert_last)
+        op.expect("scale_backprops", by_scale, expected[1])
         if op.centered:
-            _expect("offset_backprops", op, sums[1], expected[2])
+            op.expect("offset_backprops", by_offset, expected[2])
 
 
-def _check(device: Device, dtype: NumericType, centered: bool, rows: int, size: int) -> None:
-    op = RowNormalization(device, dtype, centered, rows, size)
+def _check(device: Device, dtype: NumericType, name: str, rows: int, size: int) -> None:
     for offset, in_place in ((0, False), (0, True), (1, False)):
-        _check_forward(op, offset, in_place)
-        _check_backward(op, offset, in_place)
+        op = _Problem(device, dtype, name, rows, size, offset=offset, in_place=in_place)
+        _check_forward(op)
+        _check_backward(op)
 
 
-def _check_large(device: Device, centered: bool, size: int, beyond: int) -> None:
-    rows = 31
-    copies = copies_beyond(beyond, rows * size)
-    op = RowNormalization(device, HALF, centered, copies * rows, size)
-    _check_forward(op, 0, False, copies)
-    _check_backward(op, 0, False, copies)
+def _check_large(device: Device, name: str, rows: int, size: int, copies: int) -> None:
+    op = _Problem(device, HALF, name, rows, size, copies)
+    _check_forward(op)
+    _check_backward(op)
 
 
-def _buffers(op: RowNormalization) -> tuple[list[Buffer | None], list[Buffer | None]]:
-    """Arguments of forward and of backward, on random matrices."""
-    device, dtype = op.device, op.dtype
-    x, gradients = (random_buffer(device, dtype, op.rows * op.size) for _ in "12")
-    outputs = [device.empty(x.count, dtype.storage) for _ in "12"]
-    scale, offset = (random_buffer(device, dtype, op.size) for _ in "12")
-    sums = [device.empty(op.size, dtype.storage) for _ in "12"]
-    dm, dr, mean, inverse = (device.upload(np.ones(op.rows, dtype.compute)) for _ in "1234")
+_NAMES = ("LayerNorm", "RmsNorm")
+SMALL = [(name, 9, 40) for name in _NAMES]
+
+
+def rows(device: Device, dtype: NumericType, name: str, count: int, size: int) -> Iterator[Row]:
+    op = _Problem(device, dtype, name, count, size)
+    x, gradients, y, dx = (random_buffer(device, dtype, (count, size)) for _ in range(4))
+    scale, by_scale = (random_buffer(device, dtype, size) for _ in range(2))
+    dr, inverse = (device.upload(np.ones(count, dtype.compute)) for _ in range(2))
+    dm = mean = offset = by_offset = None
     if op.centered:
-        return (
-            [x, scale, offset, outputs[0], mean, inverse],
-            [gradients, dm, dr, x, scale, mean, inverse, outputs[1], *sums, op.scratch()],
-        )
-    return (
-        [x, scale, None, outputs[0], None, inverse],
-        [gradients, None, dr, x, scale, None, inverse, outputs[1], sums[0], None, op.scratch()],
-    )
-
-
-def _repeatable(device: Device) -> None:
-    """Gradients have the same bits each time."""
-    for centered in (True, False):
-        with device.memory():
-            op = RowNormalization(device, HALF, centered, 5000, 200)
-            _, backward = _buffers(op)
-            outputs = [b for b in backward[7:10] if b is not None]
-            assert_same_bits(device, functools.partial(op.backward, backward), outputs)
-
-
-def _streams(device: Device) -> None:
-    """All launches go to the stream they are given."""
-    for dtype in FLOATING:
-        for centered in (True, False):
-            with device.memory():
-                op = RowNormalization(device, dtype, centered, 9, 40)
-                forward, backward = _buffers(op)
-                launches = {
-                    op.name: functools.partial(op.forward, _EPSILON, forward),
-                    f"{op.name}Grad": functools.partial(op.backward, backward),
-                }
-                assert_on_stream(device, launches)
+        dm, mean = (device.upload(np.ones(count, dtype.compute)) for _ in range(2))
+        offset, by_offset = (random_buffer(device, dtype, size) for _ in range(2))
+    tensors = [x, scale, offset, y, mean, inverse]
+    work = functools.partial(device.launch, name, dtype, op.dims, _EPSILON, tensors)
+    label = f"{dtype.name}, {size} columns"
+    yield Row(name, label, 2 * x.size, work)
+    outputs = [dx, by_scale, by_offset]
+    tensors = [gradients, dm, dr, x, scale, mean, inverse, *outputs, op.scratch()]
+    work = functools.partial(device.launch, f"{name}Grad", dtype, op.dims, tensors)
+    yield Row(f"{name}Grad", label, 3 * x.size, work, [b for b in outputs if b is not None])
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for LayerNorm, RmsNorm and their gradients."""
-    yield "Normalization streams", _streams
-    for dtype in FLOATING:
-        for centered in (True, False):
-            for rows, size in ROW_SHAPES:
-                norm = "LayerNorm" if centered else "RmsNorm"
-                yield (
-                    f"{norm} {dtype.name} {rows} x {size}",
-                    functools.partial(_check, dtype=dtype, centered=centered, rows=rows, size=size),
-                )
-    yield "Normalization repeatable", _repeatable
+    partial = functools.partial
+    for name in _NAMES:
+        for dtype in FLOATING:
+            for count, size in ROW_SHAPES:
+                check = partial(_check, dtype=dtype, name=name, rows=count, size=size)
+                yield f"{name} {dtype.name} {count} x {size}", check
+        launches = partial(rows, dtype=HALF, name=name, count=5000, size=200)
+        yield f"{name} repeatable", partial(check_repeatable, rows=launches)
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for matrices of more than `beyond` elements."""
-    for centered in (True, False):
-        for size in (1024, 1031):  # in packs, and not
-            check = functools.partial(_check_large, centered=centered, size=size, beyond=beyond)
-            yield (f"{'LayerNorm' if centered else 'RmsNorm'} half, rows of {size}", check)
+    for name in _NAMES:
+        for count, size, copies in large_shapes(beyond):
+            check = functools.partial(_check_large, name=name, rows=count, size=size, copies=copies)
+            yield f"{name} half, rows of {size}", check
 
 
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """Matrices of `size` bytes with short, usual and long rows."""
-    for centered in (True, False):
-        for dtype in FLOATING:
-            for columns in (64, 1024, 16384):
-                rows = max(1, size // dtype.storage.itemsize // columns)
-                with device.memory():
-                    op = RowNormalization(device, dtype, centered, rows, columns)
-                    forward, backward = _buffers(op)
-                    x = forward[0]
-                    assert x is not None
-                    name = f"{dtype.name}, {columns} columns"
-                    yield Row(
-                        op.name, name, 2 * x.size, functools.partial(op.forward, _EPSILON, forward)
-                    )
-                    yield Row(
-                        f"{op.name}Grad", name, 3 * x.size, functools.partial(op.backward, backward)
-                    )
+def timed(size: int) -> Iterator[tuple]:
+    """Matrices of `size` bytes."""
+    for name in _NAMES:
+        yield from ((dtype, name, *shape) for dtype, *shape in timed_shapes(size))

@@ -1,58 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The launchers of row normalization as plain C: normalization_kernels.py calls
-// them. They return a cudaError_t as an int.
-
-#include <cstdint>
 
 #include "tensorflow_ext/ops/normalization/normalization.h"
+#include "tests/gpu/kernels_alone/launchers.h"
 
-#pragma GCC visibility push(default)
-extern "C" {
+namespace tensorflow_ext {
+namespace {
 
-// `centered` is 1 for LayerNorm and 0 for RmsNorm; `tensors` has the members of
-// NormalizationTensors, in order.
-int Kernel_RowNormalization(int32_t centered, int32_t type, int64_t rows,
-                            int64_t size, float epsilon, void* const* tensors,
-                            void* stream) {
-  using namespace tensorflow_ext;
-  const RowDims dims{rows, size};
-  const auto numeric_type = static_cast<NumericType>(type);
-  const NormalizationTensors arguments{tensors[0], tensors[1], tensors[2],
-                                       tensors[3], tensors[4], tensors[5]};
-  return centered ? GpuRowNormalization<LayerNorm>::Forward(
-                        numeric_type, dims, epsilon, arguments, stream)
-                  : GpuRowNormalization<RmsNorm>::Forward(
-                        numeric_type, dims, epsilon, arguments, stream);
+// Of partial_sums, in the compute type.
+template <typename Norm>
+int64_t ScratchBytes(NumericType type, const RowDims& dims) {
+  using Gpu = GpuRowNormalization<Norm>;
+  const int64_t size = type == NumericType::kDouble ? 8 : 4;
+  return Gpu::Parts(dims) * Gpu::kSums * dims.size * size;
 }
 
-// The same with the members of NormalizationGradTensors.
-int Kernel_RowNormalizationGrad(int32_t centered, int32_t type, int64_t rows,
-                                int64_t size, void* const* tensors,
-                                void* stream) {
-  using namespace tensorflow_ext;
-  const RowDims dims{rows, size};
-  const auto numeric_type = static_cast<NumericType>(type);
-  const NormalizationGradTensors arguments{
-      tensors[0], tensors[1], tensors[2], tensors[3], tensors[4], tensors[5],
-      tensors[6], tensors[7], tensors[8], tensors[9], tensors[10]};
-  return centered ? GpuRowNormalization<LayerNorm>::Backward(numeric_type, dims,
-                                                             arguments, stream)
-                  : GpuRowNormalization<RmsNorm>::Backward(numeric_type, dims,
-                                                           arguments, stream);
-}
+}  // namespace
 
-// Writes the number of elements of partial_sums.
-int Kernel_RowNormalizationScratch(int32_t centered, int64_t rows, int64_t size,
-                                   int64_t* elements) {
-  using namespace tensorflow_ext;
-  const RowDims dims{rows, size};
-  *elements = centered ? GpuRowNormalization<LayerNorm>::Parts(dims) *
-                             GpuRowNormalization<LayerNorm>::kSums * size
-                       : GpuRowNormalization<RmsNorm>::Parts(dims) *
-                             GpuRowNormalization<RmsNorm>::kSums * size;
-  return 0;
-}
+EXPORT_LAUNCHER(LayerNorm, GpuRowNormalization<LayerNorm>::Forward)
+EXPORT_LAUNCHER(LayerNormGrad, GpuRowNormalization<LayerNorm>::Backward)
+EXPORT_LAUNCHER(RmsNorm, GpuRowNormalization<RmsNorm>::Forward)
+EXPORT_LAUNCHER(RmsNormGrad, GpuRowNormalization<RmsNorm>::Backward)
+EXPORT_LAUNCHER(LayerNormScratch, ScratchBytes<LayerNorm>)
+EXPORT_LAUNCHER(RmsNormScratch, ScratchBytes<RmsNorm>)
 
-}  // extern "C"
-#pragma GCC visibility pop
+}  // namespace tensorflow_ext

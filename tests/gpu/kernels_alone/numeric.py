@@ -34,6 +34,11 @@ class NumericType:
         """Whether kernels round to this type."""
         return self.roundoff > 0
 
+    @property
+    def epsilon(self) -> float:
+        """The distance from 1 to the next value of the type that kernels compute in."""
+        return float(np.finfo(self.compute).eps)
+
     def encode(self, values: np.ndarray) -> np.ndarray:
         """Rounds values to this type; what is too large becomes infinite."""
         with np.errstate(over="ignore", invalid="ignore"):

@@ -5,23 +5,21 @@ shapes, alignments, types, odd values."""
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import pointwise_kernels as kernels
 from checking import (
     Check,
     assert_close,
     assert_last,
-    assert_on_stream,
     assert_repeats,
     copies_beyond,
     generator,
     random_values,
 )
 from device import Buffer, Device
-from numeric import FLOATING, HALF, NUMERIC, NumericType
-from pointwise_kernels import PointwiseKernel
+from numeric import HALF, NumericType
+from pointwise_kernels import BROADCAST, ELEMENTWISE, ZERO_OUT, PointwiseKernel
 from rows import Row, random_buffer
 
 # Around the pack of 16 bytes, the warp, the block, and beyond some blocks.
@@ -40,42 +38,39 @@ def _special(kernel: PointwiseKernel, dtype: NumericType) -> tuple[float, ...]:
     return (*_SPECIAL, largest or 0.0, dtype.tiniest, -dtype.tiniest)
 
 
-def _elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
-    random = generator(kernel.name, dtype.name)
-    special = _special(kernel, dtype)
-    sizes = (*_SIZES, *random.integers(1, 20_000, 4).tolist())
-    for size in sizes:
-        for offsets in _OFFSETS:
-            stored = [random_values(random, dtype, (size,), special) for _ in range(kernel.arity)]
-            values = [dtype.decode(x) for x in stored]
-            limits = kernel.roundoffs, kernel.allowance(dtype, values)
-            expected = kernel.expected(dtype, values)
-            what = f"size {size}, offsets {offsets[: kernel.arity]}, {offsets[-1]}"
-            with device.memory():
-                inputs = [
-                    device.upload(x, offset) for x, offset in zip(stored, offsets, strict=False)
-                ]
-                outputs = [
-                    device.empty(size, dtype.storage, offsets[-1]) for _ in range(kernel.outputs)
-                ]
-                arguments = device, kernel.launched, kernel.attributes, dtype, inputs
-                kernels.elementwise(*arguments, outputs)
-                result = _results(device, outputs)
-                assert_close(what, dtype, result, expected, *limits)
-                # Outputs may be any of the inputs.
-                for targets in itertools.permutations(inputs, kernel.outputs):
-                    before = [device.download(target) for target in targets]
-                    kernels.elementwise(*arguments, targets)
-                    result = _results(device, targets)
-                    assert_close(f"{what}, in place", dtype, result, expected, *limits)
-                    for target, restored in zip(targets, before, strict=True):
-                        device.restore(target, restored)
+def _outputs(
+    device: Device, kernel: PointwiseKernel, dtype: NumericType, shape: object, offset: int = 0
+) -> list[Buffer]:
+    return [device.empty(shape, dtype.storage, offset) for _ in range(kernel.outputs)]
 
 
 def _results(device: Device, outputs: Sequence[Buffer]) -> np.ndarray:
-    """One output, or several stacked as in `Kernel.function`."""
+    """One output, or several stacked as in `PointwiseKernel.function`."""
     results = [device.download(output) for output in outputs]
     return results[0] if len(results) == 1 else np.stack(results)
+
+
+def check_elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
+    """All sizes and alignments, with outputs of their own and in place."""
+    random = generator(kernel.name, dtype.name)
+    special = _special(kernel, dtype)
+    sizes = (*_SIZES, *random.integers(1, 20_000, 4).tolist())
+    for size, offsets in itertools.product(sizes, _OFFSETS):
+        stored = [random_values(random, dtype, (size,), special) for _ in range(kernel.arity)]
+        limits = kernel.limits(dtype, [dtype.decode(x) for x in stored])
+        what = f"size {size}, offsets {offsets[: kernel.arity]}, {offsets[-1]}"
+        with device.memory():
+            inputs = [device.upload(x, offset) for x, offset in zip(stored, offsets, strict=False)]
+            outputs = _outputs(device, kernel, dtype, size, offsets[-1])
+            kernel.launch(device, dtype, inputs, outputs)
+            assert_close(what, dtype, _results(device, outputs), *limits)
+            # Outputs may be any of the inputs.
+            for targets in itertools.permutations(inputs, kernel.outputs):
+                before = [device.download(target) for target in targets]
+                kernel.launch(device, dtype, inputs, list(targets))
+                assert_close(f"{what}, in place", dtype, _results(device, targets), *limits)
+                for target, restored in zip(targets, before, strict=True):
+                    device.restore(target, restored)
 
 
 # Shapes of the operands; the output's is what they broadcast to.
@@ -110,7 +105,8 @@ def _random_shapes(random: np.random.Generator) -> tuple[tuple[int, ...], ...]:
     return tuple(shapes)
 
 
-def _broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
+def check_broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
+    """All shapes, in packs and not."""
     random = generator(kernel.name, dtype.name)
     special = _special(kernel, dtype)
     for shapes in (*_SHAPES, *(_random_shapes(random) for _ in range(12))):
@@ -119,154 +115,65 @@ def _broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> N
             shapes = (output_shape, *shapes)
         for offset in (0, 1):
             stored = [random_values(random, dtype, s, special) for s in shapes]
-            values = [dtype.decode(x) for x in stored]
+            limits = kernel.limits(dtype, [dtype.decode(x) for x in stored])
             with device.memory():
                 inputs = [device.upload(x, offset) for x in stored]
-                outputs = [
-                    device.empty(output_shape, dtype.storage, offset) for _ in range(kernel.outputs)
-                ]
-                arguments = device, kernel.name, dtype, inputs
-                kernels.broadcast(*arguments, outputs, (*shapes, output_shape))
-                assert_close(
-                    f"shapes {shapes}, offset {offset}",
-                    dtype,
-                    _results(device, outputs),
-                    kernel.expected(dtype, values),
-                    kernel.roundoffs,
-                    kernel.allowance(dtype, values),
-                )
+                outputs = _outputs(device, kernel, dtype, output_shape, offset)
+                kernel.launch(device, dtype, inputs, outputs)
+                what = f"shapes {shapes}, offset {offset}"
+                assert_close(what, dtype, _results(device, outputs), *limits)
 
 
 def _in_place_broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
     random = generator(kernel.name, dtype.name, "in place")
     for columns in (129, 616):  # no packs; packs of every type
-        output_shape = (7, columns)
-        shapes = (output_shape, output_shape, (columns,))[-kernel.arity :]
+        shapes = ((7, columns), (7, columns), (columns,))[-kernel.arity :]
         stored = [random_values(random, dtype, shape) for shape in shapes]
-        values = [dtype.decode(x) for x in stored]
-        limits = kernel.roundoffs, kernel.allowance(dtype, values)
+        limits = kernel.limits(dtype, [dtype.decode(x) for x in stored])
         with device.memory():
             inputs = [device.upload(x) for x in stored]
             outputs = inputs[: kernel.outputs]
-            all_shapes = (*shapes, output_shape)
-            kernels.broadcast(device, kernel.name, dtype, inputs, outputs, all_shapes)
-            result = _results(device, outputs)
-            expected = kernel.expected(dtype, values)
-            assert_close("in place", dtype, result, expected, *limits)
-
-
-def _zero_out(device: Device, dtype: NumericType) -> None:
-    random = generator("ZeroOut", dtype.name)
-    for size in _SIZES:
-        for offset in (0, 1):
-            stored = random_values(random, dtype, (size,))
-            expected = dtype.decode(stored).copy()
-            expected[1:] = 0
-            with device.memory():
-                values = device.upload(stored, offset)
-                output = device.empty(size, dtype.storage, offset)
-                for target in (output, values):
-                    kernels.zero_out(device, values, target)
-                    result = device.download(target)
-                    assert_close(f"size {size}", dtype, result, expected)
-                kernels.clear(device, output)
-                result = device.download(output)
-                assert_close(f"clear {size}", dtype, result, 0 * expected)
-
-
-def _streams(device: Device) -> None:
-    """Elementwise and broadcasting launches go to the stream they are given."""
-    dtype = FLOATING[2]
-    with device.memory():
-        buffers = [device.upload(np.ones(1000, np.float32)) for _ in range(5)]
-        *inputs, output, second = buffers
-        for kernel in kernels.ELEMENTWISE:
-            work = functools.partial(
-                kernels.elementwise,
-                device,
-                kernel.launched,
-                kernel.attributes,
-                dtype,
-                inputs[: kernel.arity],
-                [output, second][: kernel.outputs],
-            )
-            assert device.recorded(work) == 1, f"{kernel.name}: not on its stream"
-        for kernel in kernels.BROADCAST:
-            shapes = ((1000,),) * (kernel.arity + 1)
-            work = functools.partial(
-                kernels.broadcast,
-                device,
-                kernel.name,
-                dtype,
-                inputs[: kernel.arity],
-                [output, second][: kernel.outputs],
-                shapes,
-            )
-            assert device.recorded(work) == 1, f"{kernel.name}: not on its stream"
-        work = functools.partial(kernels.zero_out, device, inputs[0], output)
-        assert_on_stream(device, {"ZeroOut": work})
+            kernel.launch(device, dtype, inputs, outputs)
+            assert_close("in place", dtype, _results(device, outputs), *limits)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for elementwise and broadcasting kernels and ZeroOut."""
-    yield "streams", _streams
-    for kernel in kernels.ELEMENTWISE:
-        for dtype in kernel.types:
-            name = f"{kernel.name} {dtype.name}"
-            yield name, functools.partial(_elementwise, kernel=kernel, dtype=dtype)
-    for kernel in kernels.BROADCAST:
-        for dtype in kernel.types:
-            name = f"{kernel.name} {dtype.name}"
-            partial = functools.partial
-            yield name, partial(_broadcast, kernel=kernel, dtype=dtype)
-            name = f"{name} in place"
-            yield name, partial(_in_place_broadcast, kernel=kernel, dtype=dtype)
-    for dtype in NUMERIC:
-        yield f"ZeroOut {dtype.name}", functools.partial(_zero_out, dtype=dtype)
+    for kernels, check, suffix in (
+        ((*ELEMENTWISE, *ZERO_OUT), check_elementwise, ""),
+        (BROADCAST, check_broadcast, ""),
+        (BROADCAST, _in_place_broadcast, " in place"),
+    ):
+        for kernel in kernels:
+            for dtype in kernel.types:
+                name = f"{kernel.title} {dtype.name}{suffix}"
+                yield name, functools.partial(check, kernel=kernel, dtype=dtype)
 
 
 _PERIOD = 65_521  # prime: an index that lost its upper bits finds another value
-_LARGE = ("Relu", "ReluGrad", "SwiGluGrad")  # by arity; the rest share their loops
+_LARGE = ("Relu", "ReluGrad", "SwiGluGrad", "Clear")  # by arity; the rest share their loops
 _LARGE_BROADCAST = ("MultiplyLeft", "SnakeGrad")
 
 
-def _large_elementwise(device: Device, kernel: PointwiseKernel, beyond: int) -> None:
-    size, dtype = beyond + 12_345, HALF
+def _check_large(
+    device: Device,
+    kernel: PointwiseKernel,
+    shapes: Sequence[tuple[int, ...]],
+    large: Sequence[tuple[int, ...]],
+) -> None:
+    """Inputs of these shapes repeat until they have the large ones; the last of those is
+    the outputs'."""
     random = generator("large", kernel.name)
-    stored = [random_values(random, dtype, (_PERIOD,)) for _ in range(kernel.arity)]
-    values = [dtype.decode(x) for x in stored]
-    expected = kernel.expected(dtype, values).reshape(kernel.outputs, _PERIOD)
-    slack = np.broadcast_to(kernel.allowance(dtype, values), expected.shape)
+    stored = [random_values(random, HALF, shape) for shape in shapes]
+    expected, roundoffs, slack = kernel.limits(HALF, [HALF.decode(x) for x in stored])
+    shape = kernel.outputs, *np.broadcast_shapes(*shapes)
     with device.memory():
-        inputs = [device.tile(x, size) for x in stored]
-        outputs = [device.empty(size, dtype.storage) for _ in range(kernel.outputs)]
-        kernels.elementwise(device, kernel.launched, kernel.attributes, dtype, inputs, outputs)
+        inputs = [device.tile(x, to) for x, to in zip(stored, large, strict=False)]
+        outputs = _outputs(device, kernel, HALF, large[-1])
+        kernel.launch(device, HALF, inputs, outputs)
         for k, output in enumerate(outputs):
-            limits = kernel.roundoffs, slack[k]
-            assert_repeats(f"output {k}", device, dtype, output, expected[k], *limits)
-
-
-def _large_broadcast(device: Device, kernel: PointwiseKernel, beyond: int) -> None:
-    """A column by a row, and a matrix where there are three."""
-    rows, columns, dtype = 61, 1021, HALF  # primes
-    copies = copies_beyond(beyond, rows * columns)
-    random = generator("large", kernel.name)
-    shapes = ((rows, columns), (rows, 1), (columns,))[-kernel.arity :]
-    stored = [random_values(random, dtype, shape) for shape in shapes]
-    values = [dtype.decode(x) for x in stored]
-    expected = kernel.expected(dtype, values).reshape(kernel.outputs, rows, columns)
-    slack = np.broadcast_to(kernel.allowance(dtype, values), expected.shape)
-    with device.memory():
-        inputs = [device.repeat(x, copies) for x in stored[:-1]]
-        inputs.append(device.upload(stored[-1]))
-        outputs = [
-            device.empty((copies * rows, columns), dtype.storage) for _ in range(kernel.outputs)
-        ]
-        all_shapes = [buffer.shape for buffer in (*inputs, outputs[0])]
-        kernels.broadcast(device, kernel.name, dtype, inputs, outputs, all_shapes)
-        for k, output in enumerate(outputs):
-            limits = kernel.roundoffs, slack[k]
-            assert_repeats(f"output {k}", device, dtype, output, expected[k], *limits)
+            limits = expected.reshape(shape)[k], roundoffs, slack.reshape(shape)[k]
+            assert_repeats(f"output {k}", device, HALF, output, *limits)
 
 
 def _large_zero_out(device: Device, beyond: int) -> None:
@@ -274,7 +181,7 @@ def _large_zero_out(device: Device, beyond: int) -> None:
     with device.memory():
         values = device.tile(pattern, beyond + 12_345)
         output = device.empty(values.count, np.float16)
-        kernels.zero_out(device, values, output)
+        ZERO_OUT[0].launch(device, HALF, [values], [output])
         first = device.part(output, 0, 1)
         assert device.download(first) == pattern[0], "the element that is kept"
         device.restore(first, np.zeros(1))
@@ -283,67 +190,57 @@ def _large_zero_out(device: Device, beyond: int) -> None:
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for tensors of more than `beyond` elements."""
-    partial = functools.partial
-    for kernel in kernels.ELEMENTWISE:
+    for kernel in (*ELEMENTWISE, *ZERO_OUT):
         if kernel.name in _LARGE:
-            check = partial(_large_elementwise, kernel=kernel, beyond=beyond)
+            shapes, large = [(_PERIOD,)] * kernel.arity, [(beyond + 12_345,)] * (kernel.arity + 1)
+            check = functools.partial(_check_large, kernel=kernel, shapes=shapes, large=large)
             yield f"{kernel.name} half", check
-    for kernel in kernels.BROADCAST:
+    # A column by a row, and a matrix where there are three.
+    rows, columns = 61, 1021  # primes
+    many = rows * copies_beyond(beyond, rows * columns)
+    for kernel in BROADCAST:
         if kernel.name in _LARGE_BROADCAST:
-            check = partial(_large_broadcast, kernel=kernel, beyond=beyond)
+            shapes, large = (
+                [(n, columns), (n, 1), (columns,)][-kernel.arity :] for n in (rows, many)
+            )
+            large.append((many, columns))
+            check = functools.partial(_check_large, kernel=kernel, shapes=shapes, large=large)
             yield f"{kernel.name} half", check
-    yield "ZeroOut half", partial(_large_zero_out, beyond=beyond)
+    yield "ZeroOut half", functools.partial(_large_zero_out, beyond=beyond)
 
 
-def _same_shapes(device: Device, size: int) -> Iterator[Row]:
-    """The kernels whose tensors all have the same shape; one row at a time."""
-    for kernel in (*kernels.ELEMENTWISE, *kernels.BROADCAST):
+SMALL = [(k, [(1000,)] * (k.arity + 1)) for k in (*ELEMENTWISE, *BROADCAST, *ZERO_OUT)]
+
+
+def rows(
+    device: Device,
+    dtype: NumericType,
+    kernel: PointwiseKernel,
+    shapes: Sequence[Sequence[int]],
+    suffix: str = "",
+) -> Iterator[Row]:
+    """A launch on random tensors; the last shape is the outputs'."""
+    inputs = [random_buffer(device, dtype, shape) for shape in shapes[:-1]]
+    outputs = _outputs(device, kernel, dtype, shapes[-1])
+    work = functools.partial(kernel.launch, device, dtype, inputs, outputs)
+    moved = outputs if kernel in ZERO_OUT else (*inputs, *outputs)
+    yield Row(kernel.name + suffix, dtype.name, sum(x.size for x in moved), work)
+
+
+def same_shapes(kernels: Iterable[PointwiseKernel], size: int) -> Iterator[tuple]:
+    """Tensors of `size` bytes, in every type."""
+    for kernel in kernels:
         for dtype in kernel.types:
-            count = size // dtype.storage.itemsize
-            with device.memory():
-                inputs = [random_buffer(device, dtype, count) for _ in range(kernel.arity)]
-                outputs = [device.empty(count, dtype.storage) for _ in range(kernel.outputs)]
-                if kernel in kernels.ELEMENTWISE:
-                    arguments = (kernel.launched, kernel.attributes, dtype, inputs, outputs)
-                    work = functools.partial(kernels.elementwise, device, *arguments)
-                else:
-                    shapes = ((count,),) * (kernel.arity + 1)
-                    work = functools.partial(
-                        kernels.broadcast, device, kernel.name, dtype, inputs, outputs, shapes
-                    )
-                total = sum(buffer.size for buffer in (*inputs, *outputs))
-                yield Row(kernel.name, dtype.name, total, work)
+            yield dtype, kernel, [(size // dtype.storage.itemsize,)] * (kernel.arity + 1)
 
 
-def _outer(device: Device, size: int) -> Iterator[Row]:
-    """The broadcasting kernels of a row and a column."""
-    for kernel in kernels.BROADCAST:
+def timed(size: int) -> Iterator[tuple]:
+    """Tensors of `size` bytes, and rows by columns."""
+    # Of kernels that differ in their attributes only, the last.
+    by_name = {kernel.name: kernel for kernel in (*ELEMENTWISE, *BROADCAST, *ZERO_OUT)}
+    yield from same_shapes(by_name.values(), size)
+    for kernel in BROADCAST:
         for dtype in kernel.types:
             side = math.isqrt(size // dtype.storage.itemsize)
-            shapes: list[tuple[int, ...]] = [(side, 1), (side,), (side, side)]
-            if kernel.arity == 3:
-                shapes.insert(0, (side, side))
-            with device.memory():
-                inputs = [random_buffer(device, dtype, math.prod(shape)) for shape in shapes[:-1]]
-                outputs = [device.empty(side * side, dtype.storage) for _ in range(kernel.outputs)]
-                work = functools.partial(
-                    kernels.broadcast, device, kernel.name, dtype, inputs, outputs, shapes
-                )
-                total = sum(buffer.size for buffer in (*inputs, *outputs))
-                yield Row(f"{kernel.name}, row by column", dtype.name, total, work)
-
-
-def _zero_out_rows(device: Device, size: int) -> Iterator[Row]:
-    for dtype in NUMERIC:
-        with device.memory():
-            values = random_buffer(device, dtype, size // dtype.storage.itemsize)
-            output = device.empty(values.count, dtype.storage)
-            work = functools.partial(kernels.zero_out, device, values, output)
-            yield Row("ZeroOut", dtype.name, output.size, work)
-
-
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """The rows of these kernels for tensors of `size` bytes."""
-    yield from _same_shapes(device, size)
-    yield from _outer(device, size)
-    yield from _zero_out_rows(device, size)
+            shapes = [(side, side), (side, 1), (side,)][-kernel.arity :]
+            yield dtype, kernel, [*shapes, (side, side)], ", row by column"

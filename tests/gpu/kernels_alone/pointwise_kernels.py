@@ -1,78 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launchers of pointwise_launchers.cc, with buffers for arguments, and what the
-elementwise and broadcasting kernels compute in NumPy and float64."""
+"""The elementwise and broadcasting kernels: how to launch them (pointwise_launchers.cc),
+and their results in NumPy and float64."""
 
-import ctypes
 import dataclasses
+import struct
 from collections.abc import Callable, Iterator, Sequence
 
 import activations
 import numpy as np
-from arguments import address, addresses, array
 from device import Buffer, Device
 from numeric import FLOATING, NUMERIC, NumericType
 
 Function = Callable[..., np.ndarray]
-
-
-def elementwise(
-    device: Device,
-    name: str,
-    attributes: Sequence[float],
-    dtype: NumericType,
-    inputs: Sequence[Buffer],
-    outputs: Sequence[Buffer],
-) -> None:
-    """Launches GpuElementwise of the functor `name` over the whole outputs."""
-    device.call(
-        "Kernel_Elementwise",
-        name.encode(),
-        array(ctypes.c_float, attributes),
-        ctypes.c_int32(dtype.code),
-        addresses(inputs),
-        addresses(outputs),
-        ctypes.c_int64(outputs[0].count),
-        device.stream,
-    )
-
-
-def broadcast(
-    device: Device,
-    name: str,
-    dtype: NumericType,
-    inputs: Sequence[Buffer],
-    outputs: Sequence[Buffer],
-    shapes: Sequence[tuple[int, ...]],
-) -> None:
-    """Launches GpuBroadcast of the functor `name`; the last shape is the outputs'."""
-    sizes = [size for shape in shapes for size in shape]
-    device.call(
-        "Kernel_Broadcast",
-        name.encode(),
-        ctypes.c_int32(dtype.code),
-        array(ctypes.c_int32, [len(shape) for shape in shapes]),
-        array(ctypes.c_int64, sizes),
-        addresses(inputs),
-        addresses(outputs),
-        device.stream,
-    )
-
-
-def zero_out(device: Device, values: Buffer, output: Buffer) -> None:
-    """Launches LaunchZeroOut for one element that is kept."""
-    device.call(
-        "Kernel_ZeroOut",
-        address(values),
-        address(output),
-        ctypes.c_int64(min(output.size, output.dtype.itemsize)),
-        ctypes.c_int64(output.size),
-        device.stream,
-    )
-
-
-def clear(device: Device, output: Buffer) -> None:
-    """Launches LaunchClear."""
-    device.call("Kernel_Clear", address(output), ctypes.c_int64(output.size), device.stream)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,12 +23,13 @@ class PointwiseKernel:
       arity: Its number of arguments.
       function: The same on arrays of float64, or of an integer type; several
         outputs are stacked along a first axis.
-      attributes: The functor's members.
+      attributes: The functor's members, all of one type.
       roundoffs: How far results may be apart, in roundoffs of the type.
       types: What its op admits.
       extremes: Whether arguments may be as large and as small as can be.
       outputs: Its number of results.
-      functor: What is launched, if that is another one: the Choice.
+      functor: The functor, if the name is another one: the Choice.
+      member: The type of the attributes, for struct.pack.
       slack: How far results may be apart besides, in roundoffs of the type times
         this function of the arguments: where sums cancel.
     """
@@ -103,25 +43,44 @@ class PointwiseKernel:
     extremes: bool = True
     outputs: int = 1
     functor: str = ""
+    member: str = "f"
     slack: Function | None = None
 
     @property
-    def launched(self) -> str:
-        """The name by which the launchers know it."""
-        return self.functor or self.name
+    def title(self) -> str:
+        """The name, with the attributes: no other kernel has both."""
+        return " ".join(map(str, (self.name, *self.attributes)))
+
+    def launch(
+        self, device: Device, dtype: NumericType, inputs: list[Buffer], outputs: list[Buffer]
+    ) -> None:
+        """Launches it over whole tensors."""
+        name = (self.functor or self.name).encode()
+        if any(self.name == kernel.name for kernel in BROADCAST):
+            shapes = [buffer.shape for buffer in (*inputs, outputs[0])]
+            ranks = [len(shape) for shape in shapes]
+            lists = (struct.pack(f"{len(x)}q", *x) for x in (ranks, sum(shapes, ())))
+            device.launch("Broadcast", name, dtype, *lists, inputs, outputs)
+        else:
+            members = struct.pack(self.member * len(self.attributes), *self.attributes)
+            size = outputs[0].count
+            device.launch("Elementwise", name, members, dtype, inputs, outputs, size)
 
     def expected(self, dtype: NumericType, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """The result for inputs that are values of a type, rounded to it."""
         with np.errstate(all="ignore"):
             return dtype.round(self.function(*inputs))
 
-    def allowance(self, dtype: NumericType, inputs: Sequence[np.ndarray]) -> np.ndarray | float:
-        """`slack` for these inputs."""
-        if self.slack is None:
-            return 0
-        with np.errstate(all="ignore"):
-            slack = self.slack(*inputs)
-        return np.where(np.isnan(slack), 0, dtype.roundoff * slack)
+    def limits(
+        self, dtype: NumericType, inputs: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, float, np.ndarray]:
+        """The expected result, and how far from it one may be: `assert_close` takes them."""
+        expected, slack = self.expected(dtype, inputs), np.array(0.0)
+        if self.slack is not None:
+            with np.errstate(all="ignore"):
+                slack = dtype.roundoff * self.slack(*inputs)
+        slack = np.where(np.isnan(slack), 0, slack)
+        return expected, self.roundoffs, np.broadcast_to(slack, expected.shape)
 
 
 _MIN, _MAX, _CLIP = -0.5, 1.25, 0.75
@@ -147,7 +106,7 @@ def _tail_slack(function: Function) -> Function:
 
 
 # Of the two formulas of a Choice, the Choice and its member.
-_CHOICES = {"GeluTanh": ("Gelu", 1.0), "GeluExact": ("Gelu", 0.0)}
+_CHOICES = {"GeluTanh": ("Gelu", True), "GeluExact": ("Gelu", False)}
 
 
 def _activations() -> Iterator[PointwiseKernel]:
@@ -160,6 +119,7 @@ def _activations() -> Iterator[PointwiseKernel]:
             tuple(members),
             roundoffs=_ACCURATE,
             functor=functor,
+            member="?",
             slack=_tail_slack(function),
         )
         yield PointwiseKernel(
@@ -170,10 +130,20 @@ def _activations() -> Iterator[PointwiseKernel]:
             roundoffs=_ACCURATE,
             extremes=False,  # products near the largest number
             functor=f"{functor}Grad",
+            member="?",
             # The slope is a sum whose terms may cancel. Infinity times a slope
             # is NaN where that is too small for float.
             slack=lambda dy, x: 8 * np.abs(dy),
         )
+
+
+def _pruned(threshold: float) -> Iterator[PointwiseKernel]:
+    def prune(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(weights) < threshold, 0, values)  # NaN is kept
+
+    attributes = (threshold,)
+    yield PointwiseKernel("PruneByMagnitude", 1, lambda x: prune(x, x), attributes, member="d")
+    yield PointwiseKernel("PruneByMagnitudeGrad", 2, prune, attributes, member="d")
 
 
 ELEMENTWISE = (
@@ -219,6 +189,9 @@ ELEMENTWISE = (
         slack=lambda dy, gate, value: 8 * np.abs(dy * value),
     ),
     *_activations(),
+    *_pruned(0.75),
+    *_pruned(-1.0),
+    *_pruned(np.inf),
 )
 
 BROADCAST = (
@@ -241,4 +214,32 @@ BROADCAST = (
             dy * (8 + 4 * np.abs(f * x)) * np.stack(np.broadcast_arrays(1, x * x + 0 * f))
         ),
     ),
+)
+
+
+class _ZeroOut(PointwiseKernel):
+    """One element is kept."""
+
+    def launch(
+        self, device: Device, dtype: NumericType, inputs: list[Buffer], outputs: list[Buffer]
+    ) -> None:
+        """Launches LaunchZeroOut."""
+        size = outputs[0].size
+        kept = min(size, outputs[0].dtype.itemsize)
+        device.launch("ZeroOut", inputs[0], outputs[0], kept, size)
+
+
+class _Clear(PointwiseKernel):
+    """No element is kept."""
+
+    def launch(
+        self, device: Device, dtype: NumericType, inputs: list[Buffer], outputs: list[Buffer]
+    ) -> None:
+        """Launches LaunchClear."""
+        device.launch("Clear", outputs[0], outputs[0].size)
+
+
+ZERO_OUT = (
+    _ZeroOut("ZeroOut", 1, lambda x: np.where(np.arange(x.size) == 0, x, 0), types=NUMERIC),
+    _Clear("Clear", 1, np.zeros_like, types=NUMERIC),
 )

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launchers of elementwise and broadcasting kernels and of ZeroOut as plain
-// C, by the functor's name: pointwise_kernels.py calls them. Types are
-// NumericTypes. They return a cudaError_t as an int, 0 for success, and
-// kUnknown where they launched nothing because there is no such functor or the
-// shapes do not broadcast.
+// The launchers of elementwise and broadcasting kernels by the functor's name,
+// and those of ZeroOut. They return kUnknown if they launch nothing because
+// there is no such functor or the shapes do not broadcast.
 
 #include <cstdint>
-#include <cstring>
 #include <string_view>
-#include <type_traits>
 
 #include "tensorflow_ext/kernels/broadcast.h"
 #include "tensorflow_ext/kernels/elementwise.h"
@@ -17,38 +13,25 @@
 #include "tensorflow_ext/ops/floor_mod/floor_mod.h"
 #include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
 #include "tensorflow_ext/ops/multiply_left/multiply_left.h"
+#include "tensorflow_ext/ops/prune_by_magnitude/prune_by_magnitude.h"
 #include "tensorflow_ext/ops/snake/snake.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
+#include "tests/gpu/kernels_alone/launchers.h"
 
 namespace tensorflow_ext {
 namespace {
 
 constexpr int kUnknown = -1;
 
-using ElementwiseLauncher = int (*)(const float*, NumericType,
+using ElementwiseLauncher = int (*)(const void*, NumericType,
                                     const void* const*, void* const*, int64_t,
                                     void*);
 
-// The functor of these members, in order.
 template <typename Functor>
-Functor FromMembers(const float* members, Functor functor) {
-  if constexpr (!std::is_empty_v<Functor>) {
-    static_assert(std::is_trivially_copyable_v<Functor> &&
-                  sizeof(Functor) % sizeof(float) == 0);
-    std::memcpy(&functor, members, sizeof(functor));
-  }
-  return functor;
-}
-template <typename First, typename Second>
-Choice<First, Second> FromMembers(const float* members, Choice<First, Second>) {
-  return {members[0] != 0};
-}
-
-template <typename Functor>
-int LaunchElementwise(const float* attributes, NumericType type,
+int LaunchElementwise(const void* functor, NumericType type,
                       const void* const* inputs, void* const* outputs,
                       int64_t size, void* stream) {
-  return GpuElementwise<Functor>::Launch(FromMembers(attributes, Functor{}),
+  return GpuElementwise<Functor>::Launch(*static_cast<const Functor*>(functor),
                                          type, inputs, outputs, size, stream);
 }
 
@@ -62,6 +45,8 @@ struct {
 } constexpr kElementwise[] = {
     TENSORFLOW_EXT_ACTIVATIONS(LAUNCHER)
     TENSORFLOW_EXT_GRADIENT_MODIFIERS(LAUNCHER)
+    {"PruneByMagnitude", LaunchElementwise<PruneByMagnitude>},
+    {"PruneByMagnitudeGrad", LaunchElementwise<PruneByMagnitudeGrad>},
 };
 // clang-format on
 
@@ -100,49 +85,41 @@ struct {
 
 constexpr int kMaxArity = 3;
 
-}  // namespace
-
-#pragma GCC visibility push(default)
-extern "C" {
-
-int Kernel_Elementwise(const char* name, const float* attributes, int32_t type,
-                       const void* const* inputs, void* const* outputs,
-                       int64_t size, void* stream) {
+// `functor` has the functor's members.
+int LaunchElementwiseByName(const char* name, const void* functor,
+                            NumericType type, const void* const* inputs,
+                            void* const* outputs, int64_t size, void* stream) {
   for (const auto& entry : kElementwise) {
     if (entry.name == name) {
-      return entry.launch(attributes, static_cast<NumericType>(type), inputs,
-                          outputs, size, stream);
+      return entry.launch(functor, type, inputs, outputs, size, stream);
     }
   }
   return kUnknown;
 }
 
 // `ranks` are the operands' and then the outputs', `sizes` their shapes.
-int Kernel_Broadcast(const char* name, int32_t type, const int32_t* ranks,
-                     const int64_t* sizes, const void* const* inputs,
-                     void* const* outputs, void* stream) {
+int LaunchBroadcastByName(const char* name, NumericType type,
+                          const int64_t* ranks, const int64_t* sizes,
+                          const void* const* inputs, void* const* outputs,
+                          void* stream) {
   for (const auto& entry : kBroadcast) {
     if (entry.name != name) continue;
     DimensionList shapes[kMaxArity + 1];
     for (int k = 0; k <= entry.arity; ++k) {
-      shapes[k] = {sizes, ranks[k]};
+      shapes[k] = {sizes, static_cast<int>(ranks[k])};
       sizes += ranks[k];
     }
-    return entry.launch(static_cast<NumericType>(type), shapes,
-                        shapes[entry.arity], inputs, outputs, stream);
+    return entry.launch(type, shapes, shapes[entry.arity], inputs, outputs,
+                        stream);
   }
   return kUnknown;
 }
 
-int Kernel_ZeroOut(const void* input, void* output, int64_t kept, int64_t size,
-                   void* stream) {
-  return LaunchZeroOut(input, output, kept, size, stream);
-}
+}  // namespace
 
-int Kernel_Clear(void* output, int64_t size, void* stream) {
-  return LaunchClear(output, size, stream);
-}
+EXPORT_LAUNCHER(Elementwise, LaunchElementwiseByName)
+EXPORT_LAUNCHER(Broadcast, LaunchBroadcastByName)
+EXPORT_LAUNCHER(ZeroOut, LaunchZeroOut)
+EXPORT_LAUNCHER(Clear, LaunchClear)
 
-}  // extern "C"
-#pragma GCC visibility pop
 }  // namespace tensorflow_ext

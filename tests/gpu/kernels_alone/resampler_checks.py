@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resampler's kernels against their reference."""
+"""Resampler's kernels against NumPy in float64."""
 
+import ctypes
 import functools
-import itertools
-import math
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from checking import (
-    Check,
-    assert_on_stream,
-    assert_repeats,
-    assert_same_bits,
-    copies_beyond,
-    generator,
-    random_values,
-)
-from device import Buffer, Device
+from checking import Check, assert_repeats, copies_beyond, generator, random_values
+from device import Device
 from numeric import FLOAT, FLOATING, HALF, NumericType
-from resampler_kernels import Order, Resampler, weights
-from rows import Row, random_buffer
+from rows import Row, check_repeatable, random_buffer
 
 Shape = tuple[int, int, int, int]
+Order = tuple[int, int]
 
 # Shapes of the images, and points of each.
 _PROBLEMS: tuple[tuple[Shape, int], ...] = (
@@ -54,6 +47,34 @@ def _warp(random: np.random.Generator, dtype: NumericType, shape: Shape, points:
     return dtype.encode(np.where(random.random(warp.shape) < 0.05, chosen, warp))
 
 
+def _weights(warp: np.ndarray, height: int, width: int, order: Order) -> np.ndarray:
+    """Every pixel's weight in every point, [N, P, H, W].
+
+    M. Jaderberg et al., "Spatial Transformer Networks", NeurIPS 2015, section
+    3.3; differentiated `order` times by x and y.
+    """
+    x = _side(warp[..., 0], width, order[0])
+    y = _side(warp[..., 1], height, order[1])
+    return y[..., :, np.newaxis] * x[..., np.newaxis, :]
+
+
+def _side(at: np.ndarray, pixels: int, order: int) -> np.ndarray:
+    inside = (at > -1) & (at < pixels)
+    at = np.where(inside, at, 0)[..., np.newaxis]
+    low = np.floor(at)
+    fraction = at - low
+    below, above = (-1.0, 1.0) if order else (1 - fraction, fraction)
+    pixel = np.arange(pixels)
+    result = np.where(pixel == low, below, 0) + np.where(pixel == low + 1, above, 0)
+    return np.where(inside[..., np.newaxis], result, 0)
+
+
+class _ResamplerOrder(ctypes.Structure):
+    """A struct that goes by value."""
+
+    _fields_ = (("x", ctypes.c_int32), ("y", ctypes.c_int32))
+
+
 def _check(
     device: Device,
     shape: Shape,
@@ -67,122 +88,95 @@ def _check(
     data = random_values(random, dtype, shape)
     warp = _warp(random, dtype, shape, points)
     gradients = random_values(random, dtype, (shape[0], points, shape[3]))
-    op = Resampler(device, dtype, (copies * shape[0], *shape[1:]), points)
-    with device.memory():
-        on_device = device.repeat(warp, copies, 1)
-        for order in orders:
-            pixels = weights(dtype.decode(warp), *shape[1:3], order)
-            _check_forward(op, order, pixels, data, on_device, copies)
-            _check_adjoint(op, order, pixels, gradients, on_device, copies)
+    x, at, dy = (dtype.decode(stored) for stored in (data, warp, gradients))
+    images = copies * shape[0]
 
-        exact, exact_data = dtype.decode(gradients), dtype.decode(data)
-        expected, size = np.empty(warp.shape), np.empty(warp.shape)
-        for k, order in enumerate(((1, 0), (0, 1))):
-            pixels = weights(dtype.decode(warp), *shape[1:3], order)
-            by = "npyx,npc,nyxc->np"
-            expected[..., k] = np.einsum(by, pixels, exact, exact_data)
-            absolute = map(np.abs, (pixels, exact, exact_data))
-            size[..., k] = np.einsum(by, *absolute)
-        slack = (8 + shape[-1]) * size * np.finfo(dtype.compute).eps
-        expected = dtype.round(expected)
+    def compare(
+        what: str,
+        equation: str,
+        factors: Sequence[np.ndarray],
+        roundings: np.ndarray | int,
+        launcher: str,
+        *arguments: Any,
+    ) -> None:
+        """A product of factors, with what the launcher makes of arguments."""
+        expected = dtype.round(np.einsum(equation, *factors))
+        size = np.einsum(equation, *map(np.abs, factors))
+        slack = roundings * size * dtype.epsilon
+        dims = struct.pack("5q", images, *shape[1:], points)
         for offset in (0, 1):
             with device.memory():
-                backprops = device.empty(op.warp_shape, dtype.storage, offset)
-                op.warp_grad(
-                    device.repeat(gradients, copies, offset),
-                    device.repeat(data, copies, offset),
-                    on_device,
-                    backprops,
-                )
-                name = f"warp's gradient, offset {offset}"
-                assert_repeats(name, device, dtype, backprops, expected, 2, slack)
+                output = device.empty((images, *expected.shape[1:]), dtype.storage, offset)
+                given = [
+                    device.repeat(a, copies, offset) if isinstance(a, np.ndarray) else a
+                    for a in arguments
+                ]
+                device.launch(launcher, dtype, dims, *given, output)
+                name = f"{what}, offset {offset}"
+                assert_repeats(name, device, dtype, output, expected, 2, slack)
 
-
-def _check_forward(
-    op: Resampler, order: Order, pixels: np.ndarray, data: np.ndarray, warp: Buffer, copies: int
-) -> None:
-    device, dtype = op.device, op.dtype
-    exact = dtype.decode(data)
-    expected = dtype.round(np.einsum("npyx,nyxc->npc", pixels, exact))
-    size = np.einsum("npyx,nyxc->npc", np.abs(pixels), np.abs(exact))
-    slack = 8 * size * np.finfo(dtype.compute).eps
-    for offset in (0, 1):
-        with device.memory():
-            output = device.empty(op.output_shape, dtype.storage, offset)
-            op.forward(order, device.repeat(data, copies, offset), warp, output)
-            name = f"order {order}, offset {offset}"
-            assert_repeats(name, device, dtype, output, expected, 2, slack)
-
-
-def _check_adjoint(
-    op: Resampler,
-    order: Order,
-    pixels: np.ndarray,
-    gradients: np.ndarray,
-    warp: Buffer,
-    copies: int,
-) -> None:
-    device, dtype = op.device, op.dtype
-    exact = dtype.decode(gradients)
-    expected = dtype.round(np.einsum("npyx,npc->nyxc", pixels, exact))
-    size = np.einsum("npyx,npc->nyxc", np.abs(pixels), np.abs(exact))
-    terms = np.einsum("npyx->nyx", pixels != 0)[..., np.newaxis]
-    slack = (4 + terms) * size * np.finfo(dtype.compute).eps
-    for deterministic, offset in itertools.product((False, True), (0, 1)):
-        with device.memory():
-            upstream = device.repeat(gradients, copies, offset)
-            backprops = device.empty(op.data_shape, dtype.storage, offset)
-            op.adjoint(order, deterministic, upstream, warp, op.sums(), backprops)
-            name = (
-                f"data's gradient, order {order}, deterministic: {deterministic}, offset {offset}"
-            )
-            assert_repeats(name, device, dtype, backprops, expected, 2, slack)
-
-
-def _repeatable(device: Device) -> None:
-    """The deterministic gradient gives the same bits ten times over."""
-    random = generator("repeatable", "resampler")
-    shape, points = (2, 8, 8, 16), 2000
     with device.memory():
-        op = Resampler(device, FLOAT, shape, points)
-        warp = device.upload(_warp(random, FLOAT, shape, points))
-        gradients = random.standard_normal(op.output_shape).astype(np.float32)
-        upstream = device.upload(gradients)
-        backprops = device.empty(shape, np.float32)
-        arguments = upstream, warp, None, backprops
-        launch = functools.partial(op.adjoint, (0, 0), True, *arguments)
-        assert_same_bits(device, launch, [backprops])
-
-
-def _streams(device: Device) -> None:
-    """Resampler's launches go to the stream they are given."""
-    for dtype in FLOATING:
-        with device.memory():
-            shape, points = (2, 5, 6, 4), 7
-            op = Resampler(device, dtype, shape, points)
-            data = device.upload(np.zeros(shape, dtype.storage))
-            warp = device.upload(np.zeros(op.warp_shape, dtype.storage))
-            output = device.upload(np.zeros(op.output_shape, dtype.storage))
-            sums = op.sums()
-            work = {
-                "Resampler": functools.partial(op.forward, (0, 0), data, warp, output),
-                "warp's gradient": functools.partial(op.warp_grad, output, data, warp, warp),
-            }
+        on_device = device.repeat(warp, copies, 1)
+        sums = device.sums(dtype, (images, *shape[1:]))
+        for order in orders:
+            pixels, by_value = _weights(at, *shape[1:3], order), _ResamplerOrder(*order)
+            arguments = "Resample", by_value, data, on_device
+            compare(f"order {order}", "npyx,nyxc->npc", (pixels, x), 8, *arguments)
+            terms = np.einsum("npyx->nyx", pixels != 0)[..., np.newaxis]
             for deterministic in (False, True):
-                work[f"data's gradient, deterministic: {deterministic}"] = functools.partial(
-                    op.adjoint, (0, 0), deterministic, output, warp, sums, data
-                )
-            assert_on_stream(device, work)
+                name = f"data's gradient, order {order}, deterministic: {deterministic}"
+                arguments = "ResamplerAdjoint", by_value, deterministic, gradients, on_device, sums
+                compare(name, "npyx,npc->nyxc", (pixels, dy), 4 + terms, *arguments)
+        slopes = np.stack([_weights(at, *shape[1:3], order) for order in ((1, 0), (0, 1))], -1)
+        arguments = "ResamplerWarpGrad", gradients, data, on_device
+        factors = slopes, dy, x
+        compare("warp's gradient", "npyxk,npc,nyxc->npk", factors, 8 + shape[-1], *arguments)
+
+
+SMALL = [((2, 5, 6, 4), 7)]
+
+
+def rows(
+    device: Device,
+    dtype: NumericType,
+    shape: Shape,
+    count: int,
+    make_warp: Callable[..., np.ndarray] = _warp,
+) -> Iterator[Row]:
+    """`count` points of each image."""
+    points = device.upload(make_warp(generator("resampler rows"), dtype, shape, count))
+    data = random_buffer(device, dtype, shape)
+    output = random_buffer(device, dtype, (shape[0], count, shape[3]))
+    by_warp = device.empty(points.shape, dtype.storage)
+    sums, order = device.sums(dtype, shape), _ResamplerOrder(0, 0)
+    dims = struct.pack("5q", *shape, count)
+    total = data.size + points.size + output.size
+    adjoint = output, points, sums, data
+    for name, launcher, size, arguments in (
+        ("", "Resample", total, (order, data, points, output)),
+        (
+            "Grad of warp",
+            "ResamplerWarpGrad",
+            total + by_warp.size,
+            (output, data, points, by_warp),
+        ),
+        ("Grad of data", "ResamplerAdjoint", total, (order, False, *adjoint)),
+        ("Grad of data, deterministic", "ResamplerAdjoint", total, (order, True, *adjoint)),
+    ):
+        work = functools.partial(device.launch, launcher, dtype, dims, *arguments)
+        repeatable = [data] if "deterministic" in name else []
+        yield Row(f"Resampler{name}", f"{dtype.name}, C = {shape[3]}", size, work, repeatable)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for Resampler and its gradients."""
-    yield "Resampler streams", _streams
+    partial = functools.partial
     for dtype in FLOATING:
         for shape, points in _PROBLEMS:
             name = f"Resampler {dtype.name} {shape}, {points} points"
-            yield (name, functools.partial(_check, shape=shape, points=points, dtype=dtype))
-    yield "ResamplerGrad repeatable", _repeatable
+            yield name, partial(_check, shape=shape, points=points, dtype=dtype)
+    launches = partial(rows, dtype=FLOAT, shape=(2, 8, 8, 16), count=2000)
+    yield "ResamplerGrad repeatable", partial(check_repeatable, rows=launches)
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
@@ -193,43 +187,23 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
         ("warp", (3, 2, 3, 1), 1024, 1024 * 2),
     )
     for name, shape, points, size in cases:
-        check = functools.partial(
-            _check,
-            shape=shape,
-            points=points,
-            dtype=HALF,
-            orders=((0, 0),),
-            copies=copies_beyond(beyond, shape[0] * size),
-        )
+        problem = {"shape": shape, "points": points, "copies": copies_beyond(beyond, 3 * size)}
+        check = functools.partial(_check, dtype=HALF, orders=((0, 0),), **problem)
         yield f"Resampler half of {name}", check
 
 
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
+def _smooth_warp(
+    random: np.random.Generator, dtype: NumericType, shape: Shape, points: int
+) -> np.ndarray:
+    """Every pixel, and some way from it."""
+    grid = np.stack(np.meshgrid(np.arange(shape[2]), np.arange(shape[1])), axis=-1)
+    return dtype.encode(grid.reshape(1, -1, 2) + random.uniform(-2, 2, (shape[0], points, 2)))
+
+
+def timed(size: int) -> Iterator[tuple]:
     """A smooth deformation of images of [4, 256, 256, C]."""
-    random = generator("timing", "resampler")
     images, side = 4, 256
-    grid = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1)
-    warp = grid.reshape(1, -1, 2) + random.uniform(-2, 2, (images, side**2, 2))
     for dtype in FLOATING:
         pixel_bytes = images * side**2 * dtype.storage.itemsize
         channels = min(512, max(8, size // pixel_bytes // 8 * 8))
-        with device.memory():
-            shape = (images, side, side, channels)
-            op = Resampler(device, dtype, shape, side**2)
-            data = random_buffer(device, dtype, math.prod(shape))
-            output = random_buffer(device, dtype, math.prod(op.output_shape))
-            points = device.upload(dtype.encode(warp))
-            by_warp = device.empty(op.warp_shape, dtype.storage)
-            sums = op.sums()
-            name = f"{dtype.name}, C = {channels}"
-            total = data.size + points.size + output.size
-            work = functools.partial(op.forward, (0, 0), data, points, output)
-            yield Row("Resampler", name, total, work)
-            work = functools.partial(op.warp_grad, output, data, points, by_warp)
-            yield Row("ResamplerGrad of warp", name, total + by_warp.size, work)
-            for deterministic in (False, True):
-                work = functools.partial(
-                    op.adjoint, (0, 0), deterministic, output, points, sums, data
-                )
-                kind = ", deterministic" if deterministic else ""
-                yield Row(f"ResamplerGrad of data{kind}", name, total, work)
+        yield dtype, (images, side, side, channels), side**2, _smooth_warp

@@ -1,64 +1,135 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RoiPool's kernels against their reference."""
+"""RoiPool's kernels against NumPy in float64."""
 
-import dataclasses
 import functools
-import math
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import roi_pool_kernels
-from checking import (
-    Check,
-    assert_last,
-    assert_on_stream,
-    assert_repeats,
-    assert_same_bits,
-    generator,
-    random_values,
-)
-from device import Device
-from numeric import FLOATING, INT32, NumericType
-from roi_pool_kernels import RoiPool
-from rois import RegionProblem, checks_beyond, of_last_copy, random_rois, timed
-from rows import Row, random_buffer
+from checking import Check, assert_last, assert_repeats, generator, random_values
+from device import Buffer, Device
+from numeric import FLOAT, FLOATING, INT32, NumericType
+from rois import RegionProblem, checks_beyond, random_rois, timed_regions, upload_rois, usual_rois
+from rows import Row, check_repeatable, random_buffer
+
+_MAX_CORNER = 2.0**30
 
 
-@dataclasses.dataclass(frozen=True)
-class RoiPoolProblem(RegionProblem):
-    """One call of RoiPool."""
+def _corner(value: np.floating, scale: np.floating) -> int:
+    """The scaled corner, rounded half away from zero."""
+    exact = float(value * scale)
+    if np.isinf(exact):
+        return int(np.copysign(_MAX_CORNER, exact))
+    whole = np.trunc(exact)
+    if abs(exact - whole) >= 0.5:
+        whole += np.copysign(1, exact)
+    return int(np.clip(whole, -_MAX_CORNER, _MAX_CORNER))
 
-    scale: float = 1.0
+
+def _image(batch: float, images: int) -> int:
+    return int(batch) if 0 <= batch < images else -1
+
+
+def _bin(begin: int, length: int, i: int, bins: int, pixels: int) -> slice:
+    first = begin + i * length // bins
+    last = begin - (-(i + 1) * length // bins)
+    return slice(min(max(first, 0), pixels), min(max(last, 0), pixels))
+
+
+def _roi_pool(
+    data: np.ndarray, rois: np.ndarray, scale: float, bins: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pooled values and argmax.
+
+    R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
+
+    Args:
+      data: [N, H, W, C] of float64.
+      rois: [R, 5] in the compute type, in which corners are scaled.
+      scale: spatial_scale.
+      bins: pooled_height, pooled_width.
+    """
+    images, height, width, channels = data.shape
+    pooled = np.zeros((len(rois), *bins, channels))
+    argmax = np.full(pooled.shape, -1, np.int32)
+    for r, (batch, *corners) in enumerate(rois):
+        image = _image(float(batch), images)
+        if image < 0 or np.any(np.isnan(corners)):
+            continue
+        factor = rois.dtype.type(np.float32(scale))
+        x1, y1, x2, y2 = (_corner(c, factor) for c in corners)
+        for i, j in np.ndindex(*bins):
+            rows = _bin(y1, max(y2 - y1 + 1, 1), i, bins[0], height)
+            columns = _bin(x1, max(x2 - x1 + 1, 1), j, bins[1], width)
+            window = data[image, rows, columns]
+            if window.size == 0:
+                continue
+            # The first of equals, and NaN above all, as np.argmax has it.
+            flat = np.argmax(window.reshape(-1, channels), axis=0)
+            h, w = np.divmod(flat, window.shape[1])
+            h, w, c = h + rows.start, w + columns.start, np.arange(channels)
+            pooled[r, i, j] = data[image, h, w, c]
+            argmax[r, i, j] = (h * width + w) * channels + c
+    return pooled, argmax
+
+
+def _roi_elements(rois: np.ndarray, argmax: np.ndarray, data_shape: Sequence[int]) -> np.ndarray:
+    """The element of data that each entry of argmax names; -1 for none."""
+    images, *image_shape = data_shape
+    image_size = int(np.prod(image_shape))
+    channels = data_shape[-1]
+    image = np.array([_image(float(batch), images) for batch in rois[:, 0]], np.int64)
+    image = image.reshape(-1, 1, 1, 1)
+    known = (image >= 0) & (argmax >= 0) & (argmax < image_size)
+    known &= argmax % max(channels, 1) == np.arange(channels)
+    return np.where(known, image * image_size + argmax, -1)
+
+
+def _roi_pool_grad(
+    gradients: np.ndarray, elements: np.ndarray, data_shape: Sequence[int]
+) -> np.ndarray:
+    """Gradients added at their elements, in order, in the gradients' own type."""
+    sums = np.zeros(int(np.prod(data_shape)), gradients.dtype)
+    known = elements >= 0
+    np.add.at(sums, elements[known], gradients[known])
+    return sums.reshape(data_shape)
+
+
+def _roi_pool_grad_grad(gradients: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """The gradients at the elements; 0 for none."""
+    if gradients.size == 0:
+        return np.zeros(elements.shape)
+    return np.where(elements >= 0, gradients.reshape(-1)[np.maximum(elements, 0)], 0)
 
 
 _PROBLEMS = (
-    RoiPoolProblem((1, 1, 1, 1), 1, (1, 1)),
-    RoiPoolProblem((2, 5, 6, 4), 9, (2, 2)),
-    RoiPoolProblem((2, 7, 5, 16), 9, (3, 2)),  # in packs, of every type
-    RoiPoolProblem((3, 24, 31, 9), 40, (7, 5), 0.5),
-    RoiPoolProblem((2, 3, 4, 33), 12, (5, 7), 0.25),  # more bins than pixels
-    RoiPoolProblem((4, 17, 13, 1), 300, (1, 1)),
-    RoiPoolProblem((1, 64, 48, 70), 33, (7, 7), 1 / 16),
-    RoiPoolProblem((1, 9, 9, 3), 5, (300, 2)),  # more rows of bins than threads
-    RoiPoolProblem((0, 4, 4, 2), 3, (2, 2)),
-    RoiPoolProblem((2, 0, 4, 2), 3, (2, 2)),
-    RoiPoolProblem((2, 4, 4, 0), 3, (2, 2)),
-    RoiPoolProblem((2, 4, 4, 2), 0, (2, 2)),
+    RegionProblem((1, 1, 1, 1), 1, (1, 1)),
+    RegionProblem((2, 5, 6, 4), 9, (2, 2)),
+    RegionProblem((2, 7, 5, 16), 9, (3, 2)),  # in packs, of every type
+    RegionProblem((3, 24, 31, 9), 40, (7, 5), 0.5),
+    RegionProblem((2, 3, 4, 33), 12, (5, 7), 0.25),  # more bins than pixels
+    RegionProblem((4, 17, 13, 1), 300, (1, 1)),
+    RegionProblem((1, 64, 48, 70), 33, (7, 7), 1 / 16),
+    RegionProblem((1, 9, 9, 3), 5, (300, 2)),  # more rows of bins than threads
+    RegionProblem((0, 4, 4, 2), 3, (2, 2)),
+    RegionProblem((2, 0, 4, 2), 3, (2, 2)),
+    RegionProblem((2, 4, 4, 0), 3, (2, 2)),
+    RegionProblem((2, 4, 4, 2), 0, (2, 2)),
 )
 
 
-def _rois(random: np.random.Generator, problem: RoiPoolProblem, dtype: NumericType) -> np.ndarray:
+def _rois(random: np.random.Generator, problem: RegionProblem, dtype: NumericType) -> np.ndarray:
     """Regions inside, across and outside the images, with ties of rounding."""
 
     def draw(reach: np.ndarray) -> np.ndarray:
         return np.round(4 * random.uniform(-0.3, 1.3, 4) * reach / problem.scale) / 4
 
-    return random_rois(random, dtype, problem.data, problem.rois, draw)
+    return random_rois(random, dtype, problem, draw)
 
 
 def _check(
     device: Device,
-    problem: RoiPoolProblem,
+    problem: RegionProblem,
     dtype: NumericType,
     data_copies: int = 1,
     roi_copies: int = 1,
@@ -72,20 +143,14 @@ def _check(
     data = random_values(random, dtype, problem.data, (np.nan, -np.inf, 0.0))
     rois = _rois(random, problem, dtype)
     values = dtype.decode(rois).astype(dtype.compute)
-    pooled, argmax = roi_pool_kernels.roi_pool(
-        dtype.decode(data), values, problem.scale, problem.bins
-    )
-    images = problem.data[0]
-    shape = data_copies * images, *problem.data[1:]
+    pooled, argmax = _roi_pool(dtype.decode(data), values, problem.scale, problem.bins)
+    repeated = problem.repeated(data_copies, roi_copies)
+    first = dtype, repeated.dims
     with device.memory():
-        op = RoiPool(device, dtype, shape, roi_copies * problem.rois, problem.bins)
-        stored = of_last_copy(dtype, rois, images, data_copies)
-        on_device = device.repeat(stored, roi_copies, offset)
-        outputs = (
-            device.empty(op.pooled_shape, dtype.storage, offset),
-            device.empty(op.pooled_shape, np.int32, offset),
-        )
-        op.forward(problem.scale, device.repeat(data, data_copies, offset), on_device, *outputs)
+        on_device = upload_rois(device, dtype, rois, problem, data_copies, roi_copies, offset)
+        outputs = [device.empty(repeated.pooled, t, offset) for t in (dtype.storage, np.int32)]
+        given = device.repeat(data, data_copies, offset)
+        device.launch("RoiPool", *first, problem.scale, given, on_device, *outputs)
         assert_repeats("pooled", device, dtype, outputs[0], pooled)
         assert_repeats("argmax", device, INT32, outputs[1], argmax)
 
@@ -93,121 +158,80 @@ def _check(
             mistakes = random.choice([-2, -(2**31), 2**31 - 1, 1], argmax.shape)
             mistaken = random.random(argmax.shape) < 0.05
             argmax = np.where(mistaken, mistakes, argmax).astype(np.int32)
-        elements = roi_pool_kernels.roi_elements(values, argmax, problem.data)
+        elements = _roi_elements(values, argmax, problem.data)
         gradients = random_values(random, dtype, pooled.shape)
         exact = dtype.decode(gradients)
-        argmax_on_device = device.repeat(argmax, roi_copies, offset)
-        arguments = (device.last_of(gradients, roi_copies, offset), on_device, argmax_on_device)
+        indices = on_device, device.repeat(argmax, roi_copies, offset)
+        upstream = device.last_of(gradients, roi_copies, offset)
 
         # In order: the same to the last bit as a sum in the compute type.
-        in_order = roi_pool_kernels.roi_pool_grad(
-            exact.astype(dtype.compute), elements, problem.data
-        )
-        backprops = device.empty(op.data_shape, dtype.storage, offset)
-        op.grad(True, *arguments, op.scratch(deterministic=True), backprops)
+        in_order = _roi_pool_grad(exact.astype(dtype.compute), elements, problem.data)
+        backprops = device.empty(repeated.data, dtype.storage, offset)
+        tensors = upstream, *indices, _element_ranges(device, repeated), backprops
+        device.launch("RoiPoolGradDeterministic", *first, *tensors)
         name = "deterministic gradient"
         assert_last(name, device, dtype, backprops, dtype.round(in_order))
 
         # In any order: off by a rounding for each term, then by one of the type.
         total, terms, sizes = (
-            roi_pool_kernels.roi_pool_grad(g, elements, problem.data)
+            _roi_pool_grad(g, elements, problem.data)
             for g in (exact, np.ones_like(exact), np.abs(exact))
         )
-        slack = np.maximum(terms - 1, 0) * sizes * np.finfo(dtype.compute).eps
-        backprops = device.empty(op.data_shape, dtype.storage, offset)
-        op.grad(False, *arguments, op.scratch(deterministic=False), backprops)
-        total = dtype.round(total)
-        assert_last("gradient", device, dtype, backprops, total, 2, slack)
+        slack = np.maximum(terms - 1, 0) * sizes * dtype.epsilon
+        backprops = device.empty(repeated.data, dtype.storage, offset)
+        tensors = upstream, *indices, device.sums(dtype, repeated.data), backprops
+        device.launch("RoiPoolGrad", *first, *tensors)
+        assert_last("gradient", device, dtype, backprops, dtype.round(total), 2, slack)
 
-        upstream = random_values(random, dtype, problem.data)
-        expected = roi_pool_kernels.roi_pool_grad_grad(dtype.decode(upstream), elements)
-        backprops = device.empty(op.pooled_shape, dtype.storage, offset)
-        op.grad_grad(
-            device.repeat(upstream, data_copies, offset), on_device, argmax_on_device, backprops
-        )
+        upstream_data = random_values(random, dtype, problem.data)
+        expected = _roi_pool_grad_grad(dtype.decode(upstream_data), elements)
+        backprops = device.empty(repeated.pooled, dtype.storage, offset)
+        given = device.repeat(upstream_data, data_copies, offset)
+        device.launch("RoiPoolGradGrad", *first, given, *indices, backprops)
         assert_repeats("gradient's gradient", device, dtype, backprops, expected)
 
 
-def _repeatable(device: Device) -> None:
-    """The deterministic gradient gives the same bits ten times over."""
-    dtype = FLOATING[2]
-    random = generator("repeatable")
-    shape, rois, bins = (2, 8, 8, 16), 250, (7, 7)
-    with device.memory():
-        op = RoiPool(device, dtype, shape, rois, bins)
-        corners = np.zeros((rois, 5), np.float32)
-        corners[:, 0] = random.integers(0, 2, rois)
-        elements = random.integers(0, 64, op.pooled_shape) * 16 + np.arange(16)
-        gradients = random.standard_normal(op.pooled_shape).astype(np.float32)
-        upstream, rois_on_device = device.upload(gradients), device.upload(corners)
-        argmax = device.upload(elements.astype(np.int32))
-        backprops = device.empty(shape, np.float32)
-        scratch = op.scratch(deterministic=True)
-        arguments = upstream, rois_on_device, argmax, scratch, backprops
-        launch = functools.partial(op.grad, True, *arguments)
-        assert_same_bits(device, launch, [backprops])
+def _element_ranges(device: Device, problem: RegionProblem) -> Buffer:
+    """The scratch of the deterministic gradient: pairs of numbers."""
+    return device.empty((problem.rois * (1 + problem.bins[0]), 2), np.int32)
 
 
-def _streams(device: Device) -> None:
-    """RoiPool's launches go to the stream they are given."""
-    for dtype in FLOATING:
-        with device.memory():
-            shape = (2, 5, 6, 4)
-            op = RoiPool(device, dtype, shape, 9, (2, 2))
-            data = device.upload(np.zeros(shape, dtype.storage))
-            rois = device.upload(np.zeros((9, 5), dtype.storage))
-            pooled = device.upload(np.zeros(op.pooled_shape, dtype.storage))
-            argmax = device.upload(np.zeros(op.pooled_shape, np.int32))
-            work = {
-                "RoiPool": functools.partial(op.forward, 1.0, data, rois, pooled, argmax),
-                "RoiPoolGradGrad": functools.partial(op.grad_grad, data, rois, argmax, pooled),
-            }
-            for deterministic in (False, True):
-                scratch = op.scratch(deterministic)
-                name = f"RoiPoolGrad, deterministic: {deterministic}"
-                work[name] = functools.partial(
-                    op.grad, deterministic, pooled, rois, argmax, scratch, data
-                )
-            assert_on_stream(device, work)
+SMALL = [(_PROBLEMS[1],)]
+timed = timed_regions
+
+
+def rows(device: Device, dtype: NumericType, problem: RegionProblem) -> Iterator[Row]:
+    data = random_buffer(device, dtype, problem.data)
+    rois = device.upload(usual_rois(dtype, problem))
+    pooled = device.empty(problem.pooled, dtype.storage)
+    argmax = device.empty(problem.pooled, np.int32)
+    sums, ranges = device.sums(dtype, problem.data), _element_ranges(device, problem)
+    total = data.size + rois.size + pooled.size + argmax.size
+    indices = rois, argmax
+    for name, launcher, *arguments in (
+        ("RoiPool", "RoiPool", 1.0, data, rois, pooled, argmax),
+        ("RoiPoolGrad", "RoiPoolGrad", pooled, *indices, sums, data),
+        ("RoiPoolGrad, deterministic", "RoiPoolGradDeterministic", pooled, *indices, ranges, data),
+        ("RoiPoolGradGrad", "RoiPoolGradGrad", data, *indices, pooled),
+    ):
+        work = functools.partial(device.launch, launcher, dtype, problem.dims, *arguments)
+        if name == "RoiPool":
+            work()  # argmax, for the others
+        repeatable = [data] if "deterministic" in name else []
+        yield Row(name, f"{dtype.name}, C = {problem.data[3]}", total, work, repeatable)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for RoiPool and its gradients."""
-    yield "RoiPool streams", _streams
-    for dtype in FLOATING:
-        for problem in _PROBLEMS:
-            for offset in (0, 1):
-                name = f"RoiPool {dtype.name} {problem.data}, {problem.rois} rois"
-                check = functools.partial(_check, problem=problem, dtype=dtype)
-                yield (f"{name}, offset {offset}", functools.partial(check, offset=offset))
-    yield "RoiPoolGrad repeatable", _repeatable
+    partial = functools.partial
+    for dtype, problem, offset in itertools.product(FLOATING, _PROBLEMS, (0, 1)):
+        name = f"RoiPool {dtype.name} {problem.data}, {problem.rois} rois, offset {offset}"
+        yield name, partial(_check, problem=problem, dtype=dtype, offset=offset)
+    many = RegionProblem((2, 8, 8, 16), 250, (7, 7))
+    launches = partial(rows, dtype=FLOAT, problem=many)
+    yield "RoiPoolGrad repeatable", partial(check_repeatable, rows=launches)
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than `beyond` elements of data, and of pooled."""
-    yield from checks_beyond(beyond, "RoiPool", RoiPoolProblem, _check)
-
-
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """The rows of RoiPool; see rois.timed."""
-    for case in timed(size):
-        dtype, regions = case.dtype, len(case.rois)
-        with device.memory():
-            op = RoiPool(device, dtype, case.data_shape, regions, case.bins)
-            data = random_buffer(device, dtype, math.prod(case.data_shape))
-            rois = device.upload(case.rois)
-            pooled = device.empty(op.pooled_shape, dtype.storage)
-            argmax = device.empty(op.pooled_shape, np.int32)
-            forward = functools.partial(op.forward, 1.0, data, rois, pooled, argmax)
-            forward()
-            total = data.size + rois.size + pooled.size + argmax.size
-            yield Row("RoiPool", case.name, total, forward)
-            for deterministic in (False, True):
-                scratch = op.scratch(deterministic)
-                work = functools.partial(
-                    op.grad, deterministic, pooled, rois, argmax, scratch, data
-                )
-                kind = ", deterministic" if deterministic else ""
-                yield Row(f"RoiPoolGrad{kind}", case.name, total, work)
-            work = functools.partial(op.grad_grad, data, rois, argmax, pooled)
-            yield Row("RoiPoolGradGrad", case.name, total, work)
+    yield from checks_beyond(beyond, "RoiPool", _check)

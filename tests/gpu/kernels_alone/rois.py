@@ -4,11 +4,13 @@
 import dataclasses
 import functools
 import math
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from checking import Check, copies_beyond, generator
+from device import Buffer, Device
 from numeric import FLOAT, FLOATING, HALF, NumericType
 
 Shape = tuple[int, int, int, int]
@@ -16,11 +18,30 @@ Shape = tuple[int, int, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class RegionProblem:
-    """Shapes of one call: data [N, H, W, C], number of regions, bins."""
+    """One call: shapes of data [N, H, W, C], number of regions, bins; attributes, of which
+    RoiPool has the first."""
 
     data: Shape
     rois: int
     bins: tuple[int, int]
+    scale: float = 1.0
+    sampling_ratio: int = 0
+    aligned: bool = True
+
+    @property
+    def dims(self) -> bytes:
+        """The members of RegionDims."""
+        return struct.pack("7q", *self.data, self.rois, *self.bins)
+
+    @property
+    def pooled(self) -> Shape:
+        """The shape of the output."""
+        return self.rois, *self.bins, self.data[3]
+
+    def repeated(self, data_copies: int, roi_copies: int) -> "RegionProblem":
+        """With more images and more regions."""
+        data = data_copies * self.data[0], *self.data[1:]
+        return dataclasses.replace(self, data=data, rois=roi_copies * self.rois)
 
 
 _BAD = (np.nan, np.inf, -np.inf, 1e30, -1e30)
@@ -29,11 +50,10 @@ _BAD = (np.nan, np.inf, -np.inf, 1e30, -1e30)
 def random_rois(
     random: np.random.Generator,
     dtype: NumericType,
-    data_shape: Shape,
-    count: int,
+    problem: RegionProblem,
     draw: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Regions [count, 5] of images [N, H, W, C], as they are stored.
+    """Regions [count, 5], as they are stored.
 
     In the last of many, batch indices and corners are anything: on the GPU these
     cannot be refused, and read as 0.
@@ -41,11 +61,10 @@ def random_rois(
     Args:
       random: What they are drawn from.
       dtype: Their type.
-      data_shape: N, H, W, C.
-      count: How many.
+      problem: Their images and their number.
       draw: Makes the corners of one from where those of the whole image are.
     """
-    images, height, width, _ = data_shape
+    (images, height, width, _), count = problem.data, problem.rois
     rois = np.empty((count, 5))
     rois[:, 0] = random.integers(0, max(images, 1), count)
     for roi in rois:
@@ -57,60 +76,53 @@ def random_rois(
     return dtype.encode(rois)
 
 
-def of_last_copy(dtype: NumericType, rois: np.ndarray, images: int, copies: int) -> np.ndarray:
-    """The same regions of the last copy of `images` images."""
+def upload_rois(
+    device: Device,
+    dtype: NumericType,
+    rois: np.ndarray,
+    problem: RegionProblem,
+    data_copies: int,
+    roi_copies: int,
+    offset: int,
+) -> Buffer:
+    """The same regions of the last copy of the images, repeated."""
     values = dtype.decode(rois)
-    values[:, 0] += np.where(values[:, 0] >= 0, (copies - 1) * images, 0)
-    return dtype.encode(values)
+    values[:, 0] += np.where(values[:, 0] >= 0, (data_copies - 1) * problem.data[0], 0)
+    return device.repeat(dtype.encode(values), roi_copies, offset)
 
 
 def checks_beyond(
-    elements: int,
-    name: str,
-    problem: Callable[[Shape, int, tuple[int, int]], RegionProblem],
-    check: Callable[..., Any],
+    elements: int, name: str, check: Callable[..., Any]
 ) -> Iterator[tuple[str, Check]]:
     """(name, check) for more than so many elements of data, and of pooled.
 
     `check` takes data_copies and roi_copies, and the rest by name.
     """
-    small = problem((3, 8, 8, 32), 15, (3, 2))
-    copies = copies_beyond(elements, math.prod(small.data))
     # Float holds the indices of as many images.
-    of_data = functools.partial(check, problem=small, dtype=FLOAT, data_copies=copies)
-    yield f"{name} float of data", of_data
-    small = problem((3, 6, 7, 256), 15, (8, 8))
-    copies = copies_beyond(elements, 15 * 8 * 8 * 256)
-    of_pooled = functools.partial(check, problem=small, dtype=HALF, roi_copies=copies)
-    yield f"{name} half of pooled", of_pooled
+    for what, dtype, copied, problem in (
+        ("data", FLOAT, "data", RegionProblem((3, 8, 8, 32), 15, (3, 2))),
+        ("pooled", HALF, "roi", RegionProblem((3, 6, 7, 256), 15, (8, 8))),
+    ):
+        copies = copies_beyond(elements, math.prod(getattr(problem, what)))
+        arguments = {"problem": problem, "dtype": dtype, f"{copied}_copies": copies}
+        yield f"{name} {dtype.name} of {what}", functools.partial(check, **arguments)
 
 
-@dataclasses.dataclass(frozen=True)
-class TimedRegions:
-    """Regions to time: [R, 5] of feature maps [N, H, W, C], divided into bins."""
-
-    dtype: NumericType
-    data_shape: Shape
-    rois: np.ndarray
-    bins: tuple[int, int]
-
-    @property
-    def name(self) -> str:
-        """For the table of times."""
-        return f"{self.dtype.name}, C = {self.data_shape[-1]}"
+def usual_rois(dtype: NumericType, problem: RegionProblem) -> np.ndarray:
+    """Regions inside the images."""
+    random = generator("timing", "rois")
+    images, height, width, _ = problem.data
+    rois = np.empty((problem.rois, 5))
+    rois[:, 0] = random.integers(0, images, problem.rois)
+    corners = np.sort(random.random((problem.rois, 2, 2)), axis=1).reshape(-1, 4)
+    rois[:, 1:] = corners * [width, height, width, height]
+    return dtype.encode(rois)
 
 
-def timed(size: int) -> Iterator[TimedRegions]:
+def timed_regions(size: int) -> Iterator[tuple[NumericType, RegionProblem]]:
     """Feature maps [2, 50, 76, C] and 512 regions a map, 7 x 7 bins, so that the
     results have about `size` bytes."""
-    random = generator("timing", "rois")
-    images, height, width, regions, bins = 2, 50, 76, 1024, (7, 7)
     for dtype in FLOATING:
-        pooled_bytes = regions * bins[0] * bins[1] * dtype.storage.itemsize
-        channels = min(1024, max(8, size // pooled_bytes // 8 * 8))
-        corners = np.sort(random.random((regions, 2, 2)), axis=1).reshape(regions, 4)
-        rois = np.empty((regions, 5))
-        rois[:, 0] = random.integers(0, images, regions)
-        rois[:, 1:] = corners * [width, height, width, height]
-        shape = images, height, width, channels
-        yield TimedRegions(dtype, shape, dtype.encode(rois), bins)
+        bytes_of_a_channel = 1024 * 7 * 7 * dtype.storage.itemsize
+        channels = min(1024, max(8, size // bytes_of_a_channel // 8 * 8))
+        yield dtype, RegionProblem((2, 50, 76, channels), 1024, (7, 7))

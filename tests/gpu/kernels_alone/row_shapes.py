@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices for kernels that work on rows (tensorflow_ext/kernels/rows_gpu.cuh)."""
 
+from collections.abc import Iterator
+
+from checking import copies_beyond
+from numeric import FLOATING, NumericType
+
 # Rows around the pack, the warp, what a warp and a block hold in registers, and
 # beyond; parts of the rows, whole and not.
 ROW_SHAPES = (
@@ -30,3 +35,17 @@ ROW_SHAPES = (
     (3, 0),
     (0, 0),
 )
+
+
+def large_shapes(beyond: int) -> Iterator[tuple[int, int, int]]:
+    """(rows, size, copies) of matrices with more than `beyond` elements, that repeat."""
+    for size in (1024, 1031):  # in packs, and not
+        copies = copies_beyond(beyond, 31 * size)
+        yield copies * 31, size, copies
+
+
+def timed_shapes(size: int) -> Iterator[tuple[NumericType, int, int]]:
+    """(type, rows, columns) of matrices of `size` bytes with short, usual and long rows."""
+    for dtype in FLOATING:
+        for columns in (64, 1024, 16384):
+            yield dtype, max(1, size // dtype.storage.itemsize // columns), columns

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rrelu's kernel against NumPy, to the last bit."""
 
-import ctypes
 import functools
+import struct
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from arguments import address
-from checking import Check, assert_close, assert_on_stream, generator, random_values
+import pointwise_checks
+from checking import Check, assert_close, generator, random_values
 from device import Buffer, Device
 from numeric import FLOATING, HALF, NumericType
-from rows import Row, random_buffer
+from pointwise_checks import check_elementwise, same_shapes
+from pointwise_kernels import PointwiseKernel
 
-_NAMES = {1: "Rrelu", 2: "RreluGrad"}  # by the number of tensors
 _KEY = (0x13198A2E, 0xF3707344)
-_SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
-# Around the pair, the pack, the warp and the block.
-_SIZES = (0, 1, 2, 3, 8, 9, 33, 257, 4099, 300_007)
-_BOUNDS = ((0.125, 1 / 3), (-2.0, 1.5), (0.25, 0.25))
 
 
 def _threefry(counter: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +40,7 @@ def _words(indices: np.ndarray, upper_bit: int) -> np.ndarray:
     return np.where(indices % 2, second, first)
 
 
-def _slopes(indices: np.ndarray, dtype: NumericType, bounds: tuple[float, float]) -> np.ndarray:
+def _slopes(indices: np.ndarray, dtype: NumericType, bounds: Sequence[float]) -> np.ndarray:
     lower, upper = (np.float64(np.float32(bound)) for bound in bounds)
     if lower == upper:
         return np.full(indices.shape, lower)
@@ -60,112 +56,69 @@ def _slopes(indices: np.ndarray, dtype: NumericType, bounds: tuple[float, float]
     return np.clip(slopes, cast(lower), cast(upper)).astype(np.float64)
 
 
-def _expected(
-    dtype: NumericType,
-    bounds: tuple[float, float],
-    values: np.ndarray,
-    x: np.ndarray,
-    start: int = 0,
-) -> np.ndarray:
-    """Of decoded values, the first of which is element `start`."""
-    indices = np.arange(start, start + x.size)
-    with np.errstate(over="ignore", invalid="ignore"):
-        slopes = _slopes(indices, dtype, bounds).astype(dtype.compute)
-        scaled = slopes * values.astype(dtype.compute)
-        return dtype.round(np.where(x >= 0, values, scaled))
+class _Rrelu(PointwiseKernel):
+    """Of one input the unit, of two (gradients, x) its gradient; the attributes are the
+    bounds of the slopes."""
+
+    def launch(
+        self, device: Device, dtype: NumericType, inputs: list[Buffer], outputs: list[Buffer]
+    ) -> None:
+        """Launches LaunchRrelu."""
+        slopes = struct.pack("ffII", *self.attributes, *_KEY)
+        output = outputs[0]
+        device.launch("Rrelu", dtype, slopes, inputs[0], inputs[-1], output, output.count)
+
+    def expected(
+        self, dtype: NumericType, inputs: Sequence[np.ndarray], start: int = 0
+    ) -> np.ndarray:
+        """For inputs the first of which is element `start`."""
+        values, x = inputs[0], inputs[-1]
+        indices = np.arange(start, start + x.size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = _slopes(indices, dtype, self.attributes).astype(dtype.compute)
+            scaled = slopes * values.astype(dtype.compute)
+            return dtype.round(np.where(x >= 0, values, scaled))
 
 
-def _launch(
-    device: Device,
-    dtype: NumericType,
-    bounds: tuple[float, float],
-    inputs: Sequence[Buffer],
-    output: Buffer,
-) -> None:
-    """Of one input the unit, of two (gradients, x) its gradient."""
-    device.call(
-        "Kernel_Rrelu",
-        ctypes.c_int32(dtype.code),
-        *map(ctypes.c_float, bounds),
-        *map(ctypes.c_uint32, _KEY),
-        address(inputs[0]),
-        address(inputs[-1]),
-        address(output),
-        ctypes.c_int64(output.count),
-        device.stream,
-    )
+_KERNELS = [
+    _Rrelu(name, arity, _slopes, bounds, extremes=False)
+    for arity, name in enumerate(("Rrelu", "RreluGrad"), 1)
+    for bounds in ((-2.0, 1.5), (0.25, 0.25), (0.125, 1 / 3))
+]
+_TIMED = _KERNELS[2::3]
 
 
-def _check(device: Device, dtype: NumericType, arity: int) -> None:
-    for size in _SIZES:
-        random = generator("rrelu", dtype.name, size)
-        arrays = [random_values(random, dtype, (size,), _SPECIAL) for _ in range(arity)]
-        values, x = dtype.decode(arrays[0]), dtype.decode(arrays[-1])
-        for bounds in _BOUNDS:
-            expected = _expected(dtype, bounds, values, x)
-            for offset in (0, 1):
-                with device.memory():
-                    inputs = [device.upload(array, offset) for array in arrays]
-                    output = device.empty(size, dtype.storage, offset)
-                    _launch(device, dtype, bounds, inputs, output)
-                    result = device.download(output)
-                    assert_close(f"{size} values", dtype, result, expected)
-                    _launch(device, dtype, bounds, inputs, inputs[0])
-                    result = device.download(inputs[0])
-                    assert_close(f"{size} values in place", dtype, result, expected)
-
-
-def _streams(device: Device) -> None:
-    for arity in (1, 2):
-        with device.memory():
-            buffers = [device.upload(np.zeros(9, np.float32)) for _ in range(3)]
-            inputs, output = buffers[:arity], buffers[2]
-            bounds = _BOUNDS[0]
-            work = functools.partial(_launch, device, FLOATING[2], bounds, inputs, output)
-            assert_on_stream(device, {f"{arity} inputs": work})
+SMALL = [(kernel, [(9,)] * (kernel.arity + 1)) for kernel in _TIMED]
+rows = pointwise_checks.rows
+timed = functools.partial(same_shapes, _TIMED)
 
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for Rrelu and its gradient."""
-    yield "Rrelu streams", _streams
-    for arity, name in _NAMES.items():
+    for kernel in _KERNELS:
         for dtype in FLOATING:
-            check = functools.partial(_check, dtype=dtype, arity=arity)
-            yield f"{name} {dtype.name}", check
+            check = functools.partial(check_elementwise, kernel=kernel, dtype=dtype)
+            yield f"{kernel.title} {dtype.name}", check
 
 
-def _large(device: Device, arity: int, beyond: int) -> None:
+def _large(device: Device, kernel: _Rrelu, beyond: int) -> None:
     """The first elements, those around `beyond` and the last ones: no slopes are
     alike, and NumPy takes its time for all of them."""
     random = generator("large rrelu")
-    arrays = [random_values(random, HALF, (65_521,)) for _ in range(arity)]  # prime
-    count, bounds = beyond + 12_345, _BOUNDS[0]
+    arrays = [random_values(random, HALF, (65_521,)) for _ in range(kernel.arity)]  # prime
+    count = beyond + 12_345
     with device.memory():
         inputs = [device.tile(array, count) for array in arrays]
         output = device.empty(count, np.float16)
-        _launch(device, HALF, bounds, inputs, output)
+        kernel.launch(device, HALF, inputs, [output])
         for start in (0, beyond - 10_000, count - 10_000):
             place = np.arange(start, start + 10_000) % 65_521
-            values, x = (HALF.decode(arrays[k][place]) for k in (0, -1))
-            expected = _expected(HALF, bounds, values, x, start)
+            expected = kernel.expected(HALF, [HALF.decode(x[place]) for x in arrays], start)
             result = device.download(device.part(output, start, 10_000))
             assert_close(f"from element {start} on", HALF, result, expected)
 
 
 def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
     """(name, check) for tensors of more than `beyond` elements."""
-    for arity, name in _NAMES.items():
-        yield f"{name} half", functools.partial(_large, arity=arity, beyond=beyond)
-
-
-def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """The rows of both for tensors of `size` bytes."""
-    for arity, name in _NAMES.items():
-        for dtype in FLOATING:
-            count = size // dtype.storage.itemsize
-            with device.memory():
-                inputs = [random_buffer(device, dtype, count) for _ in range(arity)]
-                output = device.empty(count, dtype.storage)
-                bounds = _BOUNDS[0]
-                work = functools.partial(_launch, device, dtype, bounds, inputs, output)
-                yield Row(name, dtype.name, (arity + 1) * output.size, work)
+    for kernel in _TIMED:
+        yield f"{kernel.name} half", functools.partial(_large, kernel=kernel, beyond=beyond)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels with the faults that the emulator is there to find: a test that finds
-// nothing in the others has to find these. Their launcher is plain C.
+// nothing in the others has to find these.
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
 #include <string_view>
+
+#include "tests/gpu/kernels_alone/launchers.h"
 
 namespace {
 
@@ -81,14 +82,10 @@ struct {
     {"TooManyThreads", Reverse, 1056},
 };
 
-}  // namespace
-
-#pragma GCC visibility push(default)
-
 // Input and output have 64 elements. Returns a cudaError_t, -1 for an unknown
 // name.
-extern "C" int Kernel_Faulty(const char* name, const float* input,
-                             float* output, cudaStream_t stream) {
+int LaunchFaulty(const char* name, const float* input, float* output,
+                 cudaStream_t stream) {
   for (const auto& entry : kKernels) {
     if (entry.name != name) continue;
     const auto kernel = entry.kernel;
@@ -98,4 +95,6 @@ extern "C" int Kernel_Faulty(const char* name, const float* input,
   return -1;
 }
 
-#pragma GCC visibility pop
+}  // namespace
+
+EXPORT_LAUNCHER(Faulty, LaunchFaulty)

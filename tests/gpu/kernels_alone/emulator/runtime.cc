@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
 namespace {
 
@@ -18,13 +17,6 @@ constexpr size_t kMemory = size_t{2} << 30;
 cudaError_t last_error = cudaSuccess;
 char launch_failure[512];
 emulator::Stream* capturing = nullptr;
-
-// Sizes of what has been allocated, by address. Never destroyed: memory may be
-// freed when the program ends.
-std::map<uintptr_t, size_t>& Allocated() {
-  static auto* const sizes = new std::map<uintptr_t, size_t>;
-  return *sizes;
-}
 
 }  // namespace
 
@@ -97,15 +89,12 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 
 cudaError_t cudaMalloc(void** memory, size_t size) {
   constexpr size_t kAlignment = 256;  // as on a device
-  if (posix_memalign(memory, kAlignment, size) != 0) {
-    return cudaErrorMemoryAllocation;
-  }
-  Allocated()[reinterpret_cast<uintptr_t>(*memory)] = size;
-  return cudaSuccess;
+  return posix_memalign(memory, kAlignment, size) == 0
+             ? cudaSuccess
+             : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaFree(void* memory) {
-  Allocated().erase(reinterpret_cast<uintptr_t>(memory));
   std::free(memory);
   return cudaSuccess;
 }

@@ -14,6 +14,7 @@ from mkdocs.structure.pages import Page
 _HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(_HERE), str(_HERE.parent)]
 
+import api_pages  # noqa: E402
 import difference_tables  # noqa: E402
 import op_pages  # noqa: E402
 import sources  # noqa: E402
@@ -23,7 +24,7 @@ import stock_page  # noqa: E402
 @functools.cache
 def _made() -> dict[str, str | bytes]:
     """The pages that are made, once: an edit changes none of them."""
-    return {**op_pages.files(), **stock_page.files()}
+    return {**api_pages.files(), **op_pages.files(), **stock_page.files()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -32,6 +33,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     nav = {title: pages for section in config.nav for title, pages in section.items()}
     named = str(config.nav)
     nav["Guides"] += [path.name for path in sorted(docs.glob("*.md")) if path.name not in named]
+    nav["API"] += [{title: page} for title, page in api_pages.pages().items()]
     nav["Ops"] += [{op_pages.short_name(op): op_pages.page_name(op)} for op in op_pages.ops()]
     return config
 

@@ -75,7 +75,7 @@ def _page(page: str) -> str:
     parts = [f"# {name}"]
     for header in headers:
         path = pathlib.Path("tensorflow_ext", header)
-        parts += [f"## {header}", f"Source: [{path}](../../{path})"]
+        parts += [f"## {header}", f"Source: [`{path}`](../../{path})"]
         parts += _header((ROOT / path).read_text(encoding="utf-8"))
     return "\n\n".join(parts) + "\n"
 

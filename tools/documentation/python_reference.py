@@ -63,7 +63,7 @@ def _page(module: str) -> str:
     parts = [
         f"# tensorflow_ext.{module}",
         _documentation(imported),
-        f"Source: [{source}](../../{source})",
+        f"Source: [`{source}`](../../{source})",
     ]
     for name in sorted(imported.__all__, key=str.lower):
         parts += _entry(name, getattr(imported, name))

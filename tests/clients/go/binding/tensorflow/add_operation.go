@@ -26,8 +26,6 @@ type OpSpec struct {
 	Attrs map[string]interface{}
 	// ControlDependencies run before this operation.
 	ControlDependencies []*Operation
-	// Device is where the operation is to run.
-	Device string
 }
 
 // AddOperation adds a node.
@@ -57,10 +55,9 @@ func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
 		}
 	}
 
-	cType, cName, cDevice := C.CString(spec.Type), C.CString(spec.Name), C.CString(spec.Device)
+	cType, cName := C.CString(spec.Type), C.CString(spec.Name)
 	defer C.free(unsafe.Pointer(cType))
 	defer C.free(unsafe.Pointer(cName))
-	defer C.free(unsafe.Pointer(cDevice))
 	description := C.TF_NewOperation(g.c, cType, cName)
 	for i, outputs := range inputs {
 		if isList[i] {
@@ -71,9 +68,6 @@ func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
 	}
 	for _, operation := range control {
 		C.TF_AddControlInput(description, operation)
-	}
-	if spec.Device != "" {
-		C.TF_SetDevice(description, cDevice)
 	}
 	for name, value := range spec.Attrs {
 		if err := setAttr(description, name, value); err != nil {

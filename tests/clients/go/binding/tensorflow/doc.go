@@ -7,8 +7,4 @@
 package tensorflow
 
 // #cgo LDFLAGS: -ltensorflow
-// #include "tensorflow/c/c_api.h"
 import "C"
-
-// Version is the version of TensorFlow that runs.
-func Version() string { return C.GoString(C.TF_Version()) }

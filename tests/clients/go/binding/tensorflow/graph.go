@@ -63,19 +63,6 @@ func (g *Graph) Operation(name string) *Operation {
 	return nil
 }
 
-// Operations are all nodes, in the order in which they came.
-func (g *Graph) Operations() []Operation {
-	defer runtime.KeepAlive(g)
-	var found []Operation
-	for position := C.size_t(0); ; {
-		operation := C.TF_GraphNextOperation(g.c, &position)
-		if operation == nil {
-			return found
-		}
-		found = append(found, Operation{operation, g})
-	}
-}
-
 // AddGradients adds the gradients of the sum of the ys with respect to each x. dx is
 // an upstream gradient for each y; none of them stands for ones. An x that has no
 // gradient gets an Output of index -1.

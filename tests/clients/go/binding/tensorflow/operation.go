@@ -30,18 +30,6 @@ func (op *Operation) Type() string {
 	return C.GoString(C.TF_OperationOpType(op.c))
 }
 
-// Device is where the node is to run; empty where the graph does not say.
-func (op *Operation) Device() string {
-	defer runtime.KeepAlive(op)
-	return C.GoString(C.TF_OperationDevice(op.c))
-}
-
-// NumInputs counts the inputs, each element of a list for itself.
-func (op *Operation) NumInputs() int {
-	defer runtime.KeepAlive(op)
-	return int(C.TF_OperationNumInputs(op.c))
-}
-
 // NumOutputs counts the outputs, each element of a list for itself.
 func (op *Operation) NumOutputs() int {
 	defer runtime.KeepAlive(op)
@@ -81,31 +69,6 @@ type Input interface {
 
 func (p Output) outputs() ([]Output, bool)     { return []Output{p}, false }
 func (l OutputList) outputs() ([]Output, bool) { return l, true }
-
-// DataType is the type of the elements.
-func (p Output) DataType() DataType {
-	defer runtime.KeepAlive(p.Op)
-	return DataType(C.TF_OperationOutputType(p.c()))
-}
-
-// Shape is the shape as far as the graph knows it.
-func (p Output) Shape() Shape {
-	defer runtime.KeepAlive(p.Op)
-	var dims []int64
-	known := false
-	err := check(func(status *C.TF_Status) {
-		rank := C.TF_GraphGetTensorNumDims(p.Op.graph.c, p.c(), status)
-		if known = rank >= 0; rank > 0 {
-			dims = make([]int64, rank)
-			first := (*C.int64_t)(unsafe.Pointer(&dims[0]))
-			C.TF_GraphGetTensorShape(p.Op.graph.c, p.c(), first, rank, status)
-		}
-	})
-	if err != nil {
-		return Shape{}
-	}
-	return Shape{dims, known}
-}
 
 func (p Output) c() C.TF_Output {
 	return C.TF_Output{oper: p.Op.c, index: C.int(p.Index)}

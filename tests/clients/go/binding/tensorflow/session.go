@@ -18,25 +18,16 @@ import (
 type SessionOptions struct {
 	// Target is where the session runs: "grpc://host:port", or empty.
 	Target string
-	// Config is a serialized ConfigProto.
-	Config []byte
 }
 
-func (o *SessionOptions) c() (*C.TF_SessionOptions, error) {
+func (o *SessionOptions) c() *C.TF_SessionOptions {
 	options := C.TF_NewSessionOptions()
-	if o == nil {
-		return options, nil
+	if o != nil {
+		target := C.CString(o.Target)
+		defer C.free(unsafe.Pointer(target))
+		C.TF_SetTarget(options, target)
 	}
-	target := C.CString(o.Target)
-	defer C.free(unsafe.Pointer(target))
-	C.TF_SetTarget(options, target)
-	if len(o.Config) == 0 {
-		return options, nil
-	}
-	err := check(func(status *C.TF_Status) {
-		C.TF_SetConfig(options, unsafe.Pointer(&o.Config[0]), C.size_t(len(o.Config)), status)
-	})
-	return options, err
+	return options
 }
 
 // Session runs a graph, what is added to it later included. Goroutines may share it.
@@ -48,13 +39,10 @@ type Session struct {
 // NewSession is a session of the graph.
 func NewSession(graph *Graph, options *SessionOptions) (*Session, error) {
 	defer runtime.KeepAlive(graph)
-	cOptions, err := options.c()
+	cOptions := options.c()
 	defer C.TF_DeleteSessionOptions(cOptions)
-	if err != nil {
-		return nil, err
-	}
 	var session *C.TF_Session
-	err = check(func(status *C.TF_Status) {
+	err := check(func(status *C.TF_Status) {
 		session = C.TF_NewSession(graph.c, cOptions, status)
 	})
 	if err != nil {
@@ -135,11 +123,8 @@ type SavedModel struct {
 
 // LoadSavedModel loads the graph with these tags into a session, its variables restored.
 func LoadSavedModel(exportDir string, tags []string, options *SessionOptions) (*SavedModel, error) {
-	cOptions, err := options.c()
+	cOptions := options.c()
 	defer C.TF_DeleteSessionOptions(cOptions)
-	if err != nil {
-		return nil, err
-	}
 	folder := C.CString(exportDir)
 	defer C.free(unsafe.Pointer(folder))
 	cTags := make([]*C.char, len(tags))
@@ -150,7 +135,7 @@ func LoadSavedModel(exportDir string, tags []string, options *SessionOptions) (*
 	graph := NewGraph()
 	defer runtime.KeepAlive(graph)
 	var session *C.TF_Session
-	err = check(func(status *C.TF_Status) {
+	err := check(func(status *C.TF_Status) {
 		session = C.TF_LoadSessionFromSavedModel(cOptions, nil, folder, first(cTags),
 			C.int(len(tags)), graph.c, nil, status)
 	})

@@ -40,7 +40,6 @@ const (
 	Int8       DataType = C.TF_INT8
 	String     DataType = C.TF_STRING
 	Complex64  DataType = C.TF_COMPLEX64
-	Complex    DataType = C.TF_COMPLEX
 	Int64      DataType = C.TF_INT64
 	Bool       DataType = C.TF_BOOL
 	Bfloat16   DataType = C.TF_BFLOAT16
@@ -156,29 +155,6 @@ func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
 	return int64(written), err
 }
 
-// Reshape gives the tensor another shape of as many elements, not that of a scalar.
-func (t *Tensor) Reshape(shape []int64) error {
-	defer runtime.KeepAlive(t)
-	count := int64(1)
-	for _, dim := range shape {
-		count *= dim
-	}
-	if has := C.TF_TensorElementCount(t.c); count != int64(has) {
-		return fmt.Errorf("a tensor of %d elements cannot have the shape %v", has, shape)
-	}
-	if len(shape) == 0 {
-		return nil
-	}
-	err := check(func(status *C.TF_Status) {
-		C.TF_TensorBitcastFrom(t.c, C.TF_TensorType(t.c), t.c,
-			(*C.int64_t)(unsafe.Pointer(first(shape))), C.int(len(shape)), status)
-	})
-	if err == nil {
-		t.shape = append([]int64(nil), shape...)
-	}
-	return err
-}
-
 // NewTensor is the tensor of a Go value: a number, a boolean, a string, or slices of
 // these, and slices of slices of the same length.
 func NewTensor(value interface{}) (*Tensor, error) {
@@ -232,13 +208,6 @@ func (t *Tensor) fill(value reflect.Value, shape []int64, element reflect.Type, 
 	if int64(value.Len()) != shape[0] {
 		return fmt.Errorf("a slice of length %d beside one of length %d: a tensor has no ragged rows",
 			value.Len(), shape[0])
-	}
-	if size := int(element.Size()); len(shape) == 1 && value.Kind() == reflect.Slice &&
-		element.Kind() != reflect.String && value.Len() > 0 {
-		from := unsafe.Slice((*byte)(value.UnsafePointer()), value.Len()*size)
-		copy(t.bytes()[*count*size:], from)
-		*count += value.Len()
-		return nil
 	}
 	for i := 0; i < value.Len(); i++ {
 		if err := t.fill(value.Index(i), shape[1:], element, count); err != nil {

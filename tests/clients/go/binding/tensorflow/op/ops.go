@@ -40,21 +40,9 @@ func Const(scope *Scope, value interface{}) (output tf.Output) {
 	return one(scope, "Const", attrs{"dtype": tensor.DataType(), "value": tensor})
 }
 
-// PlaceholderAttr is an optional argument of Placeholder.
-type PlaceholderAttr func(attrs)
-
-// PlaceholderShape is the shape of what is fed, as far as it is known.
-func PlaceholderShape(value tf.Shape) PlaceholderAttr {
-	return func(m attrs) { m["shape"] = value }
-}
-
 // Placeholder is a tensor that is fed.
-func Placeholder(scope *Scope, dtype tf.DataType, optional ...PlaceholderAttr) (output tf.Output) {
-	values := attrs{"dtype": dtype}
-	for _, set := range optional {
-		set(values)
-	}
-	return one(scope, "Placeholder", values)
+func Placeholder(scope *Scope, dtype tf.DataType) (output tf.Output) {
+	return one(scope, "Placeholder", attrs{"dtype": dtype})
 }
 
 // VarHandleOpAttr is an optional argument of VarHandleOp.
@@ -106,11 +94,6 @@ func Div(scope *Scope, x, y tf.Output) (z tf.Output) { return one(scope, "Div", 
 // Mean is the mean along axes.
 func Mean(scope *Scope, input, axis tf.Output) (output tf.Output) {
 	return one(scope, "Mean", nil, input, axis)
-}
-
-// ArgMax is where the largest value along an axis lies.
-func ArgMax(scope *Scope, input, dimension tf.Output) (output tf.Output) {
-	return one(scope, "ArgMax", nil, input, dimension)
 }
 
 // SparseSoftmaxCrossEntropyWithLogits is the loss of each row, and its gradient.

@@ -11,13 +11,12 @@ import (
 )
 
 // Scope is where operations are added: a graph, the first part of their names, what
-// they wait for, where they run. Its first error ends what all scopes of the graph do.
+// they wait for. Its first error ends what all scopes of the graph do.
 type Scope struct {
 	graph   *tf.Graph
 	prefix  string
 	used    map[string]int // how often a name of a SubScope was asked for
 	control []*tf.Operation
-	device  string
 	err     *error
 }
 
@@ -58,7 +57,6 @@ func (s *Scope) AddOperation(spec tf.OpSpec) *tf.Operation {
 	}
 	spec.Name = s.name(spec.Name)
 	spec.ControlDependencies = append(append([]*tf.Operation(nil), spec.ControlDependencies...), s.control...)
-	spec.Device = s.device
 	operation, err := s.graph.AddOperation(spec)
 	if err != nil {
 		s.UpdateErr(spec.Type, err)
@@ -87,13 +85,6 @@ func (s *Scope) WithControlDependencies(operations ...*tf.Operation) *Scope {
 	return &inner
 }
 
-// WithDevice is a scope whose operations run there.
-func (s *Scope) WithDevice(device string) *Scope {
-	inner := *s
-	inner.device = device
-	return &inner
-}
-
 func (s *Scope) name(name string) string {
 	if s.prefix == "" {
 		return name
@@ -107,8 +98,8 @@ func Gradients(scope *Scope, y, x []tf.Output, dx ...tf.Output) (output []tf.Out
 	if scope.Err() != nil {
 		return nil
 	}
-	if len(scope.control) > 0 || scope.device != "" {
-		scope.UpdateErr("Gradients", errors.New("a scope with control dependencies or a device adds no gradients"))
+	if len(scope.control) > 0 {
+		scope.UpdateErr("Gradients", errors.New("a scope with control dependencies adds no gradients"))
 		return nil
 	}
 	output, err := scope.graph.AddGradients(scope.name("Gradients"), y, x, dx)

@@ -5,7 +5,6 @@ OpDef asks for. all_ops.py says what the programs are."""
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
 from calls import Call, calls, faults, has_no_function
@@ -32,23 +31,22 @@ def _graph(program: str, folder: pathlib.Path, *further_libraries: str) -> graph
     return graph_pb2.GraphDef.FromString(out.read_bytes())
 
 
-def _own_calls() -> list[Call]:
-    return calls(op_interface.describe_all(command.read_op_defs([])))
+def _calls(*libraries: str) -> list[Call]:
+    """Calls of the ops of these libraries, or of this library's own."""
+    return calls(op_interface.describe_all(command.read_op_defs(libraries)))
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_own_ops(language: str, tmp_path: pathlib.Path) -> None:
     graph = _graph(PROGRAMS[language], tmp_path)
-    expected = _own_calls()
+    expected = _calls()
     assert len(expected) > 100
     assert not list(faults(graph, expected))
 
 
 @pytest.fixture(scope="module")
 def kinds_calls() -> list[Call]:
-    """Of the ops of kinds_ops.cc, which this process loads."""
-    op_defs = command.read_op_defs([os.environ["KINDS"]])
-    return calls(op_interface.describe_all(op_defs))
+    return _calls(os.environ["KINDS"])
 
 
 @pytest.mark.parametrize("language", KINDS_PROGRAMS)
@@ -87,7 +85,7 @@ def test_faults_are_noticed(tmp_path: pathlib.Path) -> None:
     nodes["Mish.default.out.y.0"].attr["T"].type = types_pb2.DT_STRING
     graph.node.remove(nodes["LayerNorm.given"])
     graph.node.add(name="more", op="NoOp")
-    found = list(faults(graph, _own_calls()))
+    found = list(faults(graph, _calls()))
     for name, count in {
         "RoiPool.given": 3,
         "Gelu.default": 1,
@@ -98,7 +96,3 @@ def test_faults_are_noticed(tmp_path: pathlib.Path) -> None:
         "more": 1,
     }.items():
         assert sum(fault.startswith(f"{name}: ") for fault in found) == count, found
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2, tensor_pb2, types_pb2
+from tensorflow.python.framework import op_def_library
 
-from tensorflow_ext._typed_wrappers.op_interface import FIELDS, Argument, Arity, Attribute, Op
+from tensorflow_ext._typed_wrappers.op_interface import Argument, Arity, Attribute, Op
 
 # Where the OpDef admits any type; of the wrapper's two calls, one takes the first and
 # one the last.
@@ -153,35 +154,14 @@ def _tensors(prefix: str, argument: Argument, values: dict[str, Any]) -> list[Te
 
 
 def _attr_value(attribute: Attribute, value: Any) -> attr_value_pb2.AttrValue:
-    result = attr_value_pb2.AttrValue()
-    field = FIELDS[attribute.type]
+    kind = f"list({attribute.type})" if attribute.is_list else attribute.type
+    if attribute.type == "type":
+        number = types_pb2.DataType.Value
+        value = [number(x) for x in value] if attribute.is_list else number(value)
+    result = op_def_library.value_to_attr_value(value, kind, attribute.name)
     if attribute.is_list:
-        result.list.SetInParent()
-        for x in value:
-            _put(result.list, field, x, is_list=True)
-    else:
-        _put(result, field, value, is_list=False)
+        result.list.SetInParent()  # An empty list is one, too.
     return result
-
-
-def _put(holder: Any, field: str, value: Any, *, is_list: bool) -> None:
-    if field == "type":
-        value = types_pb2.DataType.Value(value)
-    if field in ("shape", "tensor", "func"):
-        target = getattr(holder, field)
-        target = target.add() if is_list else target
-        target.SetInParent()
-        if field != "shape":
-            target.CopyFrom(value)
-        elif value is None:
-            target.unknown_rank = True
-        else:
-            for size in value:
-                target.dim.add(size=-1 if size is None else size)
-    elif is_list:
-        getattr(holder, field).append(value)
-    else:
-        setattr(holder, field, value)
 
 
 def faults(graph: graph_pb2.GraphDef, expected: Sequence[Call]) -> Iterator[str]:

@@ -154,7 +154,7 @@ prepare() {
 # what op libraries of others link.
 build() {
   local archives=(//tensorflow_ext/op_library:archives)
-  [[ $COMMAND != demo ]] || archives=()
+  [[ ${COMMAND:-} != demo ]] || archives=()
   run_bazel build //tensorflow_ext:libtensorflow_ext.so //tensorflow_ext/cc:sources \
     //tensorflow_ext/loader:libtensorflow_ext_loader.so ${archives[@]+"${archives[@]}"} "$@"
   local built installed folder=python/tensorflow_ext/lib/$TENSORFLOW

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form of every source file: formatters, ruff, mypy, the licence line."""
+"""The form of every source file: formatters, ruff, mypy, prose, the licence line."""
 
 import ast
 import os
@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import prose
 import pytest
 
 # Under Bazel this file is a link into the source tree.
@@ -65,6 +66,11 @@ def test_ruff_format() -> None:
 
 def test_mypy(tmp_path: Path) -> None:
     _run("mypy", "--cache-dir", tmp_path, "--no-error-summary", *TYPED)
+
+
+def test_prose() -> None:
+    found = prose.check(path.relative_to(ROOT) for path in _sources())
+    assert not found, "say it in plain English (tools/prose.py):\n" + "\n".join(found)
 
 
 def test_rustfmt() -> None:

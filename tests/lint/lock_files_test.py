@@ -67,6 +67,13 @@ def test_tools_are_the_same_for_all(package: str, version: str) -> None:
         assert _versions(_read(package, version), tool) == newest
 
 
+@pytest.mark.parametrize("tool", ["clang-format", "ruff"])
+def test_pre_commit_has_the_same_tools(tool: str) -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    pinned = set(re.findall(rf"\[{tool}==(\S+)\]", hooks))
+    assert pinned == set(_versions(_read(PACKAGES[0], VERSIONS[-1]), tool))
+
+
 @every_version
 def test_documented_versions(version: str) -> None:
     lock = _read(PACKAGES[0], version)

@@ -32,7 +32,7 @@ PROBE = ROOT / "tools" / "coverage_probe.py"
 # The fields of a row that are counted, by registry.
 _STOCK, _EXTENDED = "TensorFlow's", "with tensorflow_ext"
 GROUPS = {
-    "Python": {"python_stock": _STOCK, "python": _EXTENDED, "mended": "changed by mend()"},
+    "Python": {"python_stock": _STOCK, "python": _EXTENDED, "fixed": "changed by fix()"},
     "function registry": {"function_stock": _STOCK, "function": _EXTENDED},
     "C and C++": {
         "client_stock": _STOCK,
@@ -64,7 +64,7 @@ class Row:
     op: str
     python_stock: bool = False
     python: bool = False
-    mended: bool = False
+    fixed: bool = False
     function_stock: bool = False
     function: bool = False
     client_stock: bool = False
@@ -140,7 +140,7 @@ def collect() -> list[Row]:
     """A row for each of TensorFlow's ops, then for each of this library's."""
     stock_ops = _registered_ops()
     python_stock = python_gradients()
-    from tensorflow_ext import _library, _mending
+    from tensorflow_ext._runtime import _fixing, _library
 
     python = python_gradients()
     bits = _library.Registries
@@ -154,7 +154,7 @@ def collect() -> list[Row]:
                 op,
                 python_stock=op in python_stock,
                 python=op in python,
-                mended=op in _mending.MENDED,
+                fixed=op in _fixing.FIXED,
                 function_stock=bits.FUNCTION_STANDS_IN in found
                 or (function and bits.FUNCTION_OWN not in found),
                 function=function,

@@ -40,13 +40,13 @@ class Finding:
       name: what was looked for.
       found: its version and path.
       state: OK; NOTE, for what works without it; LATER, for what ./run installs; WRONG.
-      mend: what to do about it, when state is not OK.
+      fix: what to do about it, when state is not OK.
     """
 
     name: str
     found: str
     state: str = OK
-    mend: str = ""
+    fix: str = ""
 
 
 def output_of(*command: str) -> str:
@@ -94,8 +94,8 @@ def check_python() -> Iterator[Finding]:
     version = version_in(output_of(str(python), "--version"))
     yield Finding("Python", f"{version} {python.resolve()}")
     if not version.startswith(PYTHONS):
-        mend = f"./run build makes it afresh, by Python {PYTHONS[0]} to {PYTHONS[-1]}."
-        yield Finding(".venv", f"Python {version or 'broken'} {VENV}", WRONG, mend)
+        fix = f"./run build makes it afresh, by Python {PYTHONS[0]} to {PYTHONS[-1]}."
+        yield Finding(".venv", f"Python {version or 'broken'} {VENV}", WRONG, fix)
         return
     stamp = VENV / ".made-from"
     # The lock file, then the files that it includes.
@@ -130,13 +130,13 @@ def check_packages() -> Iterator[Finding]:
     wanted = locked_version("tensorflow-cpu")
     where = f"{version} {SITE_PACKAGES / 'tensorflow'}"
     if "tensorflow" in packages and "tensorflow-cpu" in packages:
-        mend = "They overwrite each other: rm -rf .venv, then ./run build."
-        yield Finding("TensorFlow", "two wheels at once", WRONG, mend)
+        fix = "They overwrite each other: rm -rf .venv, then ./run build."
+        yield Finding("TensorFlow", "two wheels at once", WRONG, fix)
     elif not version:
         yield Finding("TensorFlow", "none", LATER, "./run build installs it.")
     elif version != wanted:
-        mend = f"Only {wanted} is tested; ./run build installs it."
-        yield Finding("TensorFlow", where, NOTE, mend)
+        fix = f"Only {wanted} is tested; ./run build installs it."
+        yield Finding("TensorFlow", where, NOTE, fix)
     else:
         kind = "GPU and CPU" if "tensorflow" in packages else "CPU"
         yield Finding("TensorFlow", f"{where} ({kind})")
@@ -167,8 +167,8 @@ def check_bazel() -> Finding:
         if said and (not major.isdigit() or 4 <= int(major) <= 8):
             return Finding("Bazel", f"{version} {path}")
         others.append(f"{version if said else 'failing'} {path}")
-    mend = "Expected 4 to 8; bazelisk has them all, and USE_BAZEL_VERSION chooses."
-    return Finding("Bazel", ", ".join(others), WRONG, mend)
+    fix = "Expected 4 to 8; bazelisk has them all, and USE_BAZEL_VERSION chooses."
+    return Finding("Bazel", ", ".join(others), WRONG, fix)
 
 
 def check_compiler() -> Finding:
@@ -179,8 +179,8 @@ def check_compiler() -> Finding:
     if not version:
         return Finding("C++ compiler", path, WRONG, f"{path} does not run.")
     if version.split(".")[0].isdigit() and int(version.split(".")[0]) < 9:
-        mend = "TensorFlow's headers take GCC 9 or later."
-        return Finding("C++ compiler", f"{version} {path}", WRONG, mend)
+        fix = "TensorFlow's headers take GCC 9 or later."
+        return Finding("C++ compiler", f"{version} {path}", WRONG, fix)
     return Finding("C++ compiler", f"{version} {path}")
 
 
@@ -201,23 +201,23 @@ def find_nvcc() -> Path | None:
 def check_cuda() -> Iterator[Finding]:
     nvcc = find_nvcc()
     if nvcc is None:
-        mend = "The build is for the CPU alone; --cuda=yes installs nvcc into .venv."
-        yield Finding("nvcc", "none", NOTE, mend)
+        fix = "The build is for the CPU alone; --cuda=yes installs nvcc into .venv."
+        yield Finding("nvcc", "none", NOTE, fix)
     else:
         match = re.search(r"V(\d+\.\d+\.\d+)", output_of(str(nvcc), "--version"))
         if match:
             yield Finding("nvcc", f"{match.group(1)} {nvcc}")
         else:
-            mend = "It does not run; NVCC or CUDA_HOME names another, --cuda=no none."
-            yield Finding("nvcc", str(nvcc), WRONG, mend)
+            fix = "It does not run; NVCC or CUDA_HOME names another, --cuda=no none."
+            yield Finding("nvcc", str(nvcc), WRONG, fix)
     beside = str(nvcc.parent / "cuobjdump") if nvcc else ""
     tool = beside if os.access(beside, os.X_OK) else shutil.which("cuobjdump")
     if tool:
         said = re.search(r"V(\d+\.\d+\.\d+)", output_of(tool, "--version"))
         yield Finding("cuobjdump", f"{said.group(1) if said else ''} {tool}")
     else:
-        mend = "The test of the kernels' registers and memory is skipped."
-        yield Finding("cuobjdump", "none", NOTE, mend)
+        fix = "The test of the kernels' registers and memory is skipped."
+        yield Finding("cuobjdump", "none", NOTE, fix)
 
 
 def check_gpu() -> Finding:
@@ -240,8 +240,8 @@ def _language(name: str, language: str, *tools: tuple[str, bool]) -> Finding:
     found = ", ".join(tool for tool, _ in tools)
     if all(usable for _, usable in tools):
         return Finding(name, found)
-    mend = f"Its tests are left out: they need {LANGUAGES[language]}."
-    return Finding(name, found, NOTE, mend)
+    fix = f"Its tests are left out: they need {LANGUAGES[language]}."
+    return Finding(name, found, NOTE, fix)
 
 
 def _downloaded(name: str, lock: str, folder: str) -> Iterator[Finding]:
@@ -287,14 +287,14 @@ def check_library() -> Finding:
         return Finding("Library", "not built", NOTE, "./run build")
     stated = re.search(rb"tensorflow_ext ([\w.]+) for TensorFlow ([\w.]+)", LIBRARY.read_bytes())
     if not stated:
-        mend = f"rm {LIBRARY}; ./run build"
-        return Finding("Library", f"{LIBRARY} states no version", WRONG, mend)
+        fix = f"rm {LIBRARY}; ./run build"
+        return Finding("Library", f"{LIBRARY} states no version", WRONG, fix)
     version, built_for = (group.decode() for group in stated.groups())
     found = f"{version} for TensorFlow {built_for} {LIBRARY}"
     present = installed_tensorflow()
     if present and present.split(".")[:2] != built_for.split(".")[:2]:
-        mend = f".venv has TensorFlow {present}: ./run build"
-        return Finding("Library", found, WRONG, mend)
+        fix = f".venv has TensorFlow {present}: ./run build"
+        return Finding("Library", found, WRONG, fix)
     return Finding("Library", found)
 
 
@@ -311,8 +311,8 @@ def main() -> int:
     ]
     for finding in findings:
         print(f"{finding.state:5}  {finding.name:12}  {finding.found}")
-        if finding.mend:
-            print(f"{'':21}{finding.mend}")
+        if finding.fix:
+            print(f"{'':21}{finding.fix}")
     wrong = [finding.name for finding in findings if finding.state == WRONG]
     if doctor_installs.report(VENV):
         wrong.append("what ./run demo would install")

@@ -4,9 +4,10 @@
 import argparse
 import sys
 
-from tensorflow_ext import _config, _explain
+from tensorflow_ext import _config
+from tensorflow_ext._explain import _command as _explain_command
 from tensorflow_ext._typed_wrappers import command as _wrappers_command
-from tensorflow_ext.testing import _op_command
+from tensorflow_ext.testing._op import _command
 
 
 def main(given: list[str] | None = None) -> int:
@@ -21,16 +22,16 @@ def main(given: list[str] | None = None) -> int:
         description="Prints the gradient of an op as lines to read, and who provides "
         "it in each client.",
     )
-    _explain.add_arguments(explain)
-    explain.set_defaults(run=_explain.run, error=_explain.ExplainError)
+    _explain_command.add_arguments(explain)
+    explain.set_defaults(run=_explain_command.run, error=_explain_command.ExplainError)
     check = commands.add_parser(
         "check",
         help="check an op, or all ops of a library",
         description="Prints a table of what an op, or each op of a library, has and "
         "lacks; exits with 1 where something is missing or wrong.",
     )
-    _op_command.add_arguments(check)
-    check.set_defaults(run=_op_command.run, error=_op_command.CheckError)
+    _command.add_arguments(check)
+    check.set_defaults(run=_command.run, error=_command.CheckError)
     wrappers = commands.add_parser(
         "wrappers",
         help="write typed wrappers of ops for another language",

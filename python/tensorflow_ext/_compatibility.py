@@ -3,7 +3,7 @@
 
 Other modules ask here, or ask whether a thing is there (`hasattr`, the registry of
 ops): none compares versions, which a test of tests/lint looks after. What differs for
-C++ stands in tensorflow_ext/compatibility.h.
+C++ stands in tensorflow_ext/base/compatibility.h.
 """
 
 import tensorflow as tf

@@ -9,8 +9,8 @@ import sys
 
 import tensorflow as tf
 
-from tensorflow_ext import _library
 from tensorflow_ext._config_texts import KINDS, WRITTEN, ConfigError, check_path
+from tensorflow_ext._runtime import _library
 
 __all__ = ["ConfigError", "add_arguments", "run"]
 

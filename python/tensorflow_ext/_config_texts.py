@@ -11,7 +11,8 @@ from xml.sax import saxutils
 
 import tensorflow as tf
 
-from tensorflow_ext import _compatibility, _library, sysconfig
+from tensorflow_ext import _compatibility, sysconfig
+from tensorflow_ext._runtime import _library
 
 # The files of TensorFlow Java. Its native libraries are those of the wheel, so each
 # version (_NATIVE) is for one of TensorFlow's; 1.1.0 of the interface runs on all.

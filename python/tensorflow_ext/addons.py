@@ -16,7 +16,8 @@ TensorFlow Addons itself, stays as it is. docs/tensorflow_addons.md says where r
 differ.
 """
 
-from tensorflow_ext import _keras, _library, gradients, ops
+from tensorflow_ext import _keras, gradients, ops
+from tensorflow_ext._runtime import _library
 
 __all__ = ["FUNCTIONS", "OPS"]
 

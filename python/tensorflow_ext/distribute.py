@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tensorflow_ext import _explain_node, _library, _op_libraries, _version, raw_ops
+from tensorflow_ext import _version, raw_ops
+from tensorflow_ext._explain import _node
+from tensorflow_ext._runtime import _library, _op_libraries
 
 __all__ = ["check_cluster"]
 
@@ -72,7 +74,7 @@ def check_cluster(cluster: Any = None, *, timeout: float = 60.0) -> dict[str, st
     tasks = list(_tasks(cluster))
     if not tasks:
         return {}
-    ops = _explain_node.registered_ops()
+    ops = _node.registered_ops()
     with concurrent.futures.ThreadPoolExecutor(len(tasks)) as pool:
         answers = list(pool.map(lambda task: _ask(task, ops, timeout), tasks))
     faults, versions = [], {}
@@ -126,7 +128,7 @@ def _ask(task: _Task, ops: Sequence[str], timeout: float) -> _Answer | tf.errors
 
 
 def _fault(answer: _Answer) -> str:
-    """What is wrong with what a task has loaded, and the mend; empty if nothing is."""
+    """What is wrong with what a task has loaded, and the fix; empty if nothing is."""
     version, built_for = _version.read_stamp(_library.PATH)
     own = f"tensorflow_ext {version} for TensorFlow {built_for}"
     if answer.version != own:
@@ -141,7 +143,7 @@ def _fault(answer: _Answer) -> str:
 
 
 def _failure(error: tf.errors.OpError, ops: Sequence[str], timeout: float) -> str:
-    """Why a task has not answered, and the mend."""
+    """Why a task has not answered, and the fix."""
     if isinstance(error, tf.errors.NotFoundError) and _ASKING in error.message:
         own = [op for op in ops if op in raw_ops.OPS.values()]
         return _lack(own, "import tensorflow_ext")

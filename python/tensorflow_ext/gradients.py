@@ -2,17 +2,19 @@
 """The gradients that are written in C++: which ops have one, and its definition."""
 
 import threading
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, graph_pb2
 
-from tensorflow_ext import _attributes, _library, _mending, _registration, _shape_checks
+from tensorflow_ext._runtime import _attributes, _fixing, _library, _registration, _shape_checks
 
 __all__ = [
     "check_definition",
     "check_shapes",
+    "fix",
     "function_def",
     "inline_calls",
     "list_ops",
@@ -119,11 +121,11 @@ def register_all() -> int:
         new = {op for op in list_ops() if not _library.registries(op) & known}
         _library.register_gradients()
         new |= _registration.register()
-        _mending.put_asked_for_in_place()
+        _fixing.put_asked_for_in_place()
         return len(new)
 
 
-def mend(ops: Iterable[str] | None = None) -> list[str]:
+def fix(ops: Iterable[str] | None = None) -> list[str]:
     """Puts this library's gradients in the place of TensorFlow's Python gradients.
 
     Some of these are wrong, fail, or say that there is none where there is one:
@@ -131,11 +133,11 @@ def mend(ops: Iterable[str] | None = None) -> list[str]:
     are. May be called at any time, from any thread; what was differentiated before,
     and functions that were traced before, keep the gradients that they have.
 
-    All are mended for tf.gradients and for a tape around the call of a tf.function. A
+    All are fixed for tf.gradients and for a tape around the call of a tf.function. A
     tape that sees the op itself keeps no more of it than TensorFlow's own gradient
     takes. Where this library's takes more, TensorFlow's gradient goes on to be used
     there; where TensorFlow says that there is none (HSVToRGB, LinSpace), that is an
-    error, which names the op and the mend.
+    error, which names the op and the fix.
 
     Args:
       ops: Op types, such as ['Cumprod']. By default all whose gradient in TensorFlow's
@@ -143,7 +145,7 @@ def mend(ops: Iterable[str] | None = None) -> list[str]:
         that this library has a gradient of may be named, too.
 
     Returns:
-      The ops whose gradient changed, sorted; those that were mended before, or whose
+      The ops whose gradient changed, sorted; those that were fixed before, or whose
       gradient in Python is this library's anyway, are not among them.
 
     Raises:
@@ -151,23 +153,31 @@ def mend(ops: Iterable[str] | None = None) -> list[str]:
       ValueError: There is no such op, or this library has no gradient of it. Then
         nothing has changed.
     """
-    return _mending.mend(ops)
+    return _fixing.fix(ops)
+
+
+def mend(ops: Iterable[str] | None = None) -> list[str]:
+    """The old name of `fix`: the same, with a DeprecationWarning."""
+    warnings.warn(
+        "tensorflow_ext.gradients.mend() is now called fix()", DeprecationWarning, stacklevel=2
+    )
+    return fix(ops)
 
 
 def restore(ops: Iterable[str] | None = None) -> list[str]:
-    """Puts TensorFlow's Python gradients back where `mend` took their place.
+    """Puts TensorFlow's Python gradients back where `fix` took their place.
 
     Args:
-      ops: Op types; all that are mended by default. Those that are not mended stay as
+      ops: Op types; all that are fixed by default. Those that are not fixed stay as
         they are.
 
     Returns:
       The ops whose gradient changed, sorted.
 
     Raises:
-      TypeError, ValueError: As `mend`.
+      TypeError, ValueError: As `fix`.
     """
-    return _mending.restore(ops)
+    return _fixing.restore(ops)
 
 
 def inline_calls(

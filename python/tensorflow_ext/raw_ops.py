@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorflow.core.framework.types_pb2 import DT_STRING
 
-from tensorflow_ext import _library, _wrappers
+from tensorflow_ext._runtime import _library, _wrappers
 from tensorflow_ext._typed_wrappers import names
 
 _NAMESPACE = "TfExt>"

@@ -13,7 +13,7 @@ import pathlib
 
 import tensorflow as tf
 
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 __all__ = [
     "get_cmake_dir",

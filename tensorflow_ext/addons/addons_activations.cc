@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "tensorflow_ext/addons/addons_ops.h"
 #include "tensorflow_ext/gradient/define.h"
-#include "tensorflow_ext/gradient/definition_parts.h"
+#include "tensorflow_ext/gradient/define/definition_parts.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "tensorflow_ext/addons/addons_ops.h"
-#include "tensorflow_ext/gradient/c_api_internal.h"
-#include "tensorflow_ext/gradient/first_copy.h"
+#include "tensorflow_ext/base/first_copy.h"
+#include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 
 namespace tensorflow_ext {
 namespace {

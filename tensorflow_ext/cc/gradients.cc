@@ -9,8 +9,8 @@
 #include "tensorflow/cc/framework/gradients.h"
 #include "tensorflow/cc/ops/array_ops.h"
 #include "tensorflow/core/graph/graph.h"
-#include "tensorflow_ext/gradient/functions/leading_to.h"
-#include "tensorflow_ext/gradient/functions/loops.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
+#include "tensorflow_ext/gradient/graph/loops.h"
 
 namespace tensorflow_ext {
 

@@ -10,8 +10,8 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/platform/tstring.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/version.h"
 
 namespace tensorflow_ext {

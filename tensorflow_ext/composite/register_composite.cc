@@ -13,7 +13,7 @@
 #include "tensorflow_ext/composite/composite_gradient.h"
 #include "tensorflow_ext/composite/composite_kernel.h"
 #include "tensorflow_ext/composite/composite_shape.h"
-#include "tensorflow_ext/gradient/client_registry.h"
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
 #include "tensorflow_ext/xla/lowering.h"
 
 namespace tensorflow_ext {

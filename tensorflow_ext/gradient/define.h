@@ -40,7 +40,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/function.h"
-#include "tensorflow_ext/gradient/define_internal.h"
+#include "tensorflow_ext/gradient/define/define_internal.h"
 
 namespace tensorflow_ext {
 

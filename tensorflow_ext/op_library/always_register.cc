@@ -3,7 +3,7 @@
 // IsFirstCopy() asks about libtensorflow_ext.so. In the library of somebody
 // else there is nothing to ask: what it registers is its own.
 
-#include "tensorflow_ext/gradient/first_copy.h"
+#include "tensorflow_ext/base/first_copy.h"
 
 namespace tensorflow_ext {
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/protobuf/meta_graph.pb.h"
-#include "tensorflow_ext/gradient/c_api_internal.h"
+#include "tensorflow_ext/gradient/c_api/c_api_internal.h"
 #include "tensorflow_ext/saved_model/meta_graph_lines.h"
 
 extern "C" void TfExt_DescribeMetaGraph(const TF_Buffer* meta_graph_def,

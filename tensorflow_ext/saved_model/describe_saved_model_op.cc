@@ -18,8 +18,8 @@
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/platform/tstring.h"
 #include "tensorflow/core/protobuf/saved_model.pb.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/saved_model/meta_graph_lines.h"
 
 namespace tensorflow_ext {

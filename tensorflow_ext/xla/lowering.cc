@@ -8,7 +8,7 @@
 
 // Before XLA's headers.
 // clang-format off
-#include "tensorflow_ext/compatibility.h"
+#include "tensorflow_ext/base/compatibility.h"
 // clang-format on
 
 // TensorFlow's headers define XLA's client, and lowerings see only pointers to
@@ -28,7 +28,7 @@ class LocalClient;
 #include "tensorflow/core/framework/kernel_def_builder.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tensorflow_ext/gradient/first_copy.h"
+#include "tensorflow_ext/base/first_copy.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/xla/real_op.h"

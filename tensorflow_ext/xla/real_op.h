@@ -10,7 +10,7 @@
 
 #include "absl/base/casts.h"
 #include "absl/types/span.h"
-#include "tensorflow_ext/compatibility.h"
+#include "tensorflow_ext/base/compatibility.h"
 #include "tensorflow_ext/xla/xla_op.h"
 #include TENSORFLOW_EXT_XLA_BUILDER
 

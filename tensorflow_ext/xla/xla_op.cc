@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "tensorflow_ext/compatibility.h"
+#include "tensorflow_ext/base/compatibility.h"
 #include "tensorflow_ext/xla/real_op.h"
 #include "xla/shape_util.h"
 #include TENSORFLOW_EXT_XLA_ARITHMETIC

@@ -9,7 +9,7 @@ import formulas
 import numpy as np
 from tensorflow.core.framework import graph_pb2, node_def_pb2, types_pb2
 
-from tensorflow_ext._attributes import to_node_def
+from tensorflow_ext._runtime._attributes import to_node_def
 
 _RNG = np.random.default_rng(0)
 

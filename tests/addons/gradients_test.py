@@ -20,7 +20,7 @@ from graph_api import GraphApi
 from tensorflow.core.framework import attr_value_pb2, graph_pb2, types_pb2
 from tensorflow.python.ops import gen_functional_ops
 
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 from tensorflow_ext.testing import check_gradient
 
 _Arrays = list[np.ndarray]

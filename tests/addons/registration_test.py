@@ -12,7 +12,7 @@ import shutil
 
 import processes
 
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 _GRAPH = """
     import sys
@@ -127,7 +127,7 @@ def test_an_op_of_another_library_stays_as_it_is() -> None:
     np.testing.assert_array_equal(tape.gradient(y, x), [5, 5])
     check(gelu())
 
-    from tensorflow_ext._library import Registries, registries
+    from tensorflow_ext._runtime._library import Registries, registries
     found = registries("Addons>Mish")
     assert Registries.CLIENT_GRADIENT in found, found
     assert Registries.CLIENT_BRIDGED not in found, found

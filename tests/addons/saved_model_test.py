@@ -13,7 +13,7 @@ import processes
 import tensorflow as tf
 import wrappers
 
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 _MODEL = pathlib.Path(__file__).absolute().parent / "old_model"
 _SIZES = {"kernel_size": 1, "max_displacement": 1, "stride_1": 1, "stride_2": 1, "pad": 1}

@@ -9,7 +9,8 @@ from addons_cases import Case
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry
 
-from tensorflow_ext import _wrappers, addons
+from tensorflow_ext import addons
+from tensorflow_ext._runtime import _wrappers
 
 _MODULE = _wrappers.generate(
     [op_def_registry.get(op) for op in addons.OPS], f"{__name__}.generated"

@@ -12,7 +12,7 @@ from google.protobuf import text_format
 from tensorflow.core.framework import op_def_pb2
 
 import tensorflow_ext.addons  # noqa: F401, registers ops
-from tensorflow_ext import _wrappers
+from tensorflow_ext._runtime import _wrappers
 
 HISTORY = pathlib.Path(__file__).absolute().parent / "op_defs.txt"
 # tensorflow_ext.addons has registered the second.

@@ -24,7 +24,7 @@ import keras
 import tensorflow as tf
 
 import tensorflow_ext
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _ROOT = pathlib.Path(tensorflow_ext.sysconfig.get_include())

@@ -19,7 +19,7 @@ import tensorflow as tf
 from tensorflow.core.framework import graph_pb2
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 v1 = tf.compat.v1
 Numbers = dict[str, np.ndarray]

@@ -2,7 +2,6 @@
 """The digits network trains in each language as it does in Python, step by step."""
 
 import pathlib
-import sys
 from typing import NamedTuple
 
 import network
@@ -53,7 +52,3 @@ def test_says_what_is_wrong(content: bytes, tmp_path: pathlib.Path) -> None:
     (tmp_path / "settings").write_bytes(content)
     with pytest.raises(RuntimeError, match=r"settings: expected a tensor"):
         list(programs.train("C++", tmp_path))
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -28,15 +28,19 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
+def _train(training: fine_tune.Training, data: fine_tune.Data) -> list[float]:
+    """Trains in Python; returns the losses."""
+    return [
+        float(training.step(tf.constant(x), tf.constant(labels)))
+        for x, labels in zip(data.x, data.labels, strict=True)
+    ]
+
+
 @pytest.fixture(scope="module")
 def python(exported: pathlib.Path) -> tuple[list[float], dict[str, np.ndarray]]:
     """The losses and the variables afterwards, of Python."""
     training = fine_tune.Training(exported)
-    data = fine_tune.Data(STEPS)
-    losses = [
-        float(training.step(tf.constant(x), tf.constant(labels)))
-        for x, labels in zip(data.x, data.labels, strict=True)
-    ]
+    losses = _train(training, fine_tune.Data(STEPS))
     return losses, {v.name: v.numpy() for v in training.variables}
 
 
@@ -93,10 +97,7 @@ def test_leaves_fixed_variables_alone(language: str, tmp_path: pathlib.Path) -> 
     network.export(tmp_path / "model", verbose=False)
     data.write(tmp_path)
     training = fine_tune.Training(tmp_path / "model")
-    expected = [
-        float(training.step(tf.constant(x), tf.constant(labels)))
-        for x, labels in zip(data.x, data.labels, strict=True)
-    ]
+    expected = _train(training, data)
     losses = list(fine_tune.train_in_program(language, tmp_path / "model", tmp_path))
     np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
     loaded = fine_tune.Training(tmp_path / "model")

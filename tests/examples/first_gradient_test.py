@@ -4,7 +4,6 @@ speak of."""
 
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -43,7 +42,3 @@ def test_names_a_library_that_is_not_there(language: str) -> None:
     done = _run(language, "/nowhere.so")
     assert done.returncode == 1
     assert "/nowhere.so" in done.stderr
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

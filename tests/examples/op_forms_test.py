@@ -13,12 +13,13 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.ops import gen_functional_ops
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 LIBRARY = os.environ["OP_FORMS"]
 FORMS = tfe.load_op_library(LIBRARY)
 
 X = np.array([[0.5, -1.0, 2.0], [3.0, 0.25, -0.5]], np.float32)
+X64 = X.astype(np.float64)
 Y = np.array([[1.0, 2.0, -3.0], [0.5, 4.0, 1.0]], np.float32)
 # Upstream gradients.
 U = np.array([[2.0, -1.0, 0.5], [1.0, 3.0, -2.0]], np.float32)
@@ -26,7 +27,7 @@ V = np.array([[0.5, 1.0, -1.0], [2.0, -3.0, 1.0]], np.float32)
 
 
 class Case(NamedTuple):
-    """A call, and the gradients that it is to have."""
+    """A call, and the outputs and gradients that it must have."""
 
     call: Callable[..., Any]
     inputs: Sequence[np.ndarray]
@@ -39,10 +40,10 @@ CASES = {
     "attributes by default": Case(FORMS.forms_power, [X], [U], [X**2], [2 * X * U]),
     "attributes": Case(
         lambda x: FORMS.forms_power(x, exponent=3, scale=0.5),
-        [X.astype(np.float64)],
+        [X64],
         [U.astype(np.float64)],
-        [0.5 * X.astype(np.float64) ** 3],
-        [1.5 * X.astype(np.float64) ** 2 * U],
+        [0.5 * X64**3],
+        [1.5 * X64**2 * U],
     ),
     "attribute named like a keyword": Case(
         lambda x: FORMS.forms_shrink(x, lambda_=0.25), [X], [U], [X / 4], [U / 4]
@@ -112,50 +113,42 @@ def compare(case: Case, outputs: Sequence, gradients: Sequence) -> None:
             assert found.dtype == expected.dtype
 
 
-@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
-@pytest.mark.parametrize("name", CASES)
-def test_tape(name: str, wrap: Callable) -> None:
-    case = CASES[name]
-    inputs = [tf.constant(value) for value in case.inputs]
-    upstream = [tf.constant(value) for value in case.upstream]
-
-    @wrap
-    def run(*inputs: tf.Tensor) -> tuple[list, list]:
-        with tf.GradientTape() as tape:
-            tape.watch([x for x in inputs if x.dtype.is_floating])
-            outputs = listed(case.call(*inputs))
-        gradients = tape.gradient(outputs, inputs, upstream)
-        return outputs, [g for g in gradients if g is not None]
-
-    outputs, gradients = run(*inputs)
-    found = iter(gradients)
-    compare(case, outputs, [g if g is None else next(found) for g in case.gradients])
+def tensors(values: Sequence[np.ndarray]) -> list[tf.Tensor]:
+    return [tf.constant(value) for value in values]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_tape_around_a_function(name: str) -> None:
-    case = CASES[name]
-    inputs = [tf.constant(value) for value in case.inputs]
-    function = tf.function(lambda *inputs: listed(case.call(*inputs)))
+def differentiate(
+    call: Callable, inputs: list[tf.Tensor], upstream: list[tf.Tensor]
+) -> tuple[list, list]:
+    """The outputs of a call, and its gradients by each input."""
     with tf.GradientTape() as tape:
         tape.watch([x for x in inputs if x.dtype.is_floating])
-        outputs = function(*inputs)
-    upstream = [tf.constant(value) for value in case.upstream]
-    compare(case, outputs, tape.gradient(outputs, inputs, upstream))
+        outputs = listed(call(*inputs))
+    return outputs, tape.gradient(outputs, inputs, upstream)
+
+
+WAYS: dict[str, Callable] = {
+    "eager": differentiate,
+    "inside a function": lambda call, *args: tf.function(differentiate)(call, *args),
+    "around a function": lambda call, *args: differentiate(tf.function(call), *args),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_tape(name: str, way: str) -> None:
+    case = CASES[name]
+    compare(case, *WAYS[way](case.call, tensors(case.inputs), tensors(case.upstream)))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_second_order(name: str) -> None:
     """Each op of a gradient has one: the gradient by its upstream is there."""
     case = CASES[name]
-    inputs = [tf.constant(value) for value in case.inputs]
-    upstream = [tf.constant(value) for value in case.upstream]
+    upstream = tensors(case.upstream)
     with tf.GradientTape() as second:
         second.watch(upstream)
-        with tf.GradientTape() as first:
-            first.watch([x for x in inputs if x.dtype.is_floating])
-            outputs = listed(case.call(*inputs))
-        gradients = first.gradient(outputs, inputs, upstream)
+        _, gradients = differentiate(case.call, tensors(case.inputs), upstream)
         products = [tf.cast(tf.reduce_sum(g * g), tf.float64) for g in gradients if g is not None]
         total = tf.add_n(products)
     # Of |J^T u|^2 by u: 2 J J^T u, along u 2 |J^T u|^2.
@@ -179,9 +172,9 @@ def client() -> Client:
 def test_c(name: str, client: Client) -> None:
     case = CASES[name]
     with tf.Graph().as_default() as built:
-        inputs = [tf.constant(value) for value in case.inputs]
+        inputs = tensors(case.inputs)
         outputs = [tensor.name for tensor in listed(case.call(*inputs))]
-        upstream = [tf.constant(value).name for value in case.upstream]
+        upstream = [tensor.name for tensor in tensors(case.upstream)]
     graph = client.import_graph(built.as_graph_def().SerializeToString())
     gradients = graph.gradients(outputs, [x.name for x in inputs], upstream)
     there = [name for name in gradients if name is not None]
@@ -196,17 +189,16 @@ def test_c(name: str, client: Client) -> None:
 def test_function_runtime(name: str) -> None:
     case = CASES[name]
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        inputs = [tf.constant(value) for value in case.inputs]
+        inputs = tensors(case.inputs)
         outputs = listed(case.call(*inputs))
         node = outputs[0].op.node_def
         target = attr_value_pb2.NameAttrList(name=node.op)
         for attr, value in node.attr.items():
             if not attr.startswith("_"):
                 target.attr[attr].CopyFrom(value)
-        upstream = [tf.constant(value) for value in case.upstream]
         given = list(outputs[0].op.inputs)
         gradients = gen_functional_ops.symbolic_gradient(
-            [*given, *upstream], [x.dtype for x in given], target
+            [*given, *tensors(case.upstream)], [x.dtype for x in given], target
         )
         results = session.run([outputs, gradients])
     # An input may go into the op twice; an integer one has zeros here.

@@ -27,8 +27,8 @@ from cases import Case
 from tensorflow.python.framework import config, kernels
 
 import tensorflow_ext
-from tensorflow_ext import _library
-from tensorflow_ext.testing._comparison import deviation
+from tensorflow_ext._runtime import _library
+from tensorflow_ext.testing._gradient._comparison import deviation
 
 _TESTS = pathlib.Path(__file__).absolute().parents[1]
 sys.path += [str(_TESTS / f) for f in ("addons", "stock_gradients", "gpu/kernels_alone")]

@@ -12,7 +12,7 @@ from graph_api import GraphApi
 from graphs import CLIENT, client_error, graph_def_of, graph_of, value
 
 import tensorflow_ext as tfext
-from tensorflow_ext import _attributes, _library
+from tensorflow_ext._runtime import _attributes, _library
 
 v1 = tf.compat.v1
 ZEROS = 1

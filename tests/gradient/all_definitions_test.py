@@ -10,7 +10,8 @@ import pytest
 from op_instances import instances
 from tensorflow.python.framework import op_def_registry
 
-from tensorflow_ext import _explain_clients, _library
+from tensorflow_ext._explain import _clients
+from tensorflow_ext._runtime import _library
 
 
 def ops_to_check() -> list[str]:
@@ -19,7 +20,7 @@ def ops_to_check() -> list[str]:
     return [
         op
         for op in _library.list_ops()
-        if _library.registries(op) & of_library and op not in _explain_clients.PASSED_ON
+        if _library.registries(op) & of_library and op not in _clients.PASSED_ON
     ]
 
 

@@ -12,8 +12,8 @@ import tensorflow as tf
 from c_client import Client, ClientError, Graph, tensorflow_dir
 from tensorflow.core.framework import graph_pb2, node_def_pb2
 
-from tensorflow_ext import _library
-from tensorflow_ext._attributes import to_node_def
+from tensorflow_ext._runtime import _library
+from tensorflow_ext._runtime._attributes import to_node_def
 
 v1 = tf.compat.v1
 CLIENT = Client(tensorflow_dir(), _library.PATH)

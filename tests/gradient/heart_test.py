@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The heart: finding, checking, planning and expanding a gradient.
 
-Clients are the C interface (tensorflow_ext._library) and TF_AddGradients
+Clients are the C interface (tensorflow_ext._runtime._library) and TF_AddGradients
 (c_client). faulty_ops.cc holds the ops.
 """
 
@@ -13,8 +13,8 @@ from c_client import ClientError, Graph
 from graphs import CLIENT, gradient, graph_with, in_threads, unary_graph
 from tensorflow.core.framework import graph_pb2, node_def_pb2
 
-from tensorflow_ext import _library
-from tensorflow_ext._attributes import to_node_def
+from tensorflow_ext._runtime import _library
+from tensorflow_ext._runtime._attributes import to_node_def
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,7 +23,8 @@ from graphs import (
 )
 from tensorflow.core.framework import graph_pb2
 
-from tensorflow_ext import _library, gradients, raw_ops
+from tensorflow_ext import gradients, raw_ops
+from tensorflow_ext._runtime import _library
 
 v1 = tf.compat.v1
 API = GraphApi(str(_library.PATH))

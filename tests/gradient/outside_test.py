@@ -22,7 +22,8 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.ops import gen_functional_ops
 
 import tensorflow_ext
-from tensorflow_ext import _library, gradients
+from tensorflow_ext import gradients
+from tensorflow_ext._runtime import _library
 
 FAILED_PRECONDITION, UNIMPLEMENTED = 9, 12
 LINES = pathlib.Path(os.environ["FAULTY"]).read_text().splitlines()

@@ -21,7 +21,8 @@ from tensorflow.core.framework import graph_pb2
 from tensorflow.python.framework import ops as framework_ops
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _shape_checks, gradients, raw_ops
+from tensorflow_ext import gradients, raw_ops
+from tensorflow_ext._runtime import _shape_checks
 
 v1 = tf.compat.v1
 FAULTY_OPS = pathlib.Path(os.environ["FAULTY_OPS"]).absolute()

@@ -10,7 +10,7 @@ from gradient_modes import eager
 from tensorflow.python.framework import op_def_registry
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _function_gradient, _mending, _registration
+from tensorflow_ext._runtime import _fixing, _function_gradient, _registration
 
 X = tf.constant([-2.0, 3.0])
 
@@ -40,6 +40,6 @@ def test_another_thread_empties_the_table(monkeypatch: pytest.MonkeyPatch) -> No
     )
     for gradient in (
         _registration.make_gradient("LeakyRelu"),
-        _mending._make_gradient("LeakyRelu", None),
+        _fixing._make_gradient("LeakyRelu", None),
     ):
         assert gradient(op, tf.ones_like(X))[0].numpy().tolist() == [0.25, 1]

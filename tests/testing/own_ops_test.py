@@ -8,7 +8,8 @@ import own_ops
 import pytest
 import tensorflow as tf
 
-from tensorflow_ext import _library, raw_ops, testing
+from tensorflow_ext import raw_ops, testing
+from tensorflow_ext._runtime import _library
 
 # A share of the ops for each process that Bazel starts.
 SHARES = 4

@@ -4,7 +4,7 @@
 
 // Before XLA's headers.
 // clang-format off
-#include "tensorflow_ext/compatibility.h"
+#include "tensorflow_ext/base/compatibility.h"
 // clang-format on
 
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"

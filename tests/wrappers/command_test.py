@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 
-from tensorflow_ext import _library, _wrappers
 from tensorflow_ext.__main__ import main
+from tensorflow_ext._runtime import _library, _wrappers
 from tensorflow_ext._typed_wrappers import language, names, op_interface
 
 
@@ -149,7 +149,3 @@ def test_names() -> None:
     assert names.camel_case("RoiPool") == "roiPool"
     assert names.safe("class", {"class", "class_"}) == "class__"
     assert language.quoted(b'"\\\n\0\xc3') == '"\\"\\\\\\n\\000\\303"'
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What compiling against TensorFlow takes, version by version.
 
-What differs for the compiler's text stands in tensorflow_ext/compatibility.h.
+What differs for the compiler's text stands in tensorflow_ext/base/compatibility.h.
 """
 
 def split_version(version):
@@ -47,7 +47,7 @@ def check_version(version, list_of_versions):
     if _minor(version) > _minor(tested[-1]):
         return struct(error = "", warning = (
             "TensorFlow %s is newer than %s, the last that is tested here. Where it does " +
-            "not compile, tensorflow_ext/compatibility.h and " +
+            "not compile, tensorflow_ext/base/compatibility.h and " +
             "third_party/tensorflow/versions.bzl are the files to change."
         ) % (version, tested[-1]))
     return struct(error = "", warning = "")

@@ -26,7 +26,7 @@ DATA = _ROOT / "tests" / "stock_gradients" / "known_differences.json.gz"
 # What known_differences.py writes.
 Measured = Mapping[str, Any]
 
-_PYTHON = "op | case | order | Python | this library | after mend() | why"
+_PYTHON = "op | case | order | Python | this library | after fix() | why"
 _CLIENT = "op | case | order | TensorFlow's client | this library | why"
 _FUNCTION = "op | case | order | function registry | why"
 TABLES = {

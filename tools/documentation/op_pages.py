@@ -17,15 +17,10 @@ from op_instances import instances
 from tensorflow.core.framework import attr_value_pb2, op_def_pb2
 
 import tensorflow_ext as tfe
-from tensorflow_ext import (
-    _attributes,
-    _explain,
-    _explain_clients,
-    _explain_draw,
-    _explain_lines,
-    _explain_node,
-    raw_ops,
-)
+from tensorflow_ext import raw_ops
+from tensorflow_ext._explain import _clients as _explain_clients
+from tensorflow_ext._explain import _draw, _explain, _lines, _node
+from tensorflow_ext._runtime import _attributes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "clients" / "python"))
@@ -209,7 +204,7 @@ class _Page:
         for argument in arguments:
             number = argument.number_attr
             type_name = argument.type_attr or argument.type_list_attr
-            type_name = type_name or _explain_node.type_name(argument.type)
+            type_name = type_name or _node.type_name(argument.type)
             shown = f"{number} * {type_name}" if number else type_name
             described = _text(" ".join(argument.description.split()), self._op)
             yield f"| {kind} | `{argument.name}` | `{shown}` | {described} |"
@@ -219,14 +214,14 @@ class _Page:
             kind = attr.type
             allowed = attr.allowed_values.list
             if allowed.type:
-                names = [_explain_node.type_name(one) for one in allowed.type]
+                names = [_node.type_name(one) for one in allowed.type]
                 kind = f"{{{', '.join(names)}}}"
             elif allowed.s:
                 kind = f"{{{', '.join(repr(one.decode()) for one in allowed.s)}}}"
             elif attr.has_minimum:
                 kind += f" >= {attr.minimum}"
             if attr.HasField("default_value"):
-                kind += f" = {_explain_lines.attr_text(attr.default_value)}"
+                kind += f" = {_lines.attr_text(attr.default_value)}"
             described = _text(" ".join(attr.description.split()), self._op)
             yield f"| attribute | `{attr.name}` | `{kind}` | {described} |"
 
@@ -247,11 +242,11 @@ class _Page:
         except _explain.ExplainError as error:
             return f"## Gradient\n\n{_text(str(error), self._op)}"
         gradient, node = explanation.gradient, explanation.node
-        source = _explain_draw.dot(node, gradient)
-        self._files[f"ops/drawings/{self._name}.svg"] = _explain_draw.render(source, ".svg")
+        source = _draw.dot(node, gradient)
+        self._files[f"ops/drawings/{self._name}.svg"] = _draw.render(source, ".svg")
         lines = "\n".join(gradient.text) or "No input has a gradient."
         attributes = ", ".join(
-            f"{name} = {_explain_lines.attr_text(node.attr[name])}"
+            f"{name} = {_lines.attr_text(node.attr[name])}"
             for name in (attr.name for attr in self._op_def.attr)
         )
         reused = (

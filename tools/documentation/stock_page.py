@@ -7,7 +7,7 @@ import json
 import coverage
 import tensorflow as tf
 
-from tensorflow_ext import _library, _mending
+from tensorflow_ext._runtime import _fixing, _library
 
 _BITS = _library.Registries
 # What _cells() says of a row.
@@ -27,8 +27,8 @@ def _cells(row: coverage.Row) -> list[str]:
     bits = _library.registries(row.op)
     if row.python_stock:
         python = "TensorFlow's"
-        if row.op in _mending.MENDED:
-            python = "TensorFlow's, ours by mend()"
+        if row.op in _fixing.FIXED:
+            python = "TensorFlow's, ours by fix()"
     else:
         python = "ours" if row.python else "none"
     client, function = "none", "none"

@@ -46,7 +46,7 @@ def _index_of(path: str, lines: Sequence[str], anchor: str) -> int:
             return index
     raise NewOpError(
         f"{path} has no line {anchor!r}, below which a row goes: put it there, or "
-        "mend the anchor in tools/new_op/pieces.py"
+        "fix the anchor in tools/new_op/pieces.py"
     )
 
 

@@ -3,4 +3,4 @@
 
 
 class NewOpError(Exception):
-    """Says what is wrong, what was expected and the mend."""
+    """Says what is wrong, what was expected and the fix."""

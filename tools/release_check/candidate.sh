@@ -64,7 +64,7 @@ set -e
 if [[ $status != 0 ]]; then
   error=$(grep -m1 -oE '^[^ ]+:[0-9]+:[0-9]+: error: .*' "$log" || tail -1 "$log")
   fail "does not build: $error. What differs between versions belongs into" \
-    "tensorflow_ext/compatibility.h and third_party/tensorflow."
+    "tensorflow_ext/base/compatibility.h and third_party/tensorflow."
 fi
 if ! run_tests //tests/compat/... //tests/python:library_test \
   //tests/python:gradients_test //tests/python:keras_test; then

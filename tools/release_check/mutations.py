@@ -66,8 +66,8 @@ def read(path: pathlib.Path = LIST) -> list[Mutation]:
     for name in parser.sections():
         fields = dict(parser[name])
         fields.setdefault("new", "")
-        tests = tuple(fields.pop("tests").split())
-        found.append(Mutation(name=name, tests=tests, **fields))
+        tests, _, cases = fields.pop("tests").partition(" -k ")
+        found.append(Mutation(name=name, tests=tuple(tests.split()), cases=cases, **fields))
     return found
 
 

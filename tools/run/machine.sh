@@ -66,7 +66,7 @@ unlock() {
 
 may_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
-# apt_get ARGUMENT...: waits for others that have its locks, mends what they left half done.
+# apt_get ARGUMENT...: waits for others that have its locks, fixes what they left half done.
 # In English, which this and why() read.
 apt_get() {
   local attempt

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 
-from tensorflow_ext import _library, _wrappers
+from tensorflow_ext._runtime import _library, _wrappers
 from tensorflow_ext._typed_wrappers import language, op_interface
 
 # Each a module of this package, and an option of the command.

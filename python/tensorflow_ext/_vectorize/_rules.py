@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for import pfor
 
-from tensorflow_ext import _attributes, raw_ops
+from tensorflow_ext import raw_ops
+from tensorflow_ext._runtime import _attributes
 
 # pfor's _PforInput and WrappedTensor, which are private: the op with its inputs as
 # (tensor, is stacked, is sparse), and an output of that form.

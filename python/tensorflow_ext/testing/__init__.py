@@ -5,11 +5,17 @@
 docs/testing_gradients.md says how to use it.
 """
 
-from tensorflow_ext.testing._check_gradient import check_gradient
-from tensorflow_ext.testing._op_check import check_library, check_op
-from tensorflow_ext.testing._op_report import OpCheckError, OpFinding, OpReport, Verdict
-from tensorflow_ext.testing._op_worker import CHECKS
-from tensorflow_ext.testing._report import Finding, GradientError, GradientReport, Outcome, Worst
+from tensorflow_ext.testing._gradient._check_gradient import check_gradient
+from tensorflow_ext.testing._gradient._report import (
+    Finding,
+    GradientError,
+    GradientReport,
+    Outcome,
+    Worst,
+)
+from tensorflow_ext.testing._op._check import check_library, check_op
+from tensorflow_ext.testing._op._report import OpCheckError, OpFinding, OpReport, Verdict
+from tensorflow_ext.testing._op._worker import CHECKS
 
 __all__ = [
     "CHECKS",

@@ -19,7 +19,7 @@
 #include "tensorflow/core/platform/fingerprint.h"
 #include "tensorflow_ext/gradient/functions/gradient_body.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
-#include "tensorflow_ext/gradient/plan.h"
+#include "tensorflow_ext/gradient/plan/plan.h"
 
 namespace tensorflow_ext {
 

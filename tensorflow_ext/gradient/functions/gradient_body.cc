@@ -7,10 +7,10 @@
 #include "tensorflow/cc/framework/scope_internal.h"
 #include "tensorflow/core/common_runtime/graph_constructor.h"
 #include "tensorflow/core/framework/node_def_util.h"
-#include "tensorflow_ext/gradient/functions/leading_to.h"
-#include "tensorflow_ext/gradient/functions/loops.h"
 #include "tensorflow_ext/gradient/functions/rerun.h"
-#include "tensorflow_ext/gradient/plan.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
+#include "tensorflow_ext/gradient/graph/loops.h"
+#include "tensorflow_ext/gradient/plan/plan.h"
 
 namespace tensorflow_ext {
 

@@ -16,7 +16,7 @@
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/graph/tensor_id.h"
 #include "tensorflow_ext/gradient/functions/inline_calls.h"
-#include "tensorflow_ext/gradient/functions/leading_to.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
 
 namespace tensorflow_ext {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/function.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
-#include "tensorflow_ext/gradient/register_formula.h"
 #include "tensorflow_ext/ops/activations/activations.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

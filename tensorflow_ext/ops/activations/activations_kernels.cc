@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/attributes.h"
 #include "tensorflow_ext/kernels/elementwise_op.h"
 #include "tensorflow_ext/ops/activations/activations.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 

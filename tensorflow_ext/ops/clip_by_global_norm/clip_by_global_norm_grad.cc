@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
-#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

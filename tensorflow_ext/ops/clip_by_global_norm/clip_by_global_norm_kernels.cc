@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm.h"
 #include "tensorflow_ext/ops/clip_by_global_norm/clip_by_global_norm_checks.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {

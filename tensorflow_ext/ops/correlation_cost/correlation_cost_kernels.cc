@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost_checks.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/ops/correlation_cost/correlation_cost_checks.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
-#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

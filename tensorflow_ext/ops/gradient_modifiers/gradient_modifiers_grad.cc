@@ -2,10 +2,10 @@
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
-#include "tensorflow_ext/gradient/register_formula.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

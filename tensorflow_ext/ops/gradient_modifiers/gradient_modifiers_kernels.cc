@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/attributes.h"
 #include "tensorflow_ext/kernels/elementwise_op.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/ops/gradient_modifiers/gradient_modifiers.h"
 #include "tensorflow_ext/ops/gradient_modifiers/identity_op.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 

@@ -3,11 +3,11 @@
 // Each kernel is for all types that the op's definition admits.
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/parallel.h"
 #include "tensorflow_ext/kernels/tensor_type.h"
 #include "tensorflow_ext/ops/normalization/normalization.h"
 #include "tensorflow_ext/ops/normalization/normalization_shape.h"
-#include "tensorflow_ext/registration.h"
 
 #if TENSORFLOW_EXT_CUDA
 #include "tensorflow_ext/kernels/gpu_stream.h"

@@ -3,11 +3,11 @@
 #include <cmath>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/prune_by_magnitude/prune_by_magnitude.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {

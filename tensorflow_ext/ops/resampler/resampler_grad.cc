@@ -12,9 +12,9 @@
 // ops have gradients of every order. ResamplerGrad is the case a = b = 0 in one
 // op.
 
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
-#include "tensorflow_ext/gradient/register_formula.h"
 
 namespace tensorflow_ext {
 namespace {

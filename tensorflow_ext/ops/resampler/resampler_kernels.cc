@@ -6,10 +6,10 @@
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/util/determinism.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/resampler/resampler.h"
 #include "tensorflow_ext/ops/resampler/resampler_checks.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {

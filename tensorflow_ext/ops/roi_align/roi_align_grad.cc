@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "tensorflow/core/framework/function.h"
-#include "tensorflow_ext/gradient/definition_parts.h"
-#include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
+#include "tensorflow_ext/gradient/define/definition_parts.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

@@ -2,11 +2,11 @@
 
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/argument_shape.h"
 #include "tensorflow_ext/kernels/images_checks.h"
 #include "tensorflow_ext/kernels/regions_checks.h"
 #include "tensorflow_ext/ops/roi_align/roi_align_checks.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

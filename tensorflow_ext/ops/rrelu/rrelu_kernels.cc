@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/same_shape.h"
 #include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/rrelu/rrelu.h"
 #include "tensorflow_ext/ops/rrelu/rrelu_checks.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/broadcast_shape.h"
-#include "tensorflow_ext/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

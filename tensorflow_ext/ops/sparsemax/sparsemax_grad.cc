@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tensorflow/core/framework/function.h"
-#include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

@@ -2,7 +2,7 @@
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
-#include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/kernels/typed_op.h"
 #include "tensorflow_ext/ops/zero_out/zero_out.h"
-#include "tensorflow_ext/registration.h"
 
 namespace tensorflow_ext {
 namespace {

@@ -3,7 +3,7 @@
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
-#include "tensorflow_ext/registration.h"
+#include "tensorflow_ext/gradient/bridge/registration.h"
 #include "tensorflow_ext/type_attributes.h"
 
 namespace tensorflow_ext {

@@ -18,7 +18,7 @@ from cases import Case
 from clients import Client, Results
 from references import LIMIT, Reference, is_floating, reference
 
-from tensorflow_ext.testing._comparison import UNIT_ROUNDOFF, deviation
+from tensorflow_ext.testing._gradient._comparison import UNIT_ROUNDOFF, deviation
 
 
 @dataclasses.dataclass

@@ -11,7 +11,7 @@ import judge
 import pytest
 from cases import Case
 from protocol import LEFT_OUT
-from turns import LANGUAGES, of_every_op, turn
+from sampling import LANGUAGES, of_every_op, turn
 
 _ALL = case_files.read(*judge.CASE_FILES)
 _GOOD = [case for case in _ALL if not case.error]

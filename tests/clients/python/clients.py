@@ -25,7 +25,7 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.ops import gen_functional_ops
 
 import tensorflow_ext
-from tensorflow_ext.testing._comparison import deviation
+from tensorflow_ext.testing._gradient._comparison import deviation
 
 _OWN_OPS = {op: name for name, op in tensorflow_ext.raw_ops.OPS.items()}
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from cases import Case
 from clients import Problem, Results
 
-from tensorflow_ext.testing._comparison import Slopes, Terms, central_differences
+from tensorflow_ext.testing._gradient._comparison import Slopes, Terms, central_differences
 
 # A power of two, so that the step itself is exact. The error of a smooth function is some
 # 4e-11 times its third derivative.

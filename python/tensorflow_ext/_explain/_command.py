@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `python -m tensorflow_ext explain`."""
+
+import argparse
+import pathlib
+import sys
+
+from tensorflow_ext._explain import _draw, _explain, _node
+from tensorflow_ext._explain._node import ExplainError
+from tensorflow_ext._runtime import _library, _op_libraries
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("op", help="the op's type, such as 'TfExt>Relu' or Erfc")
+    parser.add_argument(
+        "--attr",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an attribute; those with a default may be missing, types are float",
+    )
+    parser.add_argument(
+        "--library",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a library of ops to load first",
+    )
+    parser.add_argument(
+        "--definition", action="store_true", help="print it as its author wrote it, too"
+    )
+    parser.add_argument(
+        "--draw",
+        action="append",
+        default=[],
+        type=pathlib.Path,
+        metavar="FILE",
+        help="draw it: FILE.svg or FILE.png (by Graphviz' dot), or FILE.dot",
+    )
+    parser.add_argument("--dot", action="store_true", help="print Graphviz' text and nothing else")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Prints and draws what the arguments ask for.
+
+    Raises:
+      ExplainError: A file or the gradient is missing.
+    """
+    _load(arguments.library)
+    for path in arguments.draw:
+        _draw.check(path)
+    explanation = _explain.explain(arguments.op, arguments.attr, _origins.get(arguments.op))
+    if arguments.dot:
+        print(_draw.dot(explanation.node, explanation.gradient), end="")
+    else:
+        print(_explain.text(explanation, arguments.definition))
+    for path in arguments.draw:
+        _draw.draw(explanation.node, explanation.gradient, path)
+
+
+# The file of each op whose gradient came with a library that was loaded here.
+_origins: dict[str, str] = {}
+
+
+def _load(files: list[str]) -> None:
+    """Loads op libraries; what one could not register goes to standard error."""
+    known = _own_gradients() if files else {}
+    for file in files:
+        try:
+            _op_libraries.load_op_library(file)
+        except (FileNotFoundError, ImportError) as error:
+            message = _node.one_line(error)
+            raise ExplainError(f"--library {file}: {message}") from None
+        except RuntimeError as error:
+            print(f"--library {file}: {error}", file=sys.stderr)
+        now = _own_gradients()
+        changed = [op for op, bits in now.items() if known.get(op) != bits]
+        _origins.update(dict.fromkeys(changed, pathlib.Path(file).name))
+        known = now
+
+
+def _own_gradients() -> dict[str, _library.Registries]:
+    """The ops with a definition, and where it counts."""
+    return {op: _library.registries(op) for op in _library.list_ops()}

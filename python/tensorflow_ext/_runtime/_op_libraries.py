@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads op libraries of others, with the gradients that they bring."""
+
+import ctypes
+import inspect
+import os
+import pathlib
+import struct
+import threading
+import types
+import warnings
+from collections.abc import Iterator
+
+import tensorflow as tf
+
+from tensorflow_ext import gradients as _gradients
+from tensorflow_ext._explain import _clients, _explain, _node
+from tensorflow_ext._runtime import _library
+from tensorflow_ext._runtime._wrappers import load as load_functions
+
+_lock = threading.Lock()
+
+# By real path: what loading gave, and what the file was.
+_loaded: dict[str, tuple[types.ModuleType | RuntimeError, os.stat_result]] = {}
+
+# By op: the file that it came from.
+FILES: dict[str, str] = {}
+
+
+def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
+    """Loads an op library and hands its gradients to every client.
+
+    As tf.load_op_library, and more than that: the gradients that the library has in
+    C++ (TFEXT_REGISTER_GRADIENT, TFEXT_REGISTER_OP_GRADIENT, REGISTER_OP_GRADIENT) are
+    then those of Python and of C; each wrapper's docstring ends with the op's gradient
+    and who provides it; what is wrong is an error that says what to do about it. A
+    second call for the same file returns the same module.
+
+    Other threads may differentiate meanwhile, in any language. TensorFlow itself ends
+    the process where REGISTER_OP_GRADIENT names an op that has a gradient; with
+    TFEXT_REGISTER_OP_GRADIENT this is an error.
+
+    Args:
+      path: The library file, such as 'build/libyour_op.so'.
+
+    Returns:
+      A module with a function for each op of the library: `Your>Squareplus` is
+      `your_squareplus(x, b=4, name=None)`.
+
+    Raises:
+      FileNotFoundError: There is no such file.
+      ImportError: The file is no library that this process can load: no shared
+        library, built for another TensorFlow, linked without something.
+      RuntimeError: A gradient was not registered, because the op has one, say (the
+        ops are there all the same); or the file has changed since this process
+        loaded it.
+    """
+    file = pathlib.Path(path).absolute()
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no op library {file}: build it first.")
+    key = os.path.realpath(file)
+    with _lock:
+        if key not in _loaded:
+            _check_whole(file)
+            _loaded[key] = _load(file), file.stat()
+        loaded, stat = _loaded[key]
+    now = file.stat()
+    if (now.st_mtime_ns, now.st_size) != (stat.st_mtime_ns, stat.st_size):
+        raise RuntimeError(
+            f"{file} has changed since this process loaded it, and a process cannot "
+            "load a library again: restart it."
+        )
+    if isinstance(loaded, RuntimeError):
+        raise loaded
+    return loaded
+
+
+def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
+    _warn_of_earlier_errors()
+    try:
+        module = load_functions(str(file))
+    except (tf.errors.OpError, OSError, RuntimeError) as error:
+        message = getattr(error, "message", str(error))
+        raise ImportError(
+            f"Cannot load {file} into TensorFlow {tf.__version__}: {message}{_mend(message)}"
+        ) from None
+    wrong = _library.take_registration_errors()
+    _gradients.register_all()
+    for op, wrapper in _wrappers(module):
+        FILES[op] = str(file)
+        wrapper.__doc__ = f"{wrapper.__doc__ or ''}\n{_describe(op, file.name)}"
+    if wrong:
+        lines = "\n".join(wrong)
+        return RuntimeError(f"Not all gradients of {file} were registered:\n{lines}")
+    return module
+
+
+def _warn_of_earlier_errors() -> None:
+    """So that they are not taken for those of the library that is loaded next."""
+    if earlier := _library.take_registration_errors():
+        lines = "\n".join(earlier)
+        warnings.warn(
+            f"Gradients of libraries loaded before were not registered:\n{lines}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+
+
+# ----- What the wrappers say. -----
+
+_PROVIDED = "Gradient provided by:"
+
+
+def _wrappers(module: types.ModuleType) -> Iterator[tuple[str, types.FunctionType]]:
+    """The ops' functions in a generated module: each names its op in its code."""
+    ops = set(_node.registered_ops())
+    for name, function in list(vars(module).items()):
+        if name.startswith("_") or not isinstance(function, types.FunctionType):
+            continue
+        if function.__doc__ and _PROVIDED in function.__doc__:
+            continue  # that of another file with the same ops
+        strings = inspect.unwrap(function).__code__.co_consts
+        named = [word for word in strings if isinstance(word, str) and word in ops]
+        if named:
+            yield named[0], function
+
+
+def _describe(op: str, library: str) -> str:
+    """The end of a wrapper's docstring."""
+    try:
+        explanation = _explain.explain(op, library=library)
+    except _node.ExplainError as error:
+        lines = [f"Gradient: {error}"]
+    else:
+        lines = ["Gradient:", *(f"  {line}" for line in explanation.gradient.text)]
+    lines += ["", _PROVIDED]
+    lines += [f"  {provider.client}: {provider}" for provider in _clients.providers(op, library)]
+    return "\n".join(f"  {line}".rstrip() for line in lines) + "\n"
+
+
+# ----- What is wrong with a file. -----
+
+_ELF64 = struct.Struct("<16sHHIQQQIHHHHHH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+
+
+def _check_whole(file: pathlib.Path) -> None:
+    """Raises unless the file is an ELF file with all its segments: the loader ends
+    the process where one is cut off, as by a copy that did not finish.
+
+    Raises:
+      ImportError: It is not.
+    """
+    with file.open("rb") as opened:
+        header = opened.read(_ELF64.size)
+        if not header.startswith(b"\x7fELF"):
+            raise ImportError(f"{file} is no shared library (no ELF file).")
+        size = os.fstat(opened.fileno()).st_size
+        segments: list[tuple] = []
+        if len(header) == _ELF64.size:
+            fields = _ELF64.unpack(header)
+            offset, entry, count = fields[5], fields[9], fields[10]
+            opened.seek(offset)
+            table = opened.read(entry * count)
+            if entry == _SEGMENT.size and len(table) == entry * count:
+                segments = list(_SEGMENT.iter_unpack(table))
+    if not segments or any(s[2] + s[5] > size for s in segments):
+        raise ImportError(f"{file} is not whole: build or copy it again.")
+
+
+def _mend(message: str) -> str:
+    """What to do about an error of the dynamic loader; nothing if that is unknown."""
+    _, found, symbol = message.rpartition("undefined symbol: ")
+    if found:
+        return _mend_of_symbol(symbol.split(",")[0].strip())
+    missing, found, _ = message.partition(": cannot open shared object file")
+    if found:
+        return (
+            f". The library needs {missing.split()[-1]}: add its folder to "
+            "LD_LIBRARY_PATH before the process starts, or link with "
+            "-Wl,-rpath,FOLDER."
+        )
+    return ""
+
+
+def _mend_of_symbol(symbol: str) -> str:
+    name = _demangle(symbol)
+    says = f", that is {name}" if name != symbol else ""
+    if symbol.startswith("TfExt_"):
+        return (
+            f". tensorflow_ext {_library.VERSION} has no such function: the library "
+            "was built with a newer one. Build it with the one that is installed, "
+            "or install the newer one."
+        )
+    if "tensorflow_ext::" in name:
+        return (
+            f"{says}. Link the library with "
+            "tensorflow_ext.sysconfig.get_link_flags(op_library=True)."
+        )
+    if any(f"{space}::" in name for space in ("tensorflow", "tsl", "xla", "absl")):
+        return (
+            f"{says}. The library was built for another TensorFlow than "
+            f"{tf.__version__}: build it with the flags of this interpreter's "
+            "tensorflow_ext.sysconfig."
+        )
+    return f"{says}. Link the library with what defines it (-Wl,-z,defs finds such)."
+
+
+def _demangle(symbol: str) -> str:
+    """A C++ name as its author wrote it; another name as it is."""
+    demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    demangle.restype = ctypes.c_void_p
+    free = ctypes.CDLL(None).free
+    free.argtypes = (ctypes.c_void_p,)
+    status = ctypes.c_int()
+    written = demangle(symbol.encode(), None, None, ctypes.byref(status))
+    if not written:
+        return symbol
+    try:
+        return ctypes.string_at(written).decode()
+    finally:
+        free(written)

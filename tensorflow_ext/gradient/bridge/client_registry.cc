@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow_ext/base/first_copy.h"
+#include "tensorflow_ext/gradient/c_api.h"
+#include "tensorflow_ext/gradient/expand/expand.h"
+#include "tensorflow_ext/gradient/expand/upstream.h"
+#include "tensorflow_ext/gradient/plan/plan.h"
+#include "tensorflow_ext/gradient/registry/client_table.h"
+#include "tensorflow_ext/gradient/registry/precedence.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+using tensorflow::ops::GradOpRegistry;
+
+namespace {
+
+absl::Status AddGradient(const Scope& scope, const Operation& op,
+                         const std::vector<Output>& upstream,
+                         absl::Span<const uint8_t> wanted,
+                         std::vector<Output>* gradients) {
+  // TensorFlow's callers know no exceptions.
+  try {
+    TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
+    return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream),
+                  gradients);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("In the gradient of ", op.node()->type_string(),
+                     ": a C++ exception: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(absl::StrCat(
+        "In the gradient of ", op.node()->type_string(), ": a C++ exception"));
+  }
+}
+
+// The client gradient of all ops with a function gradient: a ClientGradient
+// carries no data, so it finds the definition by the node's op. It must not
+// call the C API: TF_AddGradients holds the graph's lock.
+absl::Status Trampoline(const Scope& scope, const Operation& op,
+                        const std::vector<Output>& upstream,
+                        std::vector<Output>* gradients) {
+  return AddGradient(scope, op, upstream, {}, gradients);
+}
+
+// The same where TensorFlow has one.
+absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
+                               const std::vector<Output>& upstream,
+                               std::vector<Output>* gradients) {
+  const std::vector<uint8_t> wanted(op.num_inputs(), kWantedOfAnyType);
+  return AddGradient(scope, op, upstream, wanted, gradients);
+}
+
+// TensorFlow's client registry has no lock; this one keeps our own writers
+// apart. Readers need none: ClientTable().
+std::mutex& WriterMutex() {
+  static std::mutex* mutex = new std::mutex;
+  return *mutex;
+}
+
+// Puts another gradient into an entry that other threads may be reading.
+void Store(ClientGradient gradient, ClientGradient* entry) {
+  __atomic_store_n(entry, gradient, __ATOMIC_RELEASE);
+}
+
+// The gradients of this library in the client registry. Guarded by
+// WriterMutex().
+std::unordered_set<ClientGradient>& OwnGradients() {
+  static auto* gradients = new std::unordered_set<ClientGradient>;
+  return *gradients;
+}
+
+// Does so unless `op` has an entry there, which may be TensorFlow's own or
+// another library's. Null: no gradient.
+bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  if (!ClientTable().emplace(op, gradient).second) return false;
+  OwnGradients().insert(gradient);
+  return true;
+}
+
+bool IsOwn(ClientGradient gradient) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  return OwnGradients().count(gradient) > 0;
+}
+
+// The ops whose entry there was TensorFlow's. Guarded by WriterMutex().
+std::unordered_set<std::string>& OpsStoodInFor() {
+  static auto* ops = new std::unordered_set<std::string>;
+  return *ops;
+}
+
+bool StandsIn(const std::string& op) {
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  return OpsStoodInFor().count(op) > 0;
+}
+
+}  // namespace
+
+bool RegisterClientGradient(const char* op, ClientGradient gradient) {
+  return IsFirstCopy() && AddToClientRegistry(op, gradient);
+}
+
+bool StandIn(const char* op) { return StandIn(op, StandInTrampoline); }
+
+bool StandIn(const char* op, ClientGradient gradient) {
+  if (!IsFirstCopy() || KeepsTensorFlows()) return false;
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  const auto entry = ClientTable().find(op);
+  if (entry == ClientTable().end() ||
+      !IsTensorFlows(reinterpret_cast<const void*>(entry->second))) {
+    return false;
+  }
+  Store(gradient, &entry->second);
+  OwnGradients().insert(gradient);
+  OpsStoodInFor().insert(op);
+  return true;
+}
+
+bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator) {
+  return IsFirstCopy() && AddToFunctionRuntime(op, std::move(creator));
+}
+
+bool RegisterGradient(const char* op, GradientCreator creator) {
+  if (!IsFirstCopy()) return false;
+  // In this order: Trampoline looks for a definition.
+  const ClientGradient gradient = creator ? Trampoline : nullptr;
+  const bool registered = AddToFunctionRegistry(op, std::move(creator));
+  AddToClientRegistry(op, gradient);
+  return registered;
+}
+
+void RegisterAskedFor(const std::string& op, GradientCreator creator) {
+  AddToFunctionRegistryInstead(op, std::move(creator));
+  std::lock_guard<std::mutex> lock(WriterMutex());
+  ClientGradient& entry = ClientTable().emplace(op, Trampoline).first->second;
+  // TensorFlow's own gradients of some ops differentiate integers.
+  Store(IsTensorFlows(reinterpret_cast<const void*>(entry)) ||
+                entry == StandInTrampoline
+            ? StandInTrampoline
+            : Trampoline,
+        &entry);
+  OwnGradients().insert(entry);
+}
+
+int64_t RegisterGradients() {
+  // Where the registry says of an op of TensorFlow's that it has no gradient,
+  // it often means that nobody has written one. These were there at the first
+  // call.
+  const OpsByFunctionGradient ops = OpsOfFunctionRegistry();
+  static const auto* const tensorflows = new std::vector<std::string>(ops.none);
+  for (const std::string& op : ops.none) {
+    if (!std::binary_search(tensorflows->begin(), tensorflows->end(), op)) {
+      AddToClientRegistry(op, nullptr);
+    }
+  }
+  return std::count_if(
+      ops.defined.begin(), ops.defined.end(), [](const std::string& op) {
+        return !IsForFunctionRuntime(op) && AddToClientRegistry(op, Trampoline);
+      });
+}
+
+// The ops that had a function gradient before this library was loaded. The
+// linker puts this behind stock_gradients, which depend on it: a thread that
+// differentiates meanwhile meets none of the definitions that these replace,
+// some of which end the process.
+[[maybe_unused]] static const int64_t handed_over_at_load =
+    IsFirstCopy() ? RegisterGradients() : 0;
+
+uint32_t GradientRegistries(const std::string& op) {
+  uint32_t bits = 0;
+  switch (FindFunctionGradient(op)) {
+    case FunctionGradient::kDefined:
+      bits |= TFEXT_FUNCTION_GRADIENT;
+      if (IsForFunctionRuntime(op)) bits |= TFEXT_FUNCTION_RUNTIME_ALONE;
+      break;
+    case FunctionGradient::kNone:
+      bits |= TFEXT_FUNCTION_NO_GRADIENT;
+      break;
+    case FunctionGradient::kUnknown:
+      break;
+  }
+  if (HasOwnDefinition(op)) bits |= TFEXT_FUNCTION_OWN;
+  if (StandsInFunctionRegistry(op)) bits |= TFEXT_FUNCTION_STANDS_IN;
+  if (IsAskedFor(op)) bits |= TFEXT_GRADIENT_ASKED_FOR;
+  ClientGradient gradient;
+  if (GradOpRegistry::Global()->Lookup(op, &gradient).ok()) {
+    if (gradient == nullptr) return bits | TFEXT_CLIENT_NO_GRADIENT;
+    bits |= TFEXT_CLIENT_GRADIENT;
+    if (IsOwn(gradient)) bits |= TFEXT_CLIENT_BRIDGED;
+    if (StandsIn(op)) bits |= TFEXT_CLIENT_STANDS_IN;
+  }
+  return bits;
+}
+
+}  // namespace tensorflow_ext

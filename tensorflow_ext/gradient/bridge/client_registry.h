@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hand over: gives gradients to TensorFlow's client registry, which C++
+// AddSymbolicGradients, C TF_AddGradients and the languages above it read.
+// Light to include: whoever registers a gradient needs no graph.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_CLIENT_REGISTRY_H_
+#define TENSORFLOW_EXT_GRADIENT_BRIDGE_CLIENT_REGISTRY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensorflow_ext/gradient/registry/function_registry.h"
+
+namespace tensorflow {
+class Operation;
+class Output;
+class Scope;
+}  // namespace tensorflow
+
+namespace tensorflow_ext {
+
+// Adds the gradient of one node to a client's graph; the same type as
+// tensorflow::ops::GradFunc.
+using ClientGradient = absl::Status (*)(const tensorflow::Scope&,
+                                        const tensorflow::Operation&,
+                                        const std::vector<tensorflow::Output>&,
+                                        std::vector<tensorflow::Output>*);
+
+// Registers the gradient of `op` in the function registry, in place of
+// TensorFlow's if need be (AddToFunctionRegistry), and hands it to the client
+// registry where that has no entry for `op`: TensorFlow aborts the process on a
+// duplicate. Does nothing in a second copy of this library. Returns whether the
+// function registry took it.
+bool RegisterGradient(const char* op, GradientCreator creator);
+
+// The same for the function registry alone: AddToFunctionRuntime.
+bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator);
+
+// Makes `creator` the gradient of `op` in both registries, in place of what
+// they have, whoever's it is: RegisterOtherGradient (other_libraries.h) has
+// looked.
+void RegisterAskedFor(const std::string& op, GradientCreator creator);
+
+// Puts into the client registry a gradient that no definition can express,
+// because it depends on more of the graph than the op's attributes. Does
+// nothing in a second copy of this library, and where the registry has an
+// entry. Returns whether the registry took it.
+bool RegisterClientGradient(const char* op, ClientGradient gradient);
+
+// Puts into the client registry, in place of the gradient that TensorFlow has
+// there for `op`, `gradient`, or without one what expands the definition that
+// RegisterGradient was given. For an op whose gradient in TensorFlow is wrong,
+// fails, has no gradient itself, or adds nodes for nothing. It is to be right
+// wherever TensorFlow's is. Leaves an entry that is not TensorFlow's, and all
+// of them where TFEXT_KEEP_TENSORFLOW_GRADIENTS is set in the environment (to
+// anything but 0). To be called while this library is loaded. Returns whether
+// it stands in.
+bool StandIn(const char* op);
+bool StandIn(const char* op, ClientGradient gradient);
+
+// See TfExt_RegisterGradients in c_api.h.
+int64_t RegisterGradients();
+
+// The bits of TfExt_GradientRegistries in c_api.h.
+uint32_t GradientRegistries(const std::string& op);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_CLIENT_REGISTRY_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients that other libraries register over the C interface.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_OTHER_LIBRARIES_H_
+#define TENSORFLOW_EXT_GRADIENT_BRIDGE_OTHER_LIBRARIES_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tensorflow_ext/gradient/formula_api.h"
+#include "tensorflow_ext/gradient/registry/function_registry.h"
+
+namespace tensorflow_ext {
+
+// See TfExt_RegisterGradient in c_api.h, whose errors these are.
+absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
+                                   TfExt_Precedence precedence);
+
+// Writes an error of a registration that nobody waits for to the log, and keeps
+// it for TakeRegistrationErrors. Returns it.
+absl::Status KeepRegistrationError(absl::Status status);
+
+// The errors kept since the last call, one a line.
+std::string TakeRegistrationErrors();
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_BRIDGE_OTHER_LIBRARIES_H_

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TF_LoadLibrary gives its caller the list of the ops that the library
+// registered, from which bindings make their wrappers. A second copy of this
+// library registers none, the first one has done so. It tells TensorFlow of
+// these all the same, so that both give one list.
+//
+// TensorFlow sets a watcher of registrations, a private member, for as long as
+// it loads a library. If this file does not compile, TensorFlow's OpRegistry
+// has changed.
+
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow_ext/base/first_copy.h"
+#include "tensorflow_ext/base/private_member.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::OpDef;
+using tensorflow::OpRegistry;
+
+struct WatcherTag {
+  using Member = OpRegistry::Watcher OpRegistry::*;
+  friend Member Find(WatcherTag);
+};
+template struct PrivateMember<WatcherTag, &OpRegistry::watcher_>;
+
+namespace {
+
+bool ReportOps() {
+  OpRegistry* registry = OpRegistry::Global();
+  std::vector<OpDef> op_defs;
+  registry->GetRegisteredOps(&op_defs);
+  const OpRegistry::Watcher& watcher = registry->*Find(WatcherTag());
+  if (!watcher) return false;  // linked, or opened by dlopen
+  for (const OpDef& op_def : op_defs) {
+    if (!absl::StartsWith(op_def.name(), "TfExt>")) continue;
+    if (!watcher(absl::OkStatus(), op_def).ok()) return false;
+  }
+  return true;
+}
+
+[[maybe_unused]] const bool reported = !IsFirstCopy() && ReportOps();
+
+}  // namespace
+}  // namespace tensorflow_ext

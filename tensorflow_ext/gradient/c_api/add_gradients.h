@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_C_API_ADD_GRADIENTS_H_
+#define TENSORFLOW_EXT_GRADIENT_C_API_ADD_GRADIENTS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tensorflow/c/c_api.h"
+#include "tensorflow/core/graph/graph.h"
+
+namespace tensorflow_ext {
+
+// The tensor as the C API has it.
+TF_Output ToTfOutput(const tensorflow::OutputTensor& tensor);
+
+// TfExt_AddGradients of c_api.h, whose tensors are outputs of nodes of `graph`.
+// `upstream`: none, or one for each of `ys`. `zeros`: whether an x that is not
+// connected has them for a gradient. Returns a gradient for each of `xs`, whose
+// node is null where there is none.
+absl::StatusOr<std::vector<tensorflow::OutputTensor>> AddGradients(
+    TF_Graph* graph, const char* prefix,
+    const std::vector<tensorflow::OutputTensor>& ys,
+    const std::vector<tensorflow::OutputTensor>& xs,
+    const std::vector<tensorflow::OutputTensor>& upstream, bool zeros);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_C_API_ADD_GRADIENTS_H_

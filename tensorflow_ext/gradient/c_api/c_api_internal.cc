@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/gradient/c_api/c_api_internal.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace tensorflow_ext {
+
+void SetStatus(TF_Status* status, const absl::Status& from) {
+  // TF_Code and absl::StatusCode have the same numbers.
+  TF_SetStatus(status, static_cast<TF_Code>(from.raw_code()),
+               std::string(from.message()).c_str());
+}
+
+absl::Status ParseNodeDef(const void* bytes, size_t length,
+                          tensorflow::NodeDef* node) {
+  if (bytes != nullptr &&
+      node->ParseFromArray(bytes, static_cast<int>(length))) {
+    if (!node->op().empty()) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "node_def: expected a serialized tensorflow.NodeDef that names an op, "
+      "got ",
+      bytes == nullptr ? "NULL"
+                       : absl::StrCat(length, " bytes of something else")));
+}
+
+absl::Status CheckEmpty(const TF_Buffer* buffer) {
+  if (buffer != nullptr && buffer->data == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "The buffer to write to is ", buffer == nullptr ? "NULL" : "not empty",
+      "; make it with TF_NewBuffer"));
+}
+
+absl::Status Write(const std::string& bytes, TF_Buffer* buffer) {
+  const absl::Status empty = CheckEmpty(buffer);
+  if (!empty.ok()) return empty;
+  void* data = std::malloc(bytes.size() + 1);  // at least one byte, not NULL
+  if (data == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("Out of memory for a buffer of ", bytes.size(), " bytes"));
+  }
+  std::memcpy(data, bytes.data(), bytes.size());
+  buffer->data = data;
+  buffer->length = bytes.size();
+  buffer->data_deallocator = [](void* memory, size_t) { std::free(memory); };
+  return absl::OkStatus();
+}
+
+}  // namespace tensorflow_ext

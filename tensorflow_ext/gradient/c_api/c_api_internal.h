@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the functions of c_api.h have in common.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_
+#define TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "tensorflow/c/tf_buffer.h"
+#include "tensorflow/c/tf_status.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+
+namespace tensorflow_ext {
+
+// Owns what a C function made.
+template <typename T, void (*destroy)(T*)>
+struct Deleter {
+  void operator()(T* t) const { destroy(t); }
+};
+template <typename T, void (*destroy)(T*)>
+using Owned = std::unique_ptr<T, Deleter<T, destroy>>;
+
+void SetStatus(TF_Status* status, const absl::Status& from);
+
+// The NodeDef that TfExt_ functions take.
+absl::Status ParseNodeDef(const void* bytes, size_t length,
+                          tensorflow::NodeDef* node);
+
+// Refuses a buffer that Write cannot write to.
+absl::Status CheckEmpty(const TF_Buffer* buffer);
+
+// Gives `bytes` to `buffer`, which is to be empty.
+absl::Status Write(const std::string& bytes, TF_Buffer* buffer);
+
+// Runs `body`, which returns a status, and lets no exception out.
+template <typename Body>
+void Guarded(TF_Status* status, Body body) {
+  try {
+    SetStatus(status, body());
+  } catch (const std::exception& error) {
+    SetStatus(status, absl::InternalError(error.what()));
+  } catch (...) {
+    SetStatus(status, absl::InternalError("an unknown C++ exception"));
+  }
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_

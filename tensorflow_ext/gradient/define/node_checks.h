@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_CHECKS_H_
+#define TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_CHECKS_H_
+
+#include "absl/status/status.h"
+#include "tensorflow/core/framework/function.pb.h"
+#include "tensorflow/core/framework/node_def.pb.h"
+
+namespace tensorflow_ext {
+
+// Checks a definition as its author wrote it, before TensorFlow instantiates it
+// with the attributes of `forward`: its ops are registered, its placeholders
+// are attributes of the op, and the inputs of a node have the types that it
+// takes. Of what TensorFlow's own messages say badly; not of all that can be
+// wrong. The error, kFailedPrecondition, names the node.
+absl::Status CheckNodes(const tensorflow::NodeDef& forward,
+                        const tensorflow::FunctionDef& function);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_CHECKS_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A gradient has the shape of its input.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_
+#define TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow_ext/gradient/expand/gradient_nodes.h"
+#include "tensorflow_ext/gradient/expand/static_shapes.h"
+#include "tensorflow_ext/gradient/plan/plan.h"
+
+namespace tensorflow_ext {
+
+// Checks the gradients of one node of a client's graph.
+class ResultCheck {
+ public:
+  // All are to outlive this object. `upstream`: as Expand was given it.
+  ResultCheck(const Plan& plan, const tensorflow::Operation& forward,
+              const std::vector<tensorflow::Output>& upstream,
+              const StaticShapes& shapes)
+      : plan_(plan), forward_(forward), upstream_(upstream), shapes_(shapes) {}
+
+  // Whether `gradient` may have the shape of input `i`, of the variable where
+  // that is the handle of one. `made_by` is where the definition has it from.
+  // Errors: kInvalidArgument, an upstream gradient has not the shape of its
+  // output; kFailedPrecondition, the definition is wrong.
+  absl::Status Check(int i, const tensorflow::Output& gradient,
+                     const Source& made_by) const;
+
+  // Whether only the run can tell.
+  bool IsUncertain(int i, const tensorflow::Output& gradient) const;
+
+  // Adds the node that does so then, and returns the gradient behind it.
+  absl::StatusOr<tensorflow::Output> AddCheck(
+      int i, const tensorflow::Output& gradient, const Source& made_by,
+      GradientNodes* nodes) const;
+
+ private:
+  // That of input `i`.
+  tensorflow::PartialTensorShape Expected(
+      int i, const tensorflow::Output& gradient) const;
+  // "input 0 ('x')".
+  std::string NameOfInput(int i) const;
+  std::string Explain(const Source& made_by) const;
+
+  const Plan& plan_;
+  const tensorflow::Operation& forward_;
+  const std::vector<tensorflow::Output>& upstream_;
+  const StaticShapes& shapes_;
+};
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_

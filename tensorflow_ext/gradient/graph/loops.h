@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops of TensorFlow 1 that AddSymbolicGradients ends the process by.
+
+#ifndef TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_
+#define TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/graph/while_context.h"
+#include "tensorflow_ext/gradient/graph/leading_to.h"
+
+namespace tensorflow_ext {
+
+// Whether a tensor of this type can have a gradient, or hold what has one.
+inline bool CarriesGradient(tensorflow::DataType type) {
+  return tensorflow::DataTypeIsFloating(type) ||
+         tensorflow::DataTypeIsComplex(type) ||
+         type == tensorflow::DT_RESOURCE || type == tensorflow::DT_VARIANT;
+}
+
+namespace loops_internal {
+
+inline bool IsLoopExit(const tensorflow::Node& node) {
+  return node.IsExit() && node.while_ctx() == nullptr &&
+         CarriesGradient(tensorflow::BaseType(node.output_type(0)));
+}
+
+// Whether this Switch or Merge is part of a loop and not of a branch.
+inline bool IsPartOfLoop(const tensorflow::Node& node) {
+  if (!node.IsSwitch() && !node.IsMerge()) return false;
+  for (const tensorflow::Edge* edge : node.in_edges()) {
+    const tensorflow::Node* source = edge->src();
+    if (!edge->IsControlEdge() && (source->IsEnter() || source->IsLoopCond() ||
+                                   source->IsNextIteration())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace loops_internal
+
+// Refuses to differentiate loops of TensorFlow 1. For those that TF_NewWhile
+// made AddSymbolicGradients has a gradient. By others, which come with an
+// imported graph or a function, it ends the process as soon as it reaches their
+// end; so this is to be asked before. `nodes`: those that it is to reach, for
+// example Between the xs and the ys; `ends`: the nodes of the ys.
+// Errors: kUnimplemented, one of `nodes` is the end of such a loop whose result
+// is differentiable, or one of both is a part of one; names the node.
+inline absl::Status CheckNoLoops(
+    const NodeSet& nodes, const std::vector<const tensorflow::Node*>& ends) {
+  const tensorflow::Node* found = nullptr;
+  for (const tensorflow::Node* end : ends) {
+    if (nodes.count(end) > 0 && loops_internal::IsPartOfLoop(*end)) found = end;
+  }
+  for (const tensorflow::Node* node : nodes) {
+    // The first that was made, so that the error is the same in every run.
+    if (loops_internal::IsLoopExit(*node) &&
+        (found == nullptr || node->id() < found->id())) {
+      found = node;
+    }
+  }
+  if (found == nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "node '", found->name(), "' of op ", found->type_string(),
+      " belongs to a loop of TensorFlow 1 that TF_NewWhile did not make, which "
+      "has no gradient; use a While op, which tf.while_loop of TensorFlow 2 "
+      "makes, or TF_NewWhile"));
+}
+
+// Refuses loops of TF_NewWhile (BuildWhileLoop) of which only some outputs have
+// a gradient: AddSymbolicGradients waits for all of them, then ends the
+// process. `between`: Between the xs and the ys.
+// Errors: kUnimplemented, there is such a loop; names two of its outputs.
+inline absl::Status CheckWholeLoops(const NodeSet& between) {
+  for (const tensorflow::Node* node : between) {
+    if (!node->IsExit() || node->while_ctx() == nullptr) continue;
+    for (const tensorflow::Node* exit : node->while_ctx()->exit_nodes()) {
+      if (between.count(exit) > 0) continue;
+      return absl::UnimplementedError(absl::StrCat(
+          "the gradient goes through output '", node->name(),
+          "' of a loop of TF_NewWhile and not through its output '",
+          exit->name(),
+          "', and TensorFlow differentiates such a loop by all its outputs or "
+          "not at all; let y take all of them and x lead to all of them, or "
+          "use a While op"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Both, of the nodes between `starts`, those of the xs, and `ends`, those of
+// the ys. `leading`: LeadingTo the ends.
+inline absl::Status CheckLoops(
+    const std::vector<const tensorflow::Node*>& starts, const NodeSet& leading,
+    const std::vector<const tensorflow::Node*>& ends) {
+  const NodeSet between = Between(starts, leading);
+  const absl::Status none = CheckNoLoops(between, ends);
+  return none.ok() ? CheckWholeLoops(between) : none;
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_PLAN_SHAPE_ARITHMETIC_H_
+#define TENSORFLOW_EXT_GRADIENT_PLAN_SHAPE_ARITHMETIC_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tensorflow/core/framework/node_def.pb.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace tensorflow_ext {
+
+// A larger tensor is not computed beforehand: it would stay in the graph.
+constexpr int64_t kMaxKnownElements = 64;
+
+// The outputs of `op`, a node with all attributes and no inputs, for these
+// inputs, computed now by the op's CPU kernel. Empty where that is not possible
+// or not wanted: the op is not among those by which definitions compute with
+// shapes, an input or output is large, or the kernel fails. Thread-safe.
+std::vector<tensorflow::Tensor> ComputeNow(
+    const tensorflow::NodeDef& op,
+    const std::vector<tensorflow::Tensor>& inputs);
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_PLAN_SHAPE_ARITHMETIC_H_

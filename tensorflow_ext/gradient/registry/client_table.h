@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_CLIENT_TABLE_H_
+#define TENSORFLOW_EXT_GRADIENT_REGISTRY_CLIENT_TABLE_H_
+
+#include <string>
+#include <unordered_map>
+
+#include "tensorflow/cc/framework/grad_op_registry.h"
+
+namespace tensorflow_ext {
+
+// The table behind TensorFlow's client registry, by the op's name. It has no
+// lock: other threads may read it while one adds entries or stores another
+// gradient in one (readable_table.h). See WriterMutex() of client_registry.cc.
+std::unordered_map<std::string, tensorflow::ops::GradFunc>& ClientTable();
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_GRADIENT_REGISTRY_CLIENT_TABLE_H_

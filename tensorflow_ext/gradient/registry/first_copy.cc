@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tensorflow_ext/base/first_copy.h"
+
+#include "tensorflow_ext/gradient/registry/function_registry.h"
+
+namespace tensorflow_ext {
+
+bool IsFirstCopy() {
+  // Every registration of this copy asks before it registers, so the first
+  // that asks sees the registry as the other copies left it. The op is one
+  // whose gradient each copy registers.
+  static const bool is_first =
+      FindFunctionGradient("TfExt>NoGradient") == FunctionGradient::kUnknown;
+  return is_first;
+}
+
+}  // namespace tensorflow_ext

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops whose gradient is the one upstream, as Python has it. TensorFlow's client
+// gradients add an Identity of that: one for each read of a variable, which
+// still runs where its gradient is fetched, and one for each Identity that
+// inlining a function leaves for its arguments and results. No definitions:
+// what the gradient is of may be the handle of a variable, of another type.
+//
+// A gradient that the client has given is another matter: who feeds a tensor
+// cannot fetch it.
+
+#include <vector>
+
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
+#include "tensorflow_ext/gradient/expand/gradient_nodes.h"
+#include "tensorflow_ext/gradient/expand/upstream.h"
+
+namespace tensorflow_ext {
+
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+
+namespace {
+
+absl::Status PassOn(const Scope& scope, const Operation& op,
+                    const std::vector<Output>& upstream,
+                    std::vector<Output>* gradients) {
+  const Output& dy = upstream[0];
+  if (dy.node() == nullptr || IsMadeByThisCall(scope, dy.node()->name())) {
+    *gradients = {dy};
+    return absl::OkStatus();
+  }
+  GradientNodes nodes(scope, op);
+  const auto identity = nodes.WrapInIdentity(dy);
+  if (identity.ok()) *gradients = {*identity};
+  return nodes.Finish(identity.status());
+}
+
+[[maybe_unused]] const bool registered_passed_on[] = {
+    StandIn("Identity", PassOn),
+    StandIn("ReadVariableOp", PassOn),
+};
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that change rows of a tensor in its own memory. The result is that
+// memory, so the value of the input x may be gone when a gradient runs: these
+// take shapes alone.
+
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// Where the kernels take the i from: modulo the number of rows.
+Value RowNumbers(Gradient& g) {
+  const Value rows = Element(Shape(g.Input(0)), 0);
+  return FloorMod(g.Input(1), Maximum(rows, 1));
+}
+
+void InplaceAddGrad(Gradient& g) {
+  const Value dy = g.Upstream();
+  if (!IsInexact(dy)) return ReturnNone(g);
+  g.Return({dy, Value(), Gather(dy, RowNumbers(g))});
+}
+REGISTER_GRADIENT("InplaceAdd", InplaceAddGrad);
+
+void InplaceSubGrad(Gradient& g) {
+  const Value dy = g.Upstream();
+  if (!IsInexact(dy)) return ReturnNone(g);
+  g.Return({dy, Value(), -Gather(dy, RowNumbers(g))});
+}
+REGISTER_GRADIENT("InplaceSub", InplaceSubGrad);
+
+// Of several updates of one row the last one stays.
+void InplaceUpdateGrad(Gradient& g) {
+  const Value dy = g.Upstream();
+  if (!IsInexact(dy)) return ReturnNone(g);
+  const Value rows = RowNumbers(g), count = Element(Shape(dy), 0);
+  const Value updates = Range(g.Int(0), Size(rows), g.Int(1));
+  // The number of the last update of each row; of those without one a number
+  // below 0.
+  const Value last = Call("UnsortedSegmentMax", {updates, rows, count});
+  const Value inner_axes = ExpandDims(Rank(dy) - 1, g.Int(0));
+  // `condition` on each row, to select elements by.
+  const auto by_row = [&](Value condition) {
+    const Value ones = Fill(inner_axes, g.Int(1));
+    return Reshape(condition, Concat({Shape(condition), ones}, g.Int(0)));
+  };
+  g.Return(
+      {Where(by_row(Less(last, 0)), dy, 0), Value(),
+       Where(by_row(Equal(updates, Gather(last, rows))), Gather(dy, rows), 0)});
+}
+REGISTER_GRADIENT("InplaceUpdate", InplaceUpdateGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that say how a tensor lies on several devices. The value stays as it is,
+// so the gradient only has to lie as the input does.
+
+#include <string>
+#include <vector>
+
+#include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/common_runtime/shape_refiner.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+#include "tensorflow/core/graph/algorithm.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/gradient/expand/gradient_nodes.h"
+#include "tensorflow_ext/gradient/formula/formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::Node;
+using tensorflow::NodeBuilder;
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+using tensorflow::TensorShape;
+
+// ---- XLA
+
+// The gradient is sharded as the value is. XLA reads the private attribute.
+void XlaShardingGrad(Gradient& g) {
+  g.Return({Call("XlaSharding", {g.Upstream()},
+                 {{"sharding", OfOp{"sharding"}},
+                  {"unspecified_dims", OfOp{"unspecified_dims"}},
+                  {"_XlaSharding", g.Attr<std::string>("sharding")}})});
+}
+REGISTER_GRADIENT("XlaSharding", XlaShardingGrad);
+
+void ShardToFullGrad(Gradient& g) {
+  g.Return({Call("XlaSpmdFullToShardShape", {g.Upstream()},
+                 g.AttrsOfOp({"manual_sharding", "dim", "unspecified_dims"}))});
+}
+REGISTER_GRADIENT("XlaSpmdShardToFullShape", ShardToFullGrad);
+
+// The static shape of `tensor`, inferred from all that leads to it.
+absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph,
+                                        const Output& tensor) {
+  tensorflow::ShapeRefiner refiner(graph.versions(), &graph.flib_def());
+  absl::Status status;
+  tensorflow::ReverseDFSFrom(
+      graph, {tensor.node()}, /*enter=*/nullptr,
+      [&](Node* node) {
+        if (status.ok() && node->IsOp()) status = refiner.AddNode(node);
+      },
+      tensorflow::NodeComparatorName());
+  TF_RETURN_IF_ERROR(status);
+  tensorflow::shape_inference::InferenceContext* context =
+      refiner.GetContext(tensor.node());
+  tensorflow::TensorShapeProto proto;
+  context->ShapeHandleToProto(context->output(tensor.index()), &proto);
+  TensorShape shape;
+  if (!tensorflow::PartialTensorShape(proto).AsTensorShape(&shape)) {
+    return absl::UnimplementedError(
+        "the shape of the input is not static, and XlaSpmdShardToFullShape "
+        "wants it for an attribute; give it by EnsureShape");
+  }
+  return shape;
+}
+
+// No definition: the full shape is not in the attributes.
+absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
+                             const std::vector<Output>& upstream,
+                             std::vector<Output>* gradients) {
+  GradientNodes nodes(scope, op);
+  const auto run = [&]() -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const TensorShape shape,
+                        StaticShape(*scope.graph(), op.input(0)));
+    NodeBuilder builder = nodes.New("full", "XlaSpmdShardToFullShape");
+    builder.Input(upstream[0].node(), upstream[0].index())
+        .Attr("full_shape", shape);
+    for (const char* name : {"manual_sharding", "dim", "unspecified_dims"}) {
+      builder.Attr(name, *op.node()->attrs().Find(name));
+    }
+    TF_ASSIGN_OR_RETURN(Node * full, nodes.Add(builder));
+    *gradients = {Output(full, 0)};
+    return absl::OkStatus();
+  };
+  return nodes.Finish(run());
+}
+[[maybe_unused]] const bool registered_sharding_ops =
+    RegisterClientGradient("XlaSpmdFullToShardShape", FullToShardGrad);
+
+// ---- DTensor
+
+// Relayout and RelayoutLike: the gradient lies as the input does.
+void RelayoutGrad(Gradient& g) {
+  g.ReturnFirst(Call("RelayoutLike", {g.Upstream(), g.Input(0)}));
+}
+REGISTER_GRADIENT("Relayout", RelayoutGrad);
+REGISTER_GRADIENT("RelayoutLike", RelayoutGrad);
+
+// CopyToMesh and CopyToMeshGrad: it goes to the mesh where the input is.
+void CopyToMeshGrad(Gradient& g) {
+  g.ReturnFirst(Call("CopyToMeshGrad", {g.Upstream(), g.Input(0)}));
+}
+REGISTER_GRADIENT("CopyToMesh", CopyToMeshGrad);
+REGISTER_GRADIENT("CopyToMeshGrad", CopyToMeshGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

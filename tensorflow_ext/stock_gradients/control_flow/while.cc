@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gradient of a loop is two loops. The first runs the loop again and keeps,
+// in lists, what the loop variables were before each iteration. The second goes
+// back: it takes the last ones off and calls the gradient of the body, which
+// turns the gradients of the variables after the iteration into those before
+// it. This is reverse mode as in Griewank and Walther, Evaluating Derivatives,
+// chapter 3, with the lists for a tape. Both are loops of the same kind, so
+// they have a gradient in turn.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/cc/framework/gradients.h"
+#include "tensorflow/cc/framework/ops.h"
+#include "tensorflow/cc/framework/scope.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/graph/node_builder.h"
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
+#include "tensorflow_ext/gradient/expand/gradient_nodes.h"
+#include "tensorflow_ext/gradient/expand/upstream.h"
+#include "tensorflow_ext/gradient/functions/differentiate_function.h"
+#include "tensorflow_ext/gradient/functions/function_builder.h"
+#include "tensorflow_ext/gradient/functions/loop_bound.h"
+#include "tensorflow_ext/gradient/functions/rerun.h"
+
+namespace tensorflow_ext {
+namespace {
+
+using tensorflow::AttrValue;
+using tensorflow::DataType;
+using tensorflow::DataTypeVector;
+using tensorflow::DT_INT32;
+using tensorflow::DT_INVALID;
+using tensorflow::DT_RESOURCE;
+using tensorflow::DT_VARIANT;
+using tensorflow::FunctionDef;
+using tensorflow::Graph;
+using tensorflow::NameAttrList;
+using tensorflow::Node;
+using tensorflow::NodeBuilder;
+using tensorflow::Operation;
+using tensorflow::Output;
+using tensorflow::Scope;
+using tensorflow::Tensor;
+
+// Whether the function does anything with its argument `i`.
+bool Uses(const FunctionDef& function, int i) {
+  const std::string& argument = function.signature().input_arg(i).name();
+  for (const auto& node : function.node_def()) {
+    for (const std::string& input : node.input()) {
+      if (input == argument) return true;
+    }
+  }
+  for (const auto& [result, value] : function.ret()) {
+    if (value == argument) return true;
+  }
+  return false;
+}
+
+void Append(const Outputs& more, Outputs* to) {
+  to->insert(to->end(), more.begin(), more.end());
+}
+
+// Adds the gradient of one loop.
+class WhileGradient {
+ public:
+  WhileGradient(const Scope& scope, const Operation& op,
+                const Outputs& upstream)
+      : op_(op),
+        upstream_(WithoutZerosOfResources(scope, op, upstream)),
+        graph_(scope.graph()),
+        call_(op.node()->op_def().is_stateful() ? "StatefulPartitionedCall"
+                                                : "PartitionedCall"),
+        nodes_(scope, op) {}
+
+  absl::Status Run(Outputs* gradients) {
+    return nodes_.Finish(AddAll(gradients));
+  }
+
+ private:
+  absl::Status AddAll(Outputs* gradients) {
+    gradients->assign(op_.num_inputs(), tensorflow::NoGradient());
+    TF_RETURN_IF_ERROR(GetNodeAttr(op_.node()->attrs(), "cond", &cond_));
+    TF_RETURN_IF_ERROR(GetNodeAttr(op_.node()->attrs(), "body", &body_));
+    TF_RETURN_IF_ERROR(GetNodeAttr(op_.node()->attrs(), "T", &types_));
+    TF_RETURN_IF_ERROR(DifferentiateBody());
+    if (gradient_types_.empty()) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(CheckRunsAgain(*graph_, {op_.node()}, {op_.node()}));
+    TF_RETURN_IF_ERROR(ClassifyVariables());
+    Outputs tape;
+    TF_RETURN_IF_ERROR(AddForwardLoop(&tape));
+    return AddBackwardLoop(tape, gradients);
+  }
+
+  // Differentiates the body by all variables that the gradient flows through:
+  // those with an upstream gradient, and those of which one of these was
+  // computed in an earlier iteration.
+  absl::Status DifferentiateBody() {
+    DataTypeVector flowing = UpstreamTypes(op_, upstream_);
+    while (true) {
+      TF_ASSIGN_OR_RETURN(
+          body_gradient_,
+          DifferentiateFunction(graph_->flib_def(), body_, flowing, flowing));
+      if (body_gradient_->gradients == flowing) break;
+      flowing = body_gradient_->gradients;
+    }
+    for (size_t i = 0; i < flowing.size(); ++i) {
+      if (flowing[i] == DT_INVALID) continue;
+      flowing_.push_back(i);
+      gradient_types_.push_back(flowing[i]);
+    }
+    return graph_->AddFunctionLibrary(body_gradient_->library);
+  }
+
+  // Finds the variables to keep: those that change and that the gradient uses.
+  absl::Status ClassifyVariables() {
+    const auto body = graph_->flib_def().FindRecord(body_.name());
+    const auto gradient = graph_->flib_def().FindRecord(body_gradient_->name);
+    for (int i = 0; i < op_.num_inputs(); ++i) {
+      unchanged_.push_back(ReturnsUnchanged(body->fdef(), i));
+      if (unchanged_[i] || !Uses(gradient->fdef(), i)) {
+        constant_.push_back(i);
+        constant_types_.push_back(types_[i]);
+      } else if (types_[i] == DT_RESOURCE) {
+        return absl::UnimplementedError(absl::StrCat(
+            "loop variable ", i, " is a resource that changes in the loop"));
+      } else {
+        kept_.push_back(i);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // How many iterations there are at most, or -1 where nothing says so. XLA
+  // wants to know it of a list.
+  absl::StatusOr<Output> MostIterations() {
+    const auto& library = graph_->flib_def();
+    const auto bound =
+        FindLoopBound(*op_.node(), library.FindRecord(cond_.name())->fdef(),
+                      library.FindRecord(body_.name())->fdef());
+    if (bound && bound->input >= 0) return op_.input(bound->input);
+    return nodes_.Constant("most", ScalarInt(bound ? bound->constant : -1));
+  }
+
+  // Adds a loop that runs as the differentiated one does.
+  absl::StatusOr<Node*> AddLoop(const char* name, const Outputs& variables,
+                                const NameAttrList& cond,
+                                const NameAttrList& body) {
+    NodeBuilder builder = nodes_.New(name, op_.node()->type_string());
+    // Lists and gradients may change their shapes from iteration to iteration.
+    const std::vector<tensorflow::PartialTensorShape> shapes(variables.size());
+    builder.Input(NodeOuts(variables))
+        .Attr("cond", cond)
+        .Attr("body", body)
+        .Attr("output_shapes", shapes);
+    for (const char* attribute :
+         {"parallel_iterations", "_lower_using_switch_merge"}) {
+      const AttrValue* value = op_.node()->attrs().Find(attribute);
+      if (value != nullptr) builder.Attr(attribute, *value);
+    }
+    return nodes_.Add(builder);
+  }
+
+  // Runs the loop again. `tape` receives the number of iterations and a list
+  // for each variable that is kept.
+  absl::Status AddForwardLoop(Outputs* tape) {
+    const size_t num_variables = types_.size();
+    DataTypeVector types = types_;
+    types.push_back(DT_INT32);
+    types.insert(types.end(), kept_.size(), DT_VARIANT);
+
+    FunctionBuilder test;
+    Outputs x = test.Arguments(types);
+    x.resize(num_variables);
+    TF_ASSIGN_OR_RETURN(
+        const NameAttrList cond,
+        test.Finish(absl::StrCat(cond_.name(), "_taped"),
+                    test.Call(call_, cond_, x, {tensorflow::DT_BOOL}), graph_));
+
+    FunctionBuilder step;
+    const Outputs arguments = step.Arguments(types);
+    x.assign(arguments.begin(), arguments.begin() + num_variables);
+    Outputs results = step.Call(call_, body_, x, types_);
+    for (size_t i = 0; i < num_variables; ++i) {
+      if (unchanged_[i]) results[i] = x[i];
+    }
+    results.push_back(
+        step.Binary("AddV2", arguments[num_variables], step.Int(1)));
+    for (size_t k = 0; k < kept_.size(); ++k) {
+      results.push_back(step.Binary(
+          "TensorListPushBack", arguments[num_variables + 1 + k], x[kept_[k]]));
+    }
+    TF_ASSIGN_OR_RETURN(
+        const NameAttrList body,
+        step.Finish(absl::StrCat(body_.name(), "_taped"), results, graph_));
+
+    Outputs variables;
+    for (int i = 0; i < op_.num_inputs(); ++i)
+      variables.push_back(op_.input(i));
+    TF_ASSIGN_OR_RETURN(const Output zero,
+                        nodes_.Constant("count", ScalarInt(0)));
+    TF_ASSIGN_OR_RETURN(const Output any,
+                        nodes_.Constant("any", ScalarInt(-1)));
+    TF_ASSIGN_OR_RETURN(const Output most, MostIterations());
+    variables.push_back(zero);
+    for (int i : kept_) {
+      NodeBuilder builder = nodes_.New("tape", "EmptyTensorList");
+      builder.Input(any.node(), any.index())
+          .Input(most.node(), most.index())
+          .Attr("element_dtype", types_[i]);
+      TF_ASSIGN_OR_RETURN(Node * list, nodes_.Add(builder));
+      variables.emplace_back(list, 0);
+    }
+    TF_ASSIGN_OR_RETURN(Node * loop, AddLoop("forward", variables, cond, body));
+    for (size_t k = num_variables; k < types.size(); ++k) {
+      tape->emplace_back(loop, k);
+    }
+    return absl::OkStatus();
+  }
+
+  // Goes back through the iterations. Its variables: `tape`, the constant
+  // variables of the loop, and the gradients.
+  absl::Status AddBackwardLoop(const Outputs& tape, Outputs* gradients) {
+    DataTypeVector types{DT_INT32};
+    types.insert(types.end(), kept_.size(), DT_VARIANT);
+    types.insert(types.end(), constant_types_.begin(), constant_types_.end());
+    types.insert(types.end(), gradient_types_.begin(), gradient_types_.end());
+
+    FunctionBuilder test;
+    const Output left = test.Arguments(types)[0];
+    TF_ASSIGN_OR_RETURN(
+        const NameAttrList cond,
+        test.Finish(absl::StrCat(body_gradient_->name, "_left"),
+                    {test.Binary("Greater", left, test.Int(0))}, graph_));
+    TF_ASSIGN_OR_RETURN(const NameAttrList body, BackwardBody(types));
+
+    Outputs variables = tape;
+    for (int i : constant_) variables.push_back(op_.input(i));
+    for (size_t k = 0; k < flowing_.size(); ++k) {
+      TF_ASSIGN_OR_RETURN(const Output dy,
+                          UpstreamOrZeros(flowing_[k], gradient_types_[k]));
+      variables.push_back(dy);
+    }
+    TF_ASSIGN_OR_RETURN(Node * loop,
+                        AddLoop("backward", variables, cond, body));
+    const int first = variables.size() - flowing_.size();
+    for (size_t k = 0; k < flowing_.size(); ++k) {
+      TF_ASSIGN_OR_RETURN((*gradients)[flowing_[k]],
+                          nodes_.WrapInIdentity(Output(loop, first + k)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<NameAttrList> BackwardBody(const DataTypeVector& types) {
+    FunctionBuilder step;
+    const Outputs arguments = step.Arguments(types);
+    auto next = arguments.begin();
+    Outputs results{step.Binary("Sub", *next++, step.Int(1))};
+    Outputs x(op_.num_inputs());
+    for (int i : kept_) {
+      const Output list = *next++, any = step.Int(-1);
+      Outputs popped = step.Add(step.New("TensorListPopBack")
+                                    .Input(list.node(), list.index())
+                                    .Input(any.node(), any.index())
+                                    .Attr("element_dtype", types_[i]));
+      popped.resize(2);
+      results.push_back(popped[0]);
+      x[i] = popped[1];
+    }
+    for (int i : constant_) {
+      x[i] = *next;
+      results.push_back(*next++);
+    }
+    Append(Outputs(next, arguments.end()), &x);
+    NameAttrList gradient;
+    gradient.set_name(body_gradient_->name);
+    Append(step.Call(call_, gradient, x, gradient_types_), &results);
+    return step.Finish(absl::StrCat(body_gradient_->name, "_back"), results,
+                       graph_);
+  }
+
+  // The upstream gradient of variable `i`, or zeros of the shape that it has
+  // after the loop.
+  absl::StatusOr<Output> UpstreamOrZeros(int i, DataType type) {
+    if (UpstreamTypes(op_, upstream_)[i] != DT_INVALID) return upstream_[i];
+    if (types_[i] == DT_RESOURCE) {
+      return nodes_.ZerosLikeVariable(op_.input(i), type);
+    }
+    return nodes_.ZerosLike(op_.output(i));
+  }
+
+  const Operation& op_;
+  const Outputs upstream_;
+  Graph* const graph_;
+  const char* const call_;
+  GradientNodes nodes_;
+  NameAttrList cond_, body_;
+  DataTypeVector types_;  // of the loop variables
+  std::shared_ptr<const FunctionWithGradients> body_gradient_;
+  std::vector<bool> unchanged_;  // of each loop variable
+  // Indices of loop variables: those with a gradient, those that the tape
+  // keeps, and the others.
+  std::vector<int> flowing_, kept_, constant_;
+  DataTypeVector gradient_types_, constant_types_;
+};
+
+absl::Status WhileGrad(const Scope& scope, const Operation& op,
+                       const Outputs& upstream, Outputs* gradients) {
+  return WhileGradient(scope, op, upstream).Run(gradients);
+}
+
+[[maybe_unused]] const bool registered_loops[] = {
+    RegisterClientGradient("StatelessWhile", WhileGrad),
+    RegisterClientGradient("While", WhileGrad),
+};
+
+}  // namespace
+}  // namespace tensorflow_ext

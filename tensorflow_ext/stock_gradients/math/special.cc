@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients of special functions. DLMF is the NIST Digital Library of
+// Mathematical Functions, https://dlmf.nist.gov.
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tensorflow_ext/gradient/bridge/register_formula.h"
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+#include "tensorflow_ext/stock_gradients/math/widened.h"
+
+namespace tensorflow_ext {
+namespace {
+
+// y / x, and `limit` at x = 0. The division never sees the zero, so that
+// derivatives of the result are finite there too.
+Value Quotient(Value y, Value x, double limit) {
+  const Value is_zero = Equal(x, 0);
+  return Where(is_zero, limit, y / Where(is_zero, 1, x));
+}
+
+Value BesselOp(const char* order, Value x) {
+  return Call(std::string("Bessel") + order, {x});
+}
+
+// ---- Error functions and integrals.
+
+// d/dx erfc(x) = -2/sqrt(pi) exp(-x^2)    (DLMF 7.2.2)
+void ErfcGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * (-2 / kSqrtPi) * Exp(-Square(x))});
+}
+REGISTER_GRADIENT("Erfc", ErfcGrad);
+
+// d/dx erf(x) = 2/sqrt(pi) exp(-x^2)    (DLMF 7.2.1)
+void ErfGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * (2 / kSqrtPi) * Exp(-Square(x))});
+}
+REGISTER_GRADIENT("Erf", ErfGrad);
+
+// The inverses of erf and of the normal distribution's function: by y, the
+// derivatives of these are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi) exp(-y^2/2).
+void ErfinvGrad(Gradient& g) {
+  g.Return({g.Upstream() * (kSqrtPi / 2) * Exp(Square(g.Output()))});
+}
+REGISTER_GRADIENT("Erfinv", ErfinvGrad);
+void NdtriGrad(Gradient& g) {
+  g.Return(
+      {g.Upstream() * (kSqrtPi * M_SQRT2) * Exp(Square(g.Output()) * 0.5)});
+}
+REGISTER_GRADIENT("Ndtri", NdtriGrad);
+
+// F'(x) = 1 - 2 x F(x)    (DLMF 7.10.4, Dawson's integral)
+void DawsnGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * (1 - 2 * x * g.Output())});
+}
+REGISTER_GRADIENT("Dawsn", DawsnGrad);
+
+// Ei'(x) = exp(x) / x    (DLMF 6.2.5)
+void ExpintGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  g.Return({dy * Exp(x) / x});
+}
+REGISTER_GRADIENT("Expint", ExpintGrad);
+
+// C'(x) = cos(pi/2 x^2), S'(x) = sin(pi/2 x^2)    (DLMF 7.2.7, 7.2.8)
+void FresnelCosGrad(Gradient& g) {
+  g.Return({g.Upstream() * Cos(M_PI_2 * Square(g.Input(0)))});
+}
+REGISTER_GRADIENT("FresnelCos", FresnelCosGrad);
+void FresnelSinGrad(Gradient& g) {
+  g.Return({g.Upstream() * Sin(M_PI_2 * Square(g.Input(0)))});
+}
+REGISTER_GRADIENT("FresnelSin", FresnelSinGrad);
+
+// spence(x) = Li2(1 - x), whose derivative is log(x) / (1 - x)    (DLMF
+// 25.12.1). At x = 1 the first two terms of its series, -1 + (x - 1) / 2, stand
+// in for 0/0.
+void SpenceGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream();
+  const Value is_one = Equal(x, 1);
+  g.Return(
+      {dy * Where(is_one, (x - 3) * 0.5, Log(x) / (1 - Where(is_one, 0, x)))});
+}
+REGISTER_GRADIENT("Spence", SpenceGrad);
+
+// ---- Bessel functions. J, Y: DLMF 10.6.2 and 10.6.3; I, K: DLMF 10.29.2 and
+// 10.29.3. With "e", I is scaled by exp(-|x|) and K by exp(x).
+
+// J0' = -J1, Y0' = -Y1, K0' = -K1, I0' = I1.
+void BesselJ0Grad(Gradient& g) {
+  g.Return({g.Upstream() * -BesselOp("J1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselJ0", BesselJ0Grad);
+void BesselY0Grad(Gradient& g) {
+  g.Return({g.Upstream() * -BesselOp("Y1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselY0", BesselY0Grad);
+void BesselK0Grad(Gradient& g) {
+  g.Return({g.Upstream() * -BesselOp("K1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselK0", BesselK0Grad);
+void BesselI0Grad(Gradient& g) {
+  g.Return({g.Upstream() * BesselOp("I1", g.Input(0))});
+}
+REGISTER_GRADIENT("BesselI0", BesselI0Grad);
+
+// J1' = J0 - J1/x and I1' = I0 - I1/x, where J1/x and I1/x go to 1/2 at 0.
+void BesselJ1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("J0", x) - Quotient(y, x, 0.5))});
+}
+REGISTER_GRADIENT("BesselJ1", BesselJ1Grad);
+void BesselI1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("I0", x) - Quotient(y, x, 0.5))});
+}
+REGISTER_GRADIENT("BesselI1", BesselI1Grad);
+
+// Y1' = Y0 - Y1/x and K1' = -K0 - K1/x; both are infinite at 0.
+void BesselY1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("Y0", x) - y / x)});
+}
+REGISTER_GRADIENT("BesselY1", BesselY1Grad);
+void BesselK1Grad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (-BesselOp("K0", x) - y / x)});
+}
+REGISTER_GRADIENT("BesselK1", BesselK1Grad);
+
+// The same with the derivative of the scale: -sign(x) for I, +1 for K.
+void BesselI0eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (BesselOp("I1e", x) - Sign(x) * y)});
+}
+REGISTER_GRADIENT("BesselI0e", BesselI0eGrad);
+void BesselI1eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() *
+            (BesselOp("I0e", x) - Quotient(y, x, 0.5) - Sign(x) * y)});
+}
+REGISTER_GRADIENT("BesselI1e", BesselI1eGrad);
+void BesselK0eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (y - BesselOp("K1e", x))});
+}
+REGISTER_GRADIENT("BesselK0e", BesselK0eGrad);
+void BesselK1eGrad(Gradient& g) {
+  const Value x = g.Input(0), y = g.Output();
+  g.Return({g.Upstream() * (y * (1 - Reciprocal(x)) - BesselOp("K0e", x))});
+}
+REGISTER_GRADIENT("BesselK1e", BesselK1eGrad);
+
+// ---- The gamma function's family.
+
+// (log |Gamma(x)|)' = psi(x)    (DLMF 5.2.2)
+void LgammaGrad(Gradient& g) { g.Return({g.Upstream() * Digamma(g.Input(0))}); }
+REGISTER_GRADIENT("Lgamma", LgammaGrad);
+
+// psi'(x) = psi^(1)(x)    (DLMF 5.15)
+void DigammaGrad(Gradient& g) {
+  const Value x = g.Input(0), dy = g.Upstream(), wide = Widened(x);
+  const Value trigamma = Call("Polygamma", {g.Scalar(1, wide.type()), wide});
+  g.Return({dy * Cast(trigamma, x.type())});
+}
+REGISTER_GRADIENT("Digamma", DigammaGrad);
+
+// d/dx psi^(n)(x) = psi^(n+1)(x); the order n is no continuous variable.
+void PolygammaGrad(Gradient& g) {
+  const Value n = g.Input(0), x = g.Input(1), dy = g.Upstream();
+  const Value dx = dy * Call("Polygamma", {n + 1, x});
+  g.Return({Value(), SumTo(x, dx, Shape(dx))});
+}
+REGISTER_GRADIENT("Polygamma", PolygammaGrad);
+
+// d/dx zeta(x, q) for q > 0 by the Euler-Maclaurin formula (DLMF 25.11.5): with
+// w = q + N and m = 12,
+//   zeta = sum_{k < N} (q + k)^-x + w^-x T,
+//   T = w / (x - 1) + 1 / 2 + sum_{j = 1}^m B_2j / (2j)! P_j,
+//   P_j = x (x + 1) ... (x + 2j - 2) / w^(2j - 1),
+// of which each part is differentiated. P_j is element 2j - 2 of a cumulative
+// product, the odd elements of which have the coefficient 0.
+Value ZetaByExponent(Value exponent, Value offset) {
+  constexpr int kDirect = 10;
+  // B_2j / (2j)!    (DLMF 24.2.1; those of 24.2(iii))
+  constexpr double kCoefficients[] = {
+      1 / 12.,
+      -1 / 720.,
+      1 / 30240.,
+      -1 / 1209600.,
+      1 / 47900160.,
+      -691 / 1307674368000.,
+      1 / 74724249600.,
+      -3617 / 10670622842880000.,
+      43867 / 5109094217170944000.,
+      -174611 / 802857662698291200000.,
+      77683 / 14101100039391805440000.,
+      -236364091 / 1693824136731743669452800000.};
+  std::vector<double> coefficients, direct, steps;
+  for (const double coefficient : kCoefficients) {
+    if (!coefficients.empty()) coefficients.push_back(0);
+    coefficients.push_back(coefficient);
+  }
+  for (int k = 0; k < kDirect; ++k) direct.push_back(k);
+  for (size_t i = 0; i < coefficients.size(); ++i) steps.push_back(i);
+
+  Gradient* g = offset.gradient();
+  const Value last = g->Int(-1);
+  const auto vector = [&](const std::vector<double>& numbers) {
+    return g->Vector(numbers, DT_DOUBLE);
+  };
+  const Value x = ExpandDims(Cast(exponent, DT_DOUBLE), last);
+  const Value q = ExpandDims(Cast(offset, DT_DOUBLE), last);
+  const Value base = q + vector(direct), w = q + kDirect;
+  const Value log_w = Log(w), shifted = x + vector(steps);
+  const Value products = Call("Cumprod", {shifted / w, last});
+  const Value logarithms = Call("Cumsum", {Reciprocal(shifted), last});
+  const Value series = vector(coefficients) * products;
+  const Value tail = w / (x - 1) + 0.5 + Sum(series, last, true);
+  const Value tail_by_x =
+      Sum(series * logarithms, last, true) - w / Square(x - 1);
+  const Value sum = -Sum(Log(base) * Exp(-x * Log(base)), last) +
+                    Sum(Exp(-x * log_w) * (tail_by_x - log_w * tail), last);
+  return Cast(sum, exponent.type());
+}
+
+// d/dq zeta(x, q) = -x zeta(x + 1, q)    (DLMF 25.11.17)
+void ZetaGrad(Gradient& g) {
+  const Value x = g.Input(0), q = g.Input(1), dy = g.Upstream();
+  const Value dx = dy * ZetaByExponent(x, q);
+  const Value dq = dy * -x * Call("Zeta", {x + 1, q});
+  const auto [dx_sum, dq_sum] = Unbroadcast(x, dx, q, dq);
+  g.Return({dx_sum, dq_sum});
+}
+REGISTER_GRADIENT("Zeta", ZetaGrad);
+
+}  // namespace
+}  // namespace tensorflow_ext

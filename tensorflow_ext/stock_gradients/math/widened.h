@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_MATH_WIDENED_H_
+#define TENSORFLOW_EXT_STOCK_GRADIENTS_MATH_WIDENED_H_
+
+#include "tensorflow_ext/gradient/formula/formula_ops.h"
+
+namespace tensorflow_ext {
+
+// x in float where it has a shorter type: some kernels know only the long ones.
+inline Value Widened(Value x) {
+  return x.type() == DT_DOUBLE ? x : Cast(x, DT_FLOAT);
+}
+
+}  // namespace tensorflow_ext
+
+#endif  // TENSORFLOW_EXT_STOCK_GRADIENTS_MATH_WIDENED_H_

@@ -19,7 +19,7 @@ def _check_share(name):
         fail("%s has no share of the tests' time: tests/budget.bzl gives it one" % label)
 
 def _settings(found, tests):
-    """What each test has of its own: those that were found and those that are named."""
+    """The settings of each test: of those that were found and those that are named."""
     settings = {name: {} for name in found}
     settings.update(tests)
     return {name: own for name, own in settings.items() if own != None}

@@ -3,9 +3,9 @@
 much to do, and write to few common cache lines."""
 
 import json
-import subprocess
 import sys
 
+import commands
 import many_threads
 import pytest
 import shards
@@ -64,20 +64,15 @@ json.dump(found, sys.stdout)
 @pytest.fixture(scope="module")
 def found() -> dict[str, list[dict[str, float]]]:
     """The regions of each op."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=many_threads.environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(commands.run(sys.executable, "-c", PROGRAM, env=many_threads.environment()))
 
 
-OPS = ("LayerNorm", "Sparsemax", "EmbeddingBag", "RoiAlign", "Scale")
+every_op = pytest.mark.parametrize(
+    "op", ["LayerNorm", "Sparsemax", "EmbeddingBag", "RoiAlign", "Scale"]
+)
 
 
-@pytest.mark.parametrize("op", OPS)
+@every_op
 def test_shards_are_many_and_equal_parts_are_least(op: str, found: dict) -> None:
     assert max(region["shards"] for region in found[op]) > 4
     for region in found[op]:
@@ -85,7 +80,7 @@ def test_shards_are_many_and_equal_parts_are_least(op: str, found: dict) -> None
         assert region["on_threads"] >= region["seconds"] / shards.THREADS
 
 
-@pytest.mark.parametrize("op", OPS)
+@every_op
 def test_shards_share_cache_lines_at_their_edges_alone(op: str, found: dict) -> None:
     outputs = 4  # at most, of one kernel
     assert sum(region["lines"] for region in found[op])

@@ -23,12 +23,13 @@ from tensorflow.python.framework import kernels, ops
 from tensorflow.python.ops.parallel_for import pfor
 
 import tensorflow_ext as tfe
-from tensorflow_ext import _attributes, _vectorize, layers, raw_ops
+from tensorflow_ext import _vectorize, layers, raw_ops
+from tensorflow_ext._runtime import _attributes
 
 # Under Bazel this file is a link into the source tree.
 _TREE = Tree(pathlib.Path(__file__).resolve().parents[2])
 FUNCTIONS = tfe.ops.FUNCTIONS
-# What definitions mark an input with, and what the debug switch adds to graphs.
+# Definitions mark inputs with the first; the debug switch adds the second to graphs.
 _OF_THE_GRADIENTS = {"TfExt>NoGradient", "TfExt>CheckGradientShape"}
 _OPS = set(raw_ops.OPS.values()) - _OF_THE_GRADIENTS - raw_ops.TEXT_OPS
 

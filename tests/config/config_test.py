@@ -9,43 +9,34 @@ import pathlib
 import re
 import shutil
 import stat
-import subprocess
 import sys
 from collections.abc import Callable
 from xml.etree import ElementTree
 
+import commands
 import pytest
 import tensorflow as tf
 
 import tensorflow_ext
-from tensorflow_ext import _compatibility, _library, sysconfig
+from tensorflow_ext import _compatibility, sysconfig
 from tensorflow_ext.__main__ import main
+from tensorflow_ext._runtime import _library
 
 FOLDER = pathlib.Path(__file__).absolute().parent
 # Under Bazel this file is a link into the source tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = str(_library.PATH)
 RESULT = f"TensorFlow {tf.__version__} has TfExt>Relu\n"
-# What finds nothing that the command did not say.
+# An environment in which nothing is found that the command did not say.
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 Config = Callable[..., str]
 
 
 def run(command: str | list[str], folder: pathlib.Path, **environ: str) -> str:
-    """What a command prints; one that is a string is the shell's."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=PLAIN | environ,
-        shell=isinstance(command, str),
-        executable="/bin/bash" if isinstance(command, str) else None,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    """Runs a command, by the shell if it is a string; returns what it prints."""
+    words = ["/bin/bash", "-c", command] if isinstance(command, str) else command
+    return commands.run(*words, cwd=folder, env=PLAIN | environ)
 
 
 def needs(name: str) -> pytest.MarkDecorator:
@@ -97,14 +88,14 @@ def spaced(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # ----- C and C++.
 
 
-def test_c(config: Config, folder: pathlib.Path) -> None:
-    run(f"cc -Wall -Werror program.c {config('--c')} -o program", folder)
+@pytest.mark.parametrize(
+    ("compiler", "source", "kind"), [("cc", "program.c", "--c"), ("c++", "program.cc", "--cxx")]
+)
+def test_c_and_cxx(
+    compiler: str, source: str, kind: str, config: Config, folder: pathlib.Path
+) -> None:
+    run(f"{compiler} -Wall -Werror {source} {config(kind)} -o program", folder)
     # It is linked: the program loads nothing.
-    assert run(["./program"], folder) == RESULT
-
-
-def test_cxx(config: Config, folder: pathlib.Path) -> None:
-    run(f"c++ -Wall -Werror program.cc {config('--cxx')} -o program", folder)
     assert run(["./program"], folder) == RESULT
 
 
@@ -119,7 +110,7 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 
 @needs("cmake")
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
-    # What is printed without --write, test_run_hands_it_on sees.
+    # test_run_hands_it_on looks at what is printed without --write.
     flags = config("--cmake", "--write=for cmake")
     run(f"cmake {flags} -S . -B build && cmake --build build", folder)
     assert run(["build/program"], folder) == RESULT
@@ -139,10 +130,15 @@ def test_pkg_config(package: str, config: Config, folder: pathlib.Path) -> None:
     assert found.strip() == versions[package]
 
 
-def test_pkg_config_is_printed(config: Config, folder: pathlib.Path) -> None:
-    printed = config("--pkg-config")
-    config("--pkg-config", "--write=.")
-    assert (folder / "tensorflow_ext.pc").read_text().rstrip("\n") == printed
+@pytest.mark.parametrize(
+    ("kind", "file"), [("--pkg-config", "tensorflow_ext.pc"), ("--cargo", ".cargo/config.toml")]
+)
+def test_what_is_written_is_printed(
+    kind: str, file: str, config: Config, folder: pathlib.Path
+) -> None:
+    printed = config(kind)
+    config(kind, "--write=.")
+    assert (folder / file).read_text().rstrip("\n") == printed
 
 
 # ----- Languages above C, whose programs load this library.
@@ -173,17 +169,10 @@ def test_cargo(config: Config, folder: pathlib.Path) -> None:
     assert run(command, folder / "rust", PATH=path, CARGO_HOME=home) == RESULT
 
 
-def test_cargo_is_printed(config: Config, folder: pathlib.Path) -> None:
-    printed = config("--cargo")
-    config("--cargo", "--write=.")
-    assert (folder / ".cargo/config.toml").read_text().rstrip("\n") == printed
-
-
-_MAVEN = "{http://maven.apache.org/POM/4.0.0}"
-
-
-def _texts(element: ElementTree.Element) -> dict[str, str]:
-    return {child.tag.removeprefix(_MAVEN): child.text or "" for child in element}
+def maven_project(folder: pathlib.Path) -> ElementTree.Element:
+    """The pom.xml of a folder, whose elements are found by their names alone."""
+    text = (folder / "pom.xml").read_text()
+    return ElementTree.fromstring(re.sub(r' xmlns="[^"]*"', "", text))
 
 
 @pytest.fixture
@@ -208,15 +197,11 @@ def test_java_dependencies_are_those_of_the_tests(
 ) -> None:
     monkeypatch.setattr(_compatibility, "TENSORFLOW", minor)
     config("--java", "--write=java")
-    project = ElementTree.parse(folder / "java" / "pom.xml")
     named = set()
-    for dependency in project.iterfind(f".//{_MAVEN}dependency"):
-        texts = _texts(dependency)
-        classifier = texts.get("classifier")
-        named.add(
-            ":".join(texts[name] for name in ("groupId", "artifactId", "version"))
-            + (f":jar:{classifier}" if classifier else "")
-        )
+    for dependency in maven_project(folder / "java").iter("dependency"):
+        parts = [dependency.findtext(name) for name in ("groupId", "artifactId", "version")]
+        classifier = dependency.findtext("classifier")
+        named.add(":".join([*parts, "jar", classifier] if classifier else parts))
     lock = (ROOT / "requirements" / f"java-{minor}.txt").read_text().splitlines()
     assert named == {line.split()[1] for line in lock if not line.startswith("#")}
 
@@ -225,10 +210,7 @@ def test_java_dependencies_are_those_of_the_tests(
 @pytest.mark.usefixtures("spaced")
 def test_java(config: Config, folder: pathlib.Path) -> None:
     config("--java", "--write=java")
-    project = ElementTree.parse(folder / "java" / "pom.xml").getroot()
-    properties = project.find(f"{_MAVEN}properties")
-    assert properties is not None
-    library = _texts(properties)["tensorflow_ext.library"]
+    library = maven_project(folder / "java").findtext("properties/tensorflow_ext.library")
     jars = os.environ["JAVA_CLASS_PATH"]
     flags = [
         f"-Djava.library.path={os.environ['JAVA_LIBRARY_PATH']}",
@@ -236,14 +218,8 @@ def test_java(config: Config, folder: pathlib.Path) -> None:
     ]
     compiler = [os.environ["JAVAC"], "-Xlint:all", "-Werror"]
     run([*compiler, "-cp", jars, "Program.java"], folder / "java")
-    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program", library]
+    command = [os.environ["JAVA"], *flags, "-cp", f"{jars}:.", "Program", str(library)]
     assert run(command, folder / "java") == RESULT
-
-
-def test_java_of_another_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.19")
-    error = config("--java", fails=True)
-    assert "TensorFlow Java has versions for 2.18 and 2.21" in error
 
 
 def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,6 +227,9 @@ def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(_compatibility, "TENSORFLOW", minor)
         natives = re.findall(r"core-native</artifactId>\s*<version>(.*?)<", config("--java"))
         assert natives == [release, release]
+    monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.19")
+    error = config("--java", fails=True)
+    assert "TensorFlow Java has versions for 2.18 and 2.21" in error
 
 
 # ----- What cannot be done.
@@ -331,7 +310,3 @@ def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
     assert printed == (
         f"-Dtensorflow_ext_DIR={ROOT}/python/tensorflow_ext/cmake -DPython3_EXECUTABLE={python}\n"
     )
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

@@ -8,11 +8,12 @@ import http.server
 import os
 import pathlib
 import posixpath
-import subprocess
 import sys
 import threading
 import urllib.parse
 from collections.abc import Iterator
+
+import commands
 
 import tensorflow_ext as tfe
 
@@ -21,26 +22,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def build(folder: pathlib.Path) -> None:
-    """Builds the site; a warning is an error (mkdocs.yml).
-
-    Raises:
-      AssertionError: MkDocs complains.
-    """
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "NO_MKDOCS_2_WARNING": "1",
-            "PYTHONPATH": str(pathlib.Path(tfe.__file__).absolute().parents[1]),
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-6000:]
+    """Builds the site; a warning is an error (mkdocs.yml)."""
+    environment = {
+        **os.environ,
+        "NO_MKDOCS_2_WARNING": "1",
+        "PYTHONPATH": str(pathlib.Path(tfe.__file__).absolute().parents[1]),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", folder]
+    commands.run(*command, cwd=ROOT, env=environment)
 
 
 def pages(folder: pathlib.Path) -> list[str]:
@@ -69,7 +59,7 @@ def served(folder: pathlib.Path) -> Iterator[str]:
 
 
 class _Links(html.parser.HTMLParser):
-    """What a page asks for, what it links to, and the places that it has."""
+    """The files that a page loads, the pages it links to, and its anchors."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,11 +80,9 @@ class _Links(html.parser.HTMLParser):
 
 def broken_links(folder: pathlib.Path) -> list[str]:
     """Links of any page to what is not in the site; other hosts that one asks for."""
-    parsed: dict[str, _Links] = {}
-    for page in pages(folder):
-        parser = _Links()
-        parser.feed((folder / page / "index.html").read_text(encoding="utf-8"))
-        parsed[page] = parser
+    parsed = {page: _Links() for page in pages(folder)}
+    for page, links in parsed.items():
+        links.feed((folder / page / "index.html").read_text(encoding="utf-8"))
     broken = []
     for page, links in parsed.items():
         for target in links.loaded:
@@ -112,10 +100,7 @@ def _is_there(folder: pathlib.Path, parsed: dict[str, _Links], page: str, target
         return True  # Another host: nothing is loaded from it.
     path = posixpath.normpath(posixpath.join("/", page, address.path)).lstrip("/")
     place = urllib.parse.unquote(path)
-    is_page = (folder / place / "index.html").is_file()
-    if not is_page and not (folder / place).is_file():
-        return False
-    if not address.fragment or not is_page:
-        return True
-    key = f"{place}/" if place else ""
-    return urllib.parse.unquote(address.fragment) in parsed[key].places
+    linked = parsed.get(f"{place}/" if place else "")
+    if linked is None:
+        return (folder / place).is_file()
+    return not address.fragment or urllib.parse.unquote(address.fragment) in linked.places

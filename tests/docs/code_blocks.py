@@ -2,6 +2,7 @@
 """The code blocks of README.md and docs/."""
 
 import dataclasses
+import functools
 import pathlib
 import re
 
@@ -66,6 +67,7 @@ def tokens(code: str) -> str:
     return re.sub(r"\s+", "", code)
 
 
+@functools.cache
 def compiled_code() -> str:
     """The tokens of all sources that the build compiles."""
     sources = [

@@ -13,10 +13,9 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 
 import code_blocks
+import commands
 import processes
 import pytest
 from code_blocks import ROOT, Block
@@ -35,9 +34,9 @@ _EXEMPT = {
     ): "loads a model of the reader's; tests/addons/saved_model_test.py loads one",
 }
 _SHELL = {"bash", "console", "sh", "shell"}
-# What a program prints, tables and the like.
+# Output of programs, tables and the like.
 _TEXT = {"", "text"}
-# What blocks of C stand in: the variables that they use.
+# Blocks of C are put into this function, which has the variables that they use.
 _C = """
 #include <stddef.h>
 #include "tensorflow/c/c_api.h"
@@ -52,7 +51,7 @@ void Block(int argc, char** argv, TF_Status* status, TF_Graph* graph,
 (void)session;
 }
 """
-# What formulas stand in.
+# Formulas are put into this namespace.
 _FORMULA = """
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
 namespace tensorflow_ext {
@@ -63,38 +62,32 @@ namespace tensorflow_ext {
 
 
 def _is_command(block: Block) -> bool:
-    """Whether it is for a shell, as indented blocks are that begin like it."""
+    """True if it is for a shell, as indented blocks are that begin like it."""
     starts = r"(\w+=\S+ )*(\./run|bazel|\.venv/bin/)"
     return block.language in _SHELL or (
         block.language in _TEXT and re.match(starts, block.text) is not None
     )
 
 
-def _fits(block: Block, page: str, start: str) -> bool:
-    """Whether an exemption is for this block."""
-    if start == "*":
-        return block.page == page and not _is_command(block)
-    return block.page == page and block.text.startswith(start)
+def _exemption(block: Block) -> tuple[str, str] | None:
+    for page, start in _EXEMPT:
+        fits = not _is_command(block) if start == "*" else block.text.startswith(start)
+        if block.page == page and fits:
+            return page, start
+    return None
 
 
-def _is_exempt(block: Block) -> bool:
-    return any(_fits(block, page, start) for page, start in _EXEMPT)
+_ALL = code_blocks.blocks()
+_BLOCKS = [block for block in _ALL if not _exemption(block)]
 
 
-_BLOCKS = [block for block in code_blocks.blocks() if not _is_exempt(block)]
-
-
-def _of(languages: set[str]) -> list[Block]:
-    return [block for block in _BLOCKS if block.language in languages]
-
-
-_COMMANDS = [block for block in _BLOCKS if _is_command(block)]
+def _every_block(*languages: str) -> pytest.MarkDecorator:
+    blocks = [block for block in _BLOCKS if block.language in languages]
+    return pytest.mark.parametrize("block", blocks, ids=str)
 
 
 def test_every_exemption_is_needed() -> None:
-    for page, start in _EXEMPT:
-        found = [block for block in code_blocks.blocks() if _fits(block, page, start)]
-        assert found, (page, start)
+    assert {_exemption(block) for block in _ALL} - {None} == _EXEMPT.keys()
 
 
 def test_every_block_is_looked_at() -> None:
@@ -116,75 +109,61 @@ def test_every_example_is_listed(page: str, pattern: str) -> None:
             assert link in readme.read_text(), f"{readme} names no {folder}"
 
 
-@pytest.mark.parametrize("page", sorted({block.page for block in _of({"python"})}))
+_PYTHON = [block for block in _BLOCKS if block.language == "python"]
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in _PYTHON}))
 def test_python(page: str, tmp_path: pathlib.Path) -> None:
-    pieces = [(str(block), block.text) for block in _of({"python"}) if block.page == page]
+    pieces = [(str(block), block.text) for block in _PYTHON if block.page == page]
     (tmp_path / "blocks.json").write_text(json.dumps(pieces))
-    processes.run(
-        """
-        import os, pathlib, sys
-        os.chdir(sys.argv[1])
-        import python_page
-        python_page.run("blocks.json")
-        """,
-        str(tmp_path),
-    )
+    program = """
+    import os, sys
+    os.chdir(sys.argv[1])
+    import python_page
+    python_page.run("blocks.json")
+    """
+    processes.run(program, str(tmp_path))
 
 
-@functools.cache
-def _compiled() -> str:
-    return code_blocks.compiled_code()
-
-
-def _check_syntax(compiler: str, source: pathlib.Path) -> None:
-    flags = [*tfe.sysconfig.get_compile_flags(), f"-I{ROOT}", "-Wall", "-Wextra"]
-    standard = "-std=c11" if source.suffix == ".c" else "-std=c++17"
-    flags = [flag for flag in flags if source.suffix != ".c" or "c++" not in flag]
-    quiet = ["-Wno-unused-parameter", "-Wno-unused-variable"]
-    done = subprocess.run(
-        [compiler, "-fsyntax-only", standard, *flags, *quiet, str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("block", _of({"c"}), ids=str)
-def test_c(block: Block, tmp_path: pathlib.Path) -> None:
-    if code_blocks.tokens(block.text) in _compiled():
-        return
-    source = tmp_path / "block.c"
+def _check_syntax(source: pathlib.Path, block: Block, frame: str, compiler: str, c: bool) -> None:
+    """Compiles a block, inside of a frame unless it is whole."""
     whole = "#include" in block.text
-    source.write_text(block.text if whole else _C % (block.page, block.text))
-    _check_syntax(os.environ.get("CC", "gcc"), source)
+    source.write_text(block.text if whole else frame % (block.page, block.text))
+    flags = [*tfe.sysconfig.get_compile_flags(c=c), f"-I{ROOT}", "-Wall", "-Wextra"]
+    quiet = ["-Wno-unused-parameter", "-Wno-unused-variable"]
+    standard = "-std=c11" if c else "-std=c++17"
+    commands.run(compiler, "-fsyntax-only", standard, *flags, *quiet, source)
 
 
-@pytest.mark.parametrize("block", _of({"cpp"}), ids=str)
+def _is_compiled(block: Block) -> bool:
+    return code_blocks.tokens(block.text) in code_blocks.compiled_code()
+
+
+@_every_block("c")
+def test_c(block: Block, tmp_path: pathlib.Path) -> None:
+    if not _is_compiled(block):
+        _check_syntax(tmp_path / "block.c", block, _C, os.environ.get("CC", "gcc"), c=True)
+
+
+@_every_block("cpp")
 def test_cpp(block: Block, tmp_path: pathlib.Path) -> None:
-    if code_blocks.tokens(block.text) in _compiled():
+    if _is_compiled(block):
         return
-    source = tmp_path / "block.cc"
-    if "#include" in block.text:
-        source.write_text(block.text)
-    else:
-        assert "(Gradient& g)" in block.text, (
-            f"{block} stands in no source that is compiled, but for comments and "
-            "spaces; take it from one, or give it its #include lines, so that it is "
-            "compiled here"
-        )
-        source.write_text(_FORMULA % (block.page, block.text))
-    _check_syntax(os.environ.get("CXX", "g++"), source)
+    assert "#include" in block.text or "(Gradient& g)" in block.text, (
+        f"{block} stands in no source that is compiled, but for comments and spaces; take it "
+        "from one, or give it its #include lines, so that it is compiled here"
+    )
+    _check_syntax(tmp_path / "block.cc", block, _FORMULA, os.environ.get("CXX", "g++"), c=False)
 
 
-@pytest.mark.parametrize("block", _of({"go", "java", "rust"}), ids=str)
+@_every_block("go", "java", "rust")
 def test_go_java_and_rust(block: Block) -> None:
-    assert code_blocks.tokens(block.text) in _compiled(), (
+    assert _is_compiled(block), (
         f"{block} stands in no source that is compiled, but for comments and spaces"
     )
 
 
-@pytest.mark.parametrize("block", _of({"toml"}), ids=str)
+@_every_block("toml")
 def test_toml(block: Block) -> None:
     manifests = (ROOT / "examples" / "rust").glob("*/Cargo.toml")
     assert any(block.text in path.read_text() for path in manifests), (
@@ -194,9 +173,8 @@ def test_toml(block: Block) -> None:
 
 def _lines(block: Block) -> list[list[str]]:
     """The words of each command, without comments and variables before it."""
-    joined = block.text.replace("\\\n", " ")
     found = []
-    for line in joined.splitlines():
+    for line in block.text.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         while words and re.fullmatch(r"\w+=.*", words[0]):
             del words[0]
@@ -209,7 +187,7 @@ def _lines(block: Block) -> list[list[str]]:
 
 @functools.cache
 def _run_commands() -> set[str]:
-    """What ./run knows."""
+    """The commands of ./run."""
     usage = (ROOT / "run").read_text().partition("HELP'\n")[2].partition("\nHELP")[0]
     return set(re.findall(r"^  ([a-z][\w-]*)  ", usage, re.MULTILINE))
 
@@ -224,7 +202,7 @@ def _check_label(label: str) -> None:
     assert f'"{name}"' in build.read_text(), label
 
 
-@pytest.mark.parametrize("block", _COMMANDS, ids=str)
+@pytest.mark.parametrize("block", filter(_is_command, _BLOCKS), ids=str)
 def test_commands(block: Block, tmp_path: pathlib.Path) -> None:
     for program, *arguments in _lines(block):
         if program == "./run":
@@ -244,8 +222,7 @@ def test_commands(block: Block, tmp_path: pathlib.Path) -> None:
 
 def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
     """python -m tensorflow_ext; drawing, where there is no Graphviz, is left out, and
-    what is about TensorFlow Java must say that it has no release for this TensorFlow.
-    """
+    what is about TensorFlow Java must say that it has no release for this TensorFlow."""
     if "--java" in arguments and _compatibility.java_release() is None:
         with pytest.raises(AssertionError, match="TensorFlow Java has versions for"):
             _run_as_program(arguments, folder)
@@ -257,17 +234,10 @@ def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
 
 
 def _run_as_program(arguments: list[str], folder: pathlib.Path) -> None:
-    processes.run(
-        """
-        import os, sys
-        os.chdir(sys.argv[1])
-        from tensorflow_ext.__main__ import main
-        sys.exit(main(sys.argv[2:]))
-        """,
-        str(folder),
-        *arguments,
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+    program = """
+    import os, sys
+    os.chdir(sys.argv[1])
+    from tensorflow_ext.__main__ import main
+    sys.exit(main(sys.argv[2:]))
+    """
+    processes.run(program, str(folder), *arguments)

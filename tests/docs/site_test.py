@@ -7,7 +7,6 @@ import pathlib
 import re
 import shutil
 import string
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +17,8 @@ from built_site import ROOT
 from tensorflow_ext import raw_ops
 
 _MISSING = [
-    f"{name}: {mend}"
-    for name, there, mend in (
+    f"{name}: {fix}"
+    for name, there, fix in (
         ("MkDocs", importlib.util.find_spec("mkdocs"), "./run docs installs it"),
         ("Graphviz", shutil.which("dot"), "apt-get install graphviz"),
         ("Chromium", shutil.which("chromium"), "apt-get install chromium"),
@@ -232,7 +231,3 @@ def test_tabs_and_navigation(open_page: Callable[..., Any]) -> None:
     page.get_by_role("link", name="Writing gradients").first.click()
     page.wait_for_url("**/writing_gradients/")
     assert page.locator("h1").inner_text().startswith("Writing gradients")
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

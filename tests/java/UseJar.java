@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -30,39 +30,28 @@ final class UseJar {
       case "load" -> {
         TensorFlowExt.load();
         TensorFlowExt.load();
-        System.out.println(gradient());
       }
       case "threads" -> {
         ExecutorService threads = Executors.newFixedThreadPool(8);
-        List<Future<Float>> found = new ArrayList<>();
-        Callable<Float> task =
-            () -> {
-              TensorFlowExt.load();
-              return 0f;
-            };
-        for (int i = 0; i < 8; ++i) {
-          found.add(threads.submit(task));
-        }
-        for (Future<Float> future : found) {
-          future.get();
+        Callable<Object> load = Executors.callable(TensorFlowExt::load);
+        for (Future<Object> loaded : threads.invokeAll(Collections.nCopies(8, load))) {
+          loaded.get();
         }
         threads.shutdown();
-        System.out.println(gradient());
       }
       case "java-first" -> {
         register("TfExt>Mish", true);
         TensorFlowExt.load();
-        System.out.println(gradient());
       }
       case "java-second" -> {
         TensorFlowExt.load();
         // TensorFlow Java leaves a gradient alone that is there.
         register("TfExt>Mish", false);
         register("QuantizedAdd", true);
-        System.out.println(gradient());
       }
       default -> throw new IllegalArgumentException(arguments[0]);
     }
+    System.out.println(gradient());
   }
 
   private static void register(String op, boolean expected) {

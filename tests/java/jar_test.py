@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow-ext-linux-x86_64.jar, used with nothing but jars on the class path."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
-import subprocess
-import sys
 import zipfile
 
+import commands
 import pytest
 
 JARS = [pathlib.Path(os.environ[name]).absolute() for name in ("JAR", "USE_JAR")]
@@ -15,9 +15,9 @@ PROPERTIES = "org/tensorflowext/library.properties"
 GRADIENT = 0.6
 
 
-def _start(
-    folder: pathlib.Path, mode: str, *flags: str, jar: pathlib.Path = JARS[0]
-) -> "subprocess.Popen[str]":
+def _run(
+    folder: pathlib.Path, mode: str, *flags: str, jar: pathlib.Path = JARS[0], fails: bool = False
+) -> str:
     """A JVM in this folder, which is also the library's cache."""
     jars = [str(jar), str(JARS[1]), os.environ["JAVA_CLASS_PATH"]]
     command = [
@@ -29,52 +29,46 @@ def _start(
         *flags,
         *("-cp", ":".join(jars), "UseJar", mode),
     ]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True)
+    return commands.run(*command, cwd=folder, fails=fails)
 
 
-def _gradient(process: "subprocess.Popen[str]") -> float:
-    out, errors = process.communicate()
-    assert process.returncode == 0, errors[-2000:]
-    return float(out)
+def _gradient(folder: pathlib.Path, mode: str) -> float:
+    return float(_run(folder, mode))
 
 
-def _error(process: "subprocess.Popen[str]") -> str:
-    """The message of what is thrown."""
-    _, errors = process.communicate()
-    found = re.search(r"^.*UnsatisfiedLinkError: (.*)$", errors, re.MULTILINE)
-    assert process.returncode == 1, errors[-2000:]
-    assert found, errors[-2000:]
+def _error(folder: pathlib.Path, *flags: str, jar: pathlib.Path = JARS[0]) -> str:
+    """The message of what is thrown when the library is loaded."""
+    said = _run(folder, "load", *flags, jar=jar, fails=True)
+    found = re.search(r"^.*UnsatisfiedLinkError: (.*)$", said, re.MULTILINE)
+    assert found, said
     return found[1]
 
 
 def test_unpacks_once(tmp_path: pathlib.Path) -> None:
-    assert _gradient(_start(tmp_path, "load")) == pytest.approx(GRADIENT)
+    assert _gradient(tmp_path, "load") == pytest.approx(GRADIENT)
     (library,) = (tmp_path / "cache").iterdir()
     assert library.suffix == ".so"
     written = library.stat().st_mtime_ns
-    assert _gradient(_start(tmp_path, "threads")) == pytest.approx(GRADIENT)
+    assert _gradient(tmp_path, "threads") == pytest.approx(GRADIENT)
     assert [library] == list((tmp_path / "cache").iterdir())
     assert library.stat().st_mtime_ns == written
 
 
 def test_processes_at_once(tmp_path: pathlib.Path) -> None:
-    processes = [_start(tmp_path, "threads") for _ in range(3)]
-    assert [_gradient(x) for x in processes] == pytest.approx([GRADIENT] * 3)
+    with concurrent.futures.ThreadPoolExecutor(3) as callers:
+        gradients = list(callers.map(_gradient, [tmp_path] * 3, ["threads"] * 3))
+    assert gradients == pytest.approx([GRADIENT] * 3)
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("first", 42), ("second", GRADIENT)])
 def test_gradients_of_java(mode: str, expected: float, tmp_path: pathlib.Path) -> None:
-    process = _start(tmp_path, f"java-{mode}")
-    assert _gradient(process) == pytest.approx(expected)
+    assert _gradient(tmp_path, f"java-{mode}") == pytest.approx(expected)
 
 
 def test_another_platform(tmp_path: pathlib.Path) -> None:
-    error = _error(_start(tmp_path, "load", "-Dos.arch=riscv64"))
-    assert error == (
-        "tensorflow-ext-linux-x86_64.jar is for Linux on x86_64; this is Linux on riscv64."
-    )
+    said = "tensorflow-ext-linux-x86_64.jar is for Linux on x86_64; this is Linux on riscv64."
+    assert _error(tmp_path, "-Dos.arch=riscv64") == said
 
 
 def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
@@ -86,7 +80,7 @@ def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
                 changed.writestr(name, text)
             elif name.endswith(".class"):
                 changed.writestr(name, jar.read(name))
-    error = _error(_start(tmp_path, "load", jar=other))
+    error = _error(tmp_path, jar=other)
     assert re.fullmatch(
         r"This tensorflow-ext-linux-x86_64\.jar is for TensorFlow 2\.17; that of the "
         r"class path \(tensorflow-core-native\) is 2\.\d+\.\d+\.",
@@ -97,10 +91,6 @@ def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
 def test_a_cache_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
     # A file in the folder's place stops root, too.
     (tmp_path / "cache").write_text("")
-    error = _error(_start(tmp_path, "load"))
+    error = _error(tmp_path)
     assert error.startswith(str(tmp_path / "cache"))
     assert "-Dorg.tensorflowext.cachedir=FOLDER names another folder" in error
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

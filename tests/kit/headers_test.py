@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is public is whole: the headers, their list, the names of the C interface."""
+"""The public parts are whole: the headers, their list, the names of the C interface."""
 
 import pathlib
 import re
-import subprocess
-import sys
 
-import pytest
+import commands
 
 from tensorflow_ext import sysconfig
 
@@ -15,7 +13,7 @@ _STUB = _ROOT / "tensorflow_ext" / "op_library" / "stub" / "libtensorflow_ext.so
 
 
 def _headers() -> list[pathlib.Path]:
-    """Under Bazel the public headers are all that there are."""
+    """All headers here: under Bazel there are only public ones."""
     folder = _ROOT / "tensorflow_ext"
     return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".cuh"})
 
@@ -58,16 +56,9 @@ def test_readme_lists_them() -> None:
 
 
 def _exported(library: pathlib.Path) -> set[str]:
-    printed = subprocess.run(
-        ["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True
-    ).stdout
-    return set(re.findall(r"\bTfExt_\w+", printed))
+    return set(re.findall(r"\bTfExt_\w+", commands.run("nm", "-D", "--defined-only", library)))
 
 
 def test_the_stub_has_the_names_of_the_library() -> None:
     library = pathlib.Path(sysconfig.get_lib(), "libtensorflow_ext.so")
     assert _exported(_STUB) == _exported(library)
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

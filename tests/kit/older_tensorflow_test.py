@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between versions of TensorFlow is in compatibility.h, and compiles
+"""compatibility.h has all that differs between versions of TensorFlow, and compiles
 against the oldest one's headers, which `./run test` puts into the environment."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -13,52 +14,40 @@ from tensorflow_ext import sysconfig
 
 _ROOT = pathlib.Path(sysconfig.get_include())
 
-# What includes XLA's headers, or asks for the version, beside the public headers, which
-# are compiled too. All in one file, which costs the headers once.
+# These include XLA's headers, or ask for the version. They are compiled with the public
+# headers in one file, which costs TensorFlow's headers once.
 _SOURCES = (
-    "tensorflow_ext/gradient/no_gradient_op.cc",
+    "tensorflow_ext/graph_marks/no_gradient_op.cc",
     "tensorflow_ext/xla/lowering.cc",
     "tensorflow_ext/xla/xla_op.cc",
 )
-_VERSIONS = pathlib.Path("requirements", "tensorflow_versions.txt")
-_COMPATIBILITY = '#include "tensorflow_ext/compatibility.h"\n'
+_COMPATIBILITY = '#include "tensorflow_ext/base/compatibility.h"\n'
+_VERSIONS = re.findall(
+    r"^2\.(\d+)", pathlib.Path("requirements", "tensorflow_versions.txt").read_text(), re.MULTILINE
+)
+_OLDEST, _NEWEST = _VERSIONS[0], _VERSIONS[-1]
 
 
-def _versions() -> list[str]:
-    lines = [line.partition("#")[0].strip() for line in _VERSIONS.open()]
-    return [line for line in lines if line]
-
-
-def _minor(version: str) -> int:
-    return int(version.split(".")[1])
-
-
-def _oldest_headers() -> pathlib.Path:
-    folder = pathlib.Path(sys.prefix, f"tensorflow-2.{_minor(_versions()[0])}")
-    headers = folder / "include"
-    assert headers.is_dir(), f"there is no {headers}: ./run test puts it there"
-    return headers
-
-
-def _compile(
-    tmp_path: pathlib.Path, text: str, headers: pathlib.Path, *flags: str
-) -> subprocess.CompletedProcess[str]:
-    """Compiles `text` against TensorFlow's headers of that folder, for errors alone."""
+def _compile(tmp_path: pathlib.Path, text: str, headers: pathlib.Path) -> tuple[bool, str]:
+    """True if `text` compiles against TensorFlow's headers of that folder, and what is said."""
     own = tf.sysconfig.get_include()
-    settings = [
-        flag.replace(own, str(headers)) for flag in sysconfig.get_compile_flags(op_library=True)
-    ]
+    flags = sysconfig.get_compile_flags(op_library=True)
     source = tmp_path / "source.cc"
     source.write_text(text)
-    return subprocess.run(
-        ["g++", "-fsyntax-only", "-Wall", "-Werror", *settings, *flags, source],
+    done = subprocess.run(
+        [
+            *("g++", "-fsyntax-only", "-Wall", "-Werror"),
+            *(flag.replace(own, str(headers)) for flag in flags),
+            source,
+        ],
         capture_output=True,
         text=True,
         check=False,
     )
+    return done.returncode == 0, done.stderr
 
 
-def _stated(minor: int) -> str:
+def _stated(minor: str) -> str:
     return f"{_COMPATIBILITY}static_assert(TENSORFLOW_EXT_TENSORFLOW_MINOR == {minor});\n"
 
 
@@ -67,36 +56,31 @@ def test_what_differs_compiles_against_the_oldest(tmp_path: pathlib.Path) -> Non
     included = sorted(str(path.relative_to(_ROOT)) for path in headers)
     assert "tensorflow_ext/kernels/elementwise_op.h" in included
     text = "".join(f'#include "{name}"\n' for name in [*included, *_SOURCES])
-    done = _compile(tmp_path, text + _stated(_minor(_versions()[0])), _oldest_headers())
-    assert not done.returncode, done.stderr
+    oldest = pathlib.Path(sys.prefix, f"tensorflow-2.{_OLDEST}", "include")
+    assert oldest.is_dir(), f"there is no {oldest}: ./run test puts it there"
+    compiles, said = _compile(tmp_path, text + _stated(_OLDEST), oldest)
+    assert compiles, said
 
 
 def test_the_header_knows_this_version(tmp_path: pathlib.Path) -> None:
     headers = pathlib.Path(tf.sysconfig.get_include())
-    done = _compile(tmp_path, _stated(_minor(tf.__version__)), headers)
-    assert not done.returncode, done.stderr
+    compiles, said = _compile(tmp_path, _stated(tf.__version__.split(".")[1]), headers)
+    assert compiles, said
     # Else the above would show nothing.
-    assert _compile(tmp_path, _stated(1), headers).returncode
+    assert not _compile(tmp_path, _stated("1"), headers)[0]
 
 
 @pytest.mark.parametrize(
-    ("day", "compiles", "said"),
-    [
-        (1900, False, f"older than 2.{_minor(_versions()[0])}"),
-        (9999, True, f"newer than 2.{_minor(_versions()[-1])}"),
-    ],
+    ("day", "compiles", "sentence"),
+    [(1900, False, f"older than 2.{_OLDEST}"), (9999, True, f"newer than 2.{_NEWEST}")],
 )
 def test_other_versions_are_named(
-    day: int, compiles: bool, said: str, tmp_path: pathlib.Path
+    day: int, compiles: bool, sentence: str, tmp_path: pathlib.Path
 ) -> None:
     public = tmp_path / "tensorflow" / "core" / "public"
     public.mkdir(parents=True)
     public.joinpath("version.h").write_text(f"#define TF_GRAPH_DEF_VERSION {day}\n")
-    done = _compile(tmp_path, _COMPATIBILITY, tmp_path)
-    assert (done.returncode == 0) == compiles
-    assert said in done.stderr
-    assert compiles == ("tensorflow_ext/compatibility.h and" in done.stderr)
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+    does, said = _compile(tmp_path, _COMPATIBILITY, tmp_path)
+    assert does == compiles
+    assert sentence in said
+    assert compiles == ("tensorflow_ext/base/compatibility.h and" in said)

@@ -3,9 +3,9 @@
 
 import pathlib
 import shutil
-import subprocess
 import sys
 
+import commands
 import pytest
 
 from tensorflow_ext import sysconfig
@@ -55,17 +55,11 @@ def _build(folder: pathlib.Path, flags: list[str]) -> list[pathlib.Path]:
     source = folder / "twice.cc"
     source.write_text(_SOURCE)
     libraries = []
-    include = pathlib.Path(sysconfig.get_include())
-    for name, headers in (
-        ("FirstTwice", include),
-        ("SecondTwice", _headers_of_another_version(folder)),
-    ):
-        library = folder / f"lib{name}.so"
-        subprocess.run(
-            ["g++", "-shared", f"-I{headers}", f"-DNAME={name}", *flags, source, "-o", library],
-            check=True,
-        )
-        libraries.append(library)
+    other = _headers_of_another_version(folder)
+    for name, headers in (("FirstTwice", sysconfig.get_include()), ("SecondTwice", other)):
+        libraries.append(folder / f"lib{name}.so")
+        settings = [f"-I{headers}", f"-DNAME={name}", *flags]
+        commands.run("g++", "-shared", *settings, source, "-o", libraries[-1])
     return libraries
 
 
@@ -76,7 +70,7 @@ def _flags() -> list[str]:
 
 
 def _call(*libraries: pathlib.Path, mode: str = "RTLD_LOCAL") -> list[float]:
-    """What both functions give in a process that loads these libraries."""
+    """The results of both functions in a process that loads these libraries."""
     program = f"""
 import ctypes
 loaded = [ctypes.CDLL(path, ctypes.{mode}) for path in {list(map(str, libraries))}]
@@ -85,16 +79,13 @@ for name, library in (("FirstTwice", loaded[0]), ("SecondTwice", loaded[-1])):
     function.restype, function.argtypes = ctypes.c_float, [ctypes.c_float]
     print(function(3))
 """
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True
-    )
-    return [float(line) for line in done.stdout.split()]
+    return [float(line) for line in commands.run(sys.executable, "-I", "-c", program).split()]
 
 
 def _link(libraries: list[pathlib.Path]) -> pathlib.Path:
     """A third library that needs both."""
     both = libraries[0].with_name("libboth.so")
-    subprocess.run(["g++", "-shared", "-Wl,--no-as-needed", *libraries, "-o", both], check=True)
+    commands.run("g++", "-shared", "-Wl,--no-as-needed", *libraries, "-o", both)
     return both
 
 
@@ -115,7 +106,7 @@ def test_linked_together(libraries: list[pathlib.Path]) -> None:
 def test_without_hidden_symbols_they_meet(tmp_path: pathlib.Path) -> None:
     """Else the above would show nothing."""
     flags = [flag for flag in _flags() if "visibility" not in flag]
-    # What GCC clones for the arguments of one call has a name that stays local.
+    # Functions that GCC clones for the arguments of one call have local names.
     flags += ["-fno-ipa-cp", "-fno-ipa-sra"]
     first, second = _call(_link(_build(tmp_path, flags)))
     assert first == second
@@ -123,13 +114,7 @@ def test_without_hidden_symbols_they_meet(tmp_path: pathlib.Path) -> None:
 
 def test_nothing_is_exported(libraries: list[pathlib.Path]) -> None:
     for library in libraries:
-        listed = subprocess.run(
-            ["nm", "-DC", "--defined-only", library], check=True, capture_output=True, text=True
-        ).stdout
+        listed = commands.run("nm", "-DC", "--defined-only", library)
         assert "Twice" in listed
         assert "tensorflow_ext" not in listed
         assert "your::" not in listed
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

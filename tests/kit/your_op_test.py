@@ -5,9 +5,9 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
+import commands
 import pytest
 import tensorflow as tf
 from nested_bazel import nested_bazel
@@ -18,6 +18,7 @@ from tensorflow_ext import sysconfig
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _EXAMPLE = _ROOT / "examples" / "your_op"
 _LIBRARY = "libyour_op.so"
+_CMAKE = ("cmake", "-Bbuild", f"-Dtensorflow_ext_DIR={sysconfig.get_cmake_dir()}")
 _needs_cmake = pytest.mark.skipif(
     not (shutil.which("cmake") and shutil.which("ninja")),
     reason="there is no CMake or no Ninja, which ./run installs where it may",
@@ -26,22 +27,13 @@ _needs_cmake = pytest.mark.skipif(
 
 def _run(*command: str | pathlib.Path, cwd: pathlib.Path) -> str:
     """Runs a program that imports the tensorflow_ext of this process."""
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=cwd,
-        env={
-            **os.environ,
-            "PYTHON": sys.executable,
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}:\n{done.stdout[-6000:]}"
-    return done.stdout
+    environment = {
+        **os.environ,
+        "PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    return commands.run(*command, cwd=cwd, env=environment)
 
 
 @pytest.fixture
@@ -84,16 +76,8 @@ def _nvcc() -> str | None:
 @_needs_cmake
 def test_cmake(copy: pathlib.Path) -> None:
     nvcc = _nvcc()
-    output = _run(
-        "cmake",
-        "-G",
-        "Ninja",
-        "-Bbuild",
-        f"-Dtensorflow_ext_DIR={sysconfig.get_cmake_dir()}",
-        f"-DPython3_EXECUTABLE={sys.executable}",
-        *([f"-DCMAKE_CUDA_COMPILER={nvcc}"] if nvcc else ["-Dtensorflow_ext_CUDA=OFF"]),
-        cwd=copy,
-    )
+    cuda = f"-DCMAKE_CUDA_COMPILER={nvcc}" if nvcc else "-Dtensorflow_ext_CUDA=OFF"
+    output = _run(*_CMAKE, "-GNinja", f"-DPython3_EXECUTABLE={sys.executable}", cuda, cwd=copy)
     assert ("The CUDA compiler identification is NVIDIA" in output) == bool(nvcc)
     _run("cmake", "--build", "build", cwd=copy)
     assert (copy / "build" / "graph_client").is_file()
@@ -118,20 +102,8 @@ print({{k.device_type for k in
 @_needs_cmake
 def test_cmake_without_tensorflow(copy: pathlib.Path) -> None:
     """An interpreter that has none: what to say instead."""
-    done = subprocess.run(
-        [
-            "cmake",
-            "-Bbuild",
-            f"-Dtensorflow_ext_DIR={sysconfig.get_cmake_dir()}",
-            "-DPython3_EXECUTABLE=/bin/false",
-        ],
-        cwd=copy,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "-DPython3_EXECUTABLE=" in done.stderr
+    said = commands.run(*_CMAKE, "-DPython3_EXECUTABLE=/bin/false", cwd=copy, fails=True)
+    assert "-DPython3_EXECUTABLE=" in said
 
 
 def test_bazel(copy: pathlib.Path) -> None:
@@ -139,7 +111,7 @@ def test_bazel(copy: pathlib.Path) -> None:
     text = workspace.read_text()
     assert 'path = "../.."' in text
     workspace.write_text(text.replace('path = "../.."', f'path = "{_ROOT}"'))
-    # What ./run found out, and the cache of what is compiled, hold here too.
+    # The settings that ./run has found, and its cache of compiled files, hold here too.
     shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
     bazel = nested_bazel("your_op")
     try:
@@ -152,10 +124,10 @@ def test_bazel(copy: pathlib.Path) -> None:
 
 
 def test_readme_shows_what_is_built() -> None:
-    """The blocks of code on its page, word for word, but for the commands."""
+    """The blocks of code on its page, word for word, except commands."""
     page = (_EXAMPLE / "README.md").read_text()
-    files = [path.read_text() for path in _EXAMPLE.iterdir() if path.is_file()]
-    sources = "\n".join(text for text in files if text != page)
+    files = [path for path in _EXAMPLE.iterdir() if path.is_file() and path.name != "README.md"]
+    sources = "\n".join(path.read_text() for path in files)
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) > 10
     own = [text for language, text in blocks if text not in sources]
@@ -169,7 +141,3 @@ def test_flags_are_those_of_tensorflow() -> None:
     theirs = [f for f in tf.sysconfig.get_compile_flags() if not f.startswith("-I")]
     assert set(theirs) <= set(sysconfig.get_compile_flags())
     assert not [f for f in sysconfig.get_compile_flags(c=True) if "std=" in f]
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

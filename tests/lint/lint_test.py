@@ -5,11 +5,11 @@ import ast
 import os
 import re
 import shutil
-import subprocess
-import sys
 import sysconfig
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+import commands
 import prose
 import pytest
 
@@ -26,8 +26,8 @@ WRITTEN = {"tensorflow_ext.rs"}
 TYPED = ["python", "tools", "tests/models", "tests/stock_gradients"]
 
 
-def _sources() -> list[Path]:
-    """The files of the tree, without what tools put into it."""
+def _sources(suffixes: Collection[str] | None = None) -> list[Path]:
+    """The files of the tree, without what tools put into it; all, or those of some suffixes."""
     skipped = {".git", "__pycache__", "include", "lib", "out", "target"}
     found = []
     pending = [ROOT]
@@ -40,20 +40,24 @@ def _sources() -> list[Path]:
                     pending.append(path)
             elif path.is_file() and path.name not in WRITTEN:
                 found.append(path)
-    return found
+    return [path for path in found if suffixes is None or path.suffix in suffixes]
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _names(paths: Iterable[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
 
 
 def _run(tool: str, *arguments: str | Path) -> None:
-    """Runs a tool of the interpreter's environment; its output is the failure."""
-    command = [str(Path(sysconfig.get_path("scripts"), tool)), *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        pytest.fail(f"{tool}:\n{done.stdout}{done.stderr}", pytrace=False)
+    """Runs a tool of the interpreter's environment."""
+    commands.run(Path(sysconfig.get_path("scripts"), tool), *arguments, cwd=ROOT)
 
 
 def test_clang_format() -> None:
-    files = [path for path in _sources() if path.suffix in CPP]
-    _run("clang-format", "--dry-run", "-Werror", *files)
+    _run("clang-format", "--dry-run", "-Werror", *_sources(CPP))
 
 
 def test_ruff_check() -> None:
@@ -76,60 +80,45 @@ def test_prose() -> None:
 def test_rustfmt() -> None:
     # Where there is no Rust, nothing compiles what this would look at.
     rustfmt = os.environ.get("RUSTFMT") or shutil.which("rustfmt")
-    for path in (path for path in _sources() if rustfmt and path.suffix == ".rs"):
-        # From its input: a module that is generated does not lie beside the file.
-        done = subprocess.run(
-            [rustfmt, "--edition=2024"],
-            input=path.read_text(encoding="utf-8"),
-            capture_output=True,
-            text=True,
-        )
-        same = done.stdout == path.read_text(encoding="utf-8")
-        assert same, f"{path}: cargo fmt --all would change it\n{done.stderr}"
+    for path in _sources({".rs"}) if rustfmt else []:
+        # rustfmt reads its input, because a generated module is not beside the file.
+        text = _text(path)
+        formatted = commands.run(rustfmt, "--edition=2024", input=text)
+        assert formatted == text, f"{path}: cargo fmt --all would change it"
 
 
 def test_length() -> None:
-    long = []
+    lines = {}
     for path in _sources():
-        name = path.relative_to(ROOT)
-        if (
-            name.name in LOCKED
-            or name.parts[0] in UNREAD
-            or b"\0" in (content := path.read_bytes())
-        ):
-            continue
-        if (lines := content.count(b"\n")) > MOST_LINES:
-            long.append(f"{name}: {lines} lines")
-    assert not long, f"a file is to have at most {MOST_LINES} lines: find the seam"
+        content = path.read_bytes()
+        if path.name not in LOCKED and b"\0" not in content:
+            lines[path.relative_to(ROOT)] = content.count(b"\n")
+    long = {
+        n: count for n, count in lines.items() if count > MOST_LINES and n.parts[0] not in UNREAD
+    }
+    assert not long, f"a file must have at most {MOST_LINES} lines: find the seam"
 
 
 def test_versions_of_tensorflow() -> None:
-    """Whether code is for this TensorFlow or that one is asked in one header."""
+    """One header asks which TensorFlow the code is for."""
     asked = re.compile(
         r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b[^\n]*"
         r"(?:\bTF_\w*VERSION|TENSORFLOW_EXT_TENSORFLOW_MINOR"
         r"|__has_include\W+(?:tensorflow/|tsl/|xla/|absl/))",
         re.MULTILINE,
     )
-    one = ROOT / "tensorflow_ext" / "compatibility.h"
-    assert asked.search(one.read_text(encoding="utf-8"))
-    asking = [
-        str(path.relative_to(ROOT))
-        for path in _sources()
-        if path.suffix in CPP and path != one and asked.search(path.read_text(encoding="utf-8"))
-    ]
-    assert not asking, "what differs belongs into tensorflow_ext/compatibility.h"
+    one = ROOT / "tensorflow_ext" / "base" / "compatibility.h"
+    asking = [path for path in _sources(CPP) if asked.search(_text(path))]
+    assert asking == [one], f"what differs belongs into {one.name}: {_names(asking)}"
 
 
 def test_licence_line() -> None:
-    missing = []
-    for path in _sources():
-        if path.suffix in LICENSED or path.name in {"BUILD", "WORKSPACE"}:
-            with path.open(encoding="utf-8") as source:
-                head = source.readline() + source.readline()
-            if "SPDX-License-Identifier: Apache-2.0" not in head:
-                missing.append(str(path.relative_to(ROOT)))
-    assert not missing, "the first line is to name the licence"
+    licensed = [p for p in _sources() if p.suffix in LICENSED or p.name in {"BUILD", "WORKSPACE"}]
+    heads = {path: _text(path).splitlines()[:2] for path in licensed}
+    missing = [
+        p for p, head in heads.items() if "SPDX-License-Identifier: Apache-2.0" not in "".join(head)
+    ]
+    assert not missing, f"the first line must name the licence: {_names(missing)}"
 
 
 # Where what differs between versions stands; all else asks these modules.
@@ -160,28 +149,24 @@ def _compared_versions(source: str) -> list[int]:
 def test_versions_are_compared_in_one_place() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in _sources()
-        if path.suffix == ".py" and path.name != COMPATIBILITY
-        for line in _compared_versions(path.read_text(encoding="utf-8"))
+        for path in _sources({".py"})
+        if path.name != COMPATIBILITY
+        for line in _compared_versions(_text(path))
     ]
     assert not found, f"ask {COMPATIBILITY}, or whether the thing is there"
 
 
-def test_compared_versions_are_found() -> None:
-    for source in (
-        "if tf.__version__ < '2.19': pass",
-        "old = Version(tf.__version__) < Version('2.19')",
-        "old = tf.__version__.startswith('2.18.')",
-        "old = keras.__version__.split('.')[:2] == ['3', '12']",
-    ):
-        assert _compared_versions(source) == [1], source
-    for source in (
-        "f'TensorFlow {tf.__version__}'",
-        "check(path, tf.__version__)",
-        "minor = '.'.join(tf.__version__.split('.')[:2])",
-    ):
-        assert not _compared_versions(source), source
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("if tf.__version__ < '2.19': pass", [1]),
+        ("old = Version(tf.__version__) < Version('2.19')", [1]),
+        ("old = tf.__version__.startswith('2.18.')", [1]),
+        ("old = keras.__version__.split('.')[:2] == ['3', '12']", [1]),
+        ("f'TensorFlow {tf.__version__}'", []),
+        ("check(path, tf.__version__)", []),
+        ("minor = '.'.join(tf.__version__.split('.')[:2])", []),
+    ],
+)
+def test_compared_versions_are_found(source: str, lines: list[int]) -> None:
+    assert _compared_versions(source) == lines

@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the C client's gradients of saved models with those of Python's tapes."""
+"""Compares the C client's gradients of saved models with those of Python's tapes.
+
+Environment:
+  MODELS          the modules of the models, as a pattern
+  PARITY_LIBRARY  libtensorflow_ext.so
+"""
 
 import dataclasses
+import importlib
 import itertools
+import os
+import pathlib
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TypeAlias
 
 import numpy as np
 import prepare
 import pytest
-import turns
+import sampling
 from model import Model, lacking_layers
 from parity import Outcome, deviation, run_client, run_program
 from protocol import PROGRAMS, find_program
+
+LIBRARY = os.environ["PARITY_LIBRARY"]
 
 # Unit roundoffs, relative to the largest magnitude of the expected gradient. Both
 # sides run the same kernels; the order of what they sum differs, and Grappler's
@@ -35,12 +44,12 @@ class Case:
     @property
     def in_second_order(self) -> bool:
         """True if the case has a second order, and it is its turn."""
-        return self.model.error is None and turns.is_turn(f"{self.id} twice", one_in=3)
+        return self.model.error is None and sampling.is_turn(f"{self.id} twice", one_in=3)
 
     @property
     def inlined(self) -> bool:
         """True if it is the case's turn to have its calls inlined."""
-        return turns.is_turn(f"{self.id} inlined", one_in=2)
+        return sampling.is_turn(f"{self.id} inlined", one_in=2)
 
 
 Gradients: TypeAlias = list[np.ndarray | None]
@@ -48,40 +57,36 @@ Gradients: TypeAlias = list[np.ndarray | None]
 Outcomes: TypeAlias = dict[str, list[Outcome]]
 
 
-def cases_of(modules: Sequence[ModuleType]) -> list[Case]:
-    """Of the tables of these modules, less those of `unsaved`."""
-    left_out = unsaved(modules)
-    cases = _all_cases(modules)
-    return [case for case in cases if case.id not in left_out]
-
-
-def unsaved(modules: Sequence[ModuleType]) -> list[str]:
-    """The cases that this Keras cannot save."""
-    if not lacking_layers():
-        return []
-    cases = _all_cases(modules)
-    return [case.id for case in cases if case.dtype in case.model.newer_keras]
-
-
-def _all_cases(modules: Sequence[ModuleType]) -> list[Case]:
-    return [
-        Case(model, dtype)
-        for module in modules
-        for model in module.MODELS
-        for dtype in _types(model)
-    ]
-
-
 def _types(model: Model) -> Sequence[str]:
     """The one that is the model's turn, or all."""
-    return turns.turn(model.name, model.types)
+    return sampling.turn(model.name, model.types)
 
 
-def outcomes_of(
-    request: pytest.FixtureRequest, folders: pytest.TempPathFactory, library: str
-) -> Outcomes:
-    """Of the cases that are to be tested; all in one client process, which loads
-    `library`."""
+def _in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
+    """One model in two, in one type and one language."""
+    in_one_type = [
+        case
+        for case in cases
+        if case.dtype == _types(case.model)[0] and sampling.is_turn(case.model.name, one_in=2)
+    ]
+    return sampling.in_languages(in_one_type)
+
+
+MODULES = [
+    importlib.import_module(path.stem)
+    for path in sorted(pathlib.Path(__file__).absolute().parent.glob(os.environ["MODELS"]))
+    if not path.stem.endswith("_test")
+]
+_MODELS = [m for module in MODULES for m in vars(module).values() if isinstance(m, Model)]
+_ALL = [Case(model, dtype) for model in _MODELS for dtype in _types(model)]
+# The cases that this Keras cannot save.
+UNSAVED = [case for case in _ALL if lacking_layers() and case.dtype in case.model.newer_keras]
+CASES = [case for case in _ALL if case not in UNSAVED]
+IN_LANGUAGES = _in_languages(CASES)
+
+
+def outcomes_of(request: pytest.FixtureRequest, folders: pytest.TempPathFactory) -> Outcomes:
+    """The outcomes of the cases that run here, from one client process."""
     found: Outcomes = {}
     for item in request.session.items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
@@ -97,30 +102,18 @@ def outcomes_of(
         except Exception as error:  # one broken model must not hide the others
             problem = f"cannot be saved: {type(error).__name__}: {error}"
             found[case.id] = [Outcome(case, problems=[problem])]
-    run_client(list(itertools.chain(*found.values())), library, None)
+    run_client(list(itertools.chain(*found.values())), LIBRARY, None)
     return found
 
 
-def in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    """One model in two, in one type and one language."""
-    in_one_type = [
-        case
-        for case in cases
-        if case.dtype == _types(case.model)[0] and turns.is_turn(case.model.name, one_in=2)
-    ]
-    return turns.in_languages(in_one_type)
-
-
-def outcomes_of_programs(
-    cases: Sequence[tuple[str, Case]], outcomes: Outcomes, library: str
-) -> dict[str, Outcomes]:
-    """What the program of each language makes of its models."""
+def outcomes_of_programs(outcomes: Outcomes) -> dict[str, Outcomes]:
+    """The outcomes of each language's models, from its program."""
     found: dict[str, Outcomes] = {}
-    for language in turns.LANGUAGES:
-        own = [case.id for other, case in cases if other == language]
+    for language in sampling.LANGUAGES:
+        own = [case.id for other, case in IN_LANGUAGES if other == language]
         known = {name: outcomes[name] for name in own if name in outcomes}
         every = list(itertools.chain(*known.values()))
-        rest = iter(run_program(every, find_program(PROGRAMS[language]), library))
+        rest = iter(run_program(every, find_program(PROGRAMS[language]), LIBRARY))
         found[language] = {name: [next(rest) for _ in of_case] for name, of_case in known.items()}
     return found
 
@@ -131,34 +124,38 @@ def check_first_order(case: Case, outcomes: Outcomes) -> None:
             assert case.model.error in outcome.result.get("error", "no error")
             continue
         _require([*outcome.problems, outcome.result.get("error")])
-        labels = outcome.task["labels"][: len(outcome.task["xs"])]
-        found, expected = outcome.result["first"], outcome.task["first"]
-        _require_same_missing(labels, found, expected)
-        _compare(case, labels, _filled(found, expected), expected)
+        labels, found, expected = _first(outcome, "first")
+        _compare(case, labels, found, expected)
 
 
 def check_second_order(case: Case, outcomes: Outcomes) -> None:
     for outcome in outcomes[case.id]:
         result = outcome.result
-        errors = [result.get("error"), result.get("second_error")]
-        _require([*outcome.problems, *errors])
+        _require([*outcome.problems, result.get("error"), result.get("second_error")])
         expected = outcome.task["second"]
-        found = _filled(result["second"], expected)
-        _compare(case, outcome.task["labels"], found, expected)
+        _compare(case, outcome.task["labels"], _filled(result["second"], expected), expected)
 
 
 def check_calls_inlined(case: Case, outcomes: Outcomes) -> None:
     for outcome in outcomes[case.id]:
         _require([*outcome.problems, outcome.result.get("inlined_error")])
-        labels = outcome.task["labels"][: len(outcome.task["xs"])]
-        found, expected = outcome.result["inlined"], outcome.task["first"]
-        _require_same_missing(labels, found, expected)
+        labels, found, expected = _first(outcome, "inlined")
         if not case.model.random:
-            _compare(case, labels, _filled(found, expected), expected)
+            _compare(case, labels, found, expected)
             continue
-        arrays = [gradient for gradient in found if gradient is not None]
+        arrays = [gradient for gradient in outcome.result["inlined"] if gradient is not None]
         assert all(np.isfinite(gradient).all() for gradient in arrays)
         assert any(gradient.any() for gradient in arrays)
+
+
+def _first(outcome: Outcome, kind: str) -> tuple[list[str], Gradients, Gradients]:
+    """The labels, the client's gradients and Python's; the same ones must be missing."""
+    labels = outcome.task["labels"][: len(outcome.task["xs"])]
+    found, expected = outcome.result[kind], outcome.task["first"]
+    for label, f, e in zip(labels, found, expected, strict=True):
+        missing = e is None or (f is None and not e.any())
+        assert (f is None) == missing, label
+    return labels, _filled(found, expected), expected
 
 
 def _filled(found: Gradients, expected: Gradients) -> Gradients:
@@ -167,12 +164,6 @@ def _filled(found: Gradients, expected: Gradients) -> Gradients:
         np.zeros_like(e) if f is None and e is not None else f
         for f, e in zip(found, expected, strict=True)
     ]
-
-
-def _require_same_missing(labels: list[str], found: Gradients, expected: Gradients) -> None:
-    for label, f, e in zip(labels, found, expected, strict=True):
-        missing = e is None or (f is None and not e.any())
-        assert (f is None) == missing, label
 
 
 def _require(problems: list[str | None]) -> None:

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a row of the tables models_*.py says about a model."""
+"""The models, as the modules models_*.py describe them."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 BOTH_TYPES = ("float32", "float64")
 
-# What Keras 3.12, the last for Python 3.10, lacks.
+# The error of a model that draws numbers, or writes a variable that it reads.
+RUNS_AGAIN = "The gradient runs the function again"
+
+# Keras 3.12, the last for Python 3.10, lacks these.
 NEW_LAYERS = (
     *(f"Adaptive{kind}Pooling{n}D" for kind in ("Average", "Max") for n in (1, 2, 3)),
     "ContrastLimitedAdaptiveHistogramEqualization",
 )
+
+Layers: TypeAlias = list[Any]
 
 
 def lacking_layers() -> list[str]:
@@ -29,13 +34,15 @@ class Model:
 
     Attributes:
       name: Unique among all models.
-      build: Takes "float32" or "float64", which is Keras' floatx by then, and
-        returns a keras.Model, or a tf.Module with a `tf.function` that has an input
-        signature; what it returns is a tensor or a dictionary of them.
-      inputs: The values fed, by the name of the signature's argument. Floating ones
-        are given in double and fed in the model's type, where `build` does not
-        compute in another one.
-      types: What `build` is called with.
+      build: Returns a keras.Model, the layers of one that runs them one after the
+        other, a keras.export.ExportArchive, or a tf.Module with a `tf.function` that
+        has an input signature. What these return is a tensor or a dictionary of them.
+        If it has parameters, they are Keras' inputs, and it returns the outputs of a
+        model of these. Keras' floatx is the type to build in.
+      inputs: The values fed, by the name of the signature's argument; the input of a
+        list of layers is "x". Floating ones are given in double and fed in the model's
+        type, where `build` does not compute in another one.
+      types: The types that it is built in.
       signatures: Those that are differentiated.
       loops: Whether there is a `While` in the saved functions. Python's tapes give no
         second order there ("Tried to take gradients of a variable without handle
@@ -49,7 +56,7 @@ class Model:
     """
 
     name: str
-    build: Callable[[str], Any]
+    build: Callable[..., Any]
     inputs: Mapping[str, np.ndarray]
     types: Sequence[str] = BOTH_TYPES
     signatures: Sequence[str] = ("serving_default",)
@@ -59,34 +66,33 @@ class Model:
     tolerance: float | None = None
     newer_keras: Sequence[str] = ()
 
+    def made(self) -> Any:
+        """Builds what is saved."""
+        if inspect.signature(self.build).parameters:
+            x = [
+                keras.Input(value.shape[1:], dtype=_input_type(value), name=name)
+                for name, value in self.inputs.items()
+            ]
+            return keras.Model(x if len(x) > 1 else x[0], self.build(*x))
+        built = self.build()
+        return chain(self.inputs["x"].shape[1:], built) if isinstance(built, list) else built
 
-def chain(shape: Sequence[int | None], *layers: Any) -> keras.Model:
+
+def _input_type(value: np.ndarray) -> str:
+    names = {"f": keras.config.floatx(), "O": "string"}
+    return names.get(value.dtype.kind, value.dtype.name)
+
+
+def model(
+    inputs: Mapping[str, np.ndarray], **settings: Any
+) -> Callable[[Callable[..., Any]], Model]:
+    """Makes a Model of the function that builds it, and has its name."""
+    return lambda build: Model(build.__name__, build, inputs, **settings)
+
+
+def chain(shape: Sequence[int | None], layers: Layers) -> keras.Model:
     """Layers one after the other on an input `x` of this shape, less the batch."""
     x = y = keras.Input(shape, name="x")
     for layer in layers:
         y = layer(y)
     return keras.Model(x, y)
-
-
-def module(
-    function: Callable[..., Any], variables: Mapping[str, Any], **arguments: tf.TensorSpec
-) -> tf.Module:
-    """A tf.Module whose signature is `function` of itself and these arguments.
-
-    Args:
-      function: Takes the module, whose attributes are the variables, and tensors.
-      variables: The initial values, or variables.
-      **arguments: What the signature takes, by name.
-    """
-    made = tf.Module()
-    for name, value in variables.items():
-        is_variable = isinstance(value, tf.Variable)
-        setattr(made, name, value if is_variable else tf.Variable(value, name=name))
-    specs = [tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in arguments.items()]
-
-    @tf.function(input_signature=specs)
-    def serve(*tensors: tf.Tensor) -> Any:
-        return function(made, *tensors)
-
-    made.serve = serve
-    return made

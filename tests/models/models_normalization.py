@@ -1,63 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of dense layers, normalization, activations and regularization."""
 
+from typing import Any
+
 import keras
 from keras import layers
-from model import Model, chain
+from model import Layers, model
 from random_values import normal
 
 
-def dense(dtype: str) -> keras.Model:
-    del dtype
-    return chain([4], layers.Dense(5, activation="tanh"), layers.Dense(3))
+@model({"x": normal(2, 4)})
+def dense() -> Layers:
+    return [layers.Dense(5, activation="tanh"), layers.Dense(3)]
 
 
-def classifier(dtype: str) -> keras.Model:
-    del dtype
-    return chain(
-        [4],
+@model({"x": normal(2, 4)})
+def classifier() -> Layers:
+    return [
         layers.Dense(6, activation="gelu"),
         layers.LayerNormalization(),
         layers.Dropout(0.5),
         layers.Dense(3, activation="softmax"),
-    )
+    ]
 
 
-def normalizations(dtype: str) -> keras.Model:
-    del dtype
-    return chain(
-        [3, 4, 4],
+@model({"x": normal(2, 3, 4, 4)})
+def normalizations() -> Layers:
+    return [
         layers.GroupNormalization(2),
         layers.Conv2D(4, 2),
         layers.BatchNormalization(axis=1, scale=False),
         layers.LayerNormalization(axis=[1, 2], center=False),
         layers.RMSNormalization(),
         layers.UnitNormalization(),
-    )
+    ]
 
 
-def spectral(dtype: str) -> keras.Model:
-    del dtype
-    return chain(
-        [4, 3],
+@model({"x": normal(2, 4, 3)})
+def spectral() -> Layers:
+    return [
         layers.SpectralNormalization(layers.Conv1D(2, 2)),
         layers.Flatten(),
         layers.SpectralNormalization(layers.Dense(2), power_iterations=2),
-    )
+    ]
 
 
-def frozen(dtype: str) -> keras.Model:
+@model({"x": normal(2, 3)})
+def frozen() -> Layers:
     """A layer that is not to be trained in front of one that is."""
-    del dtype
     base = layers.Dense(4, activation="relu")
     base.trainable = False
-    return chain([3], base, layers.Dense(2), layers.BatchNormalization())
+    return [base, layers.Dense(2), layers.BatchNormalization()]
 
 
-def activation_layers(dtype: str) -> keras.Model:
-    del dtype
-    return chain(
-        [3, 4],
+@model({"x": normal(2, 3, 4)})
+def activation_layers() -> Layers:
+    return [
         layers.PReLU(shared_axes=[1]),
         layers.Dense(4),
         layers.ELU(0.7),
@@ -67,35 +65,32 @@ def activation_layers(dtype: str) -> keras.Model:
         layers.ReLU(max_value=1.5, negative_slope=0.1, threshold=0.2),
         layers.Dense(4),
         layers.Softmax(axis=1),
-    )
+    ]
 
 
-ACTIVATIONS = [
-    "celu exponential glu gelu hard_shrink hard_sigmoid hard_silu hard_tanh",
-    "leaky_relu linear log_sigmoid log_softmax mish relu relu6 selu sigmoid silu",
-    "soft_shrink softmax softplus softsign sparse_plus sparsemax sparse_sigmoid",
-    "squareplus tanh tanh_shrink threshold",
-]
+ACTIVATIONS = """
+celu exponential glu gelu hard_shrink hard_sigmoid hard_silu hard_tanh leaky_relu linear
+log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax softplus softsign
+sparse_plus sparsemax sparse_sigmoid squareplus tanh tanh_shrink threshold
+"""
 
 
-def activations(dtype: str) -> keras.Model:
+@model({"x": 2 * normal(2, 4)})
+def activations(x: Any) -> Any:
     """Every activation of Keras, of the same 4 numbers times others."""
-    del dtype
-    x = keras.Input([4], name="x")
     outputs = [
         layers.Activation(
             (lambda y: keras.activations.threshold(y, 0.1, 0.0)) if name == "threshold" else name
         )(layers.Dense(4, name=name)(x))
-        for name in " ".join(ACTIVATIONS).split()
+        for name in ACTIVATIONS.split()
     ]
-    return keras.Model(x, layers.Concatenate()(outputs))
+    return layers.Concatenate()(outputs)
 
 
-def regularized(dtype: str) -> keras.Model:
-    """What only does something in training."""
-    del dtype
-    return chain(
-        [3, 4, 2],
+@model({"x": normal(2, 3, 4, 2)}, newer_keras=["float64"])  # 3.12 multiplies float by double
+def regularized() -> Layers:
+    """Layers that only do something in training."""
+    return [
         layers.GaussianNoise(0.5),
         layers.SpatialDropout2D(0.5),
         layers.Reshape([12, 2]),
@@ -109,59 +104,37 @@ def regularized(dtype: str) -> keras.Model:
         layers.ActivityRegularization(l1=0.1, l2=0.1),
         layers.Flatten(),
         layers.Dense(2, kernel_constraint="max_norm", bias_regularizer="l1"),
-    )
+    ]
 
 
-def einsum_dense(dtype: str) -> keras.Model:
-    del dtype
-    return chain(
-        [3, 4],
+@model({"x": normal(2, 3, 4)})
+def einsum_dense() -> Layers:
+    return [
         layers.EinsumDense("abc,cde->abde", [None, 2, 5], bias_axes="de"),
         layers.EinsumDense("abde,de->abd", [None, 2], activation="tanh"),
-    )
+    ]
 
 
-def in_half_precision(policy: str) -> keras.Model:
-    """A policy that computes in `policy`'s type, with variables in float."""
-    return chain(
-        [6, 6, 2],
+def in_half_precision(policy: str) -> Layers:
+    """Computes in the policy's type, with variables in float."""
+    return [
         layers.Conv2D(3, 3, activation="relu", dtype=policy),
         layers.BatchNormalization(dtype=policy),
         layers.GlobalAveragePooling2D(dtype=policy),
         layers.LayerNormalization(dtype=policy),
         layers.Dense(4, activation="gelu", dtype=policy),
         layers.Dense(3, activation="softmax", dtype="float32"),
-    )
+    ]
 
 
-MIXED_INPUTS = {"x": normal(2, 6, 6, 2)}
-MODELS = [
-    Model("dense", dense, {"x": normal(2, 4)}),
-    Model("classifier", classifier, {"x": normal(2, 4)}),
-    Model("normalizations", normalizations, {"x": normal(2, 3, 4, 4)}),
-    Model("spectral", spectral, {"x": normal(2, 4, 3)}),
-    Model("frozen", frozen, {"x": normal(2, 3)}),
-    Model("activation_layers", activation_layers, {"x": normal(2, 3, 4)}),
-    Model("activations", activations, {"x": 2 * normal(2, 4)}),
-    Model(
-        "regularized",
-        regularized,
-        {"x": normal(2, 3, 4, 2)},
-        newer_keras=["float64"],  # 3.12 multiplies float by double
-    ),
-    Model("einsum_dense", einsum_dense, {"x": normal(2, 3, 4)}),
-    Model(
-        "mixed_bfloat16",
-        lambda _: in_half_precision("mixed_bfloat16"),
-        MIXED_INPUTS,
-        types=["float32"],
-        tolerance=8 * 2.0**-8,  # unit roundoffs of bfloat16
-    ),
-    Model(
-        "mixed_float16",
-        lambda _: in_half_precision("mixed_float16"),
-        MIXED_INPUTS,
-        types=["float32"],
-        tolerance=8 * 2.0**-11,  # unit roundoffs of half
-    ),
-]
+MIXED = normal(2, 6, 6, 2)
+
+
+@model({"x": MIXED}, types=["float32"], tolerance=8 * 2.0**-8)  # unit roundoffs of bfloat16
+def mixed_bfloat16() -> Layers:
+    return in_half_precision("mixed_bfloat16")
+
+
+@model({"x": MIXED}, types=["float32"], tolerance=8 * 2.0**-11)  # unit roundoffs of half
+def mixed_float16() -> Layers:
+    return in_half_precision("mixed_float16")

@@ -18,7 +18,7 @@ v1 = tf.compat.v1
 
 
 def tasks(
-    model: Model, dtype: str, folder: pathlib.Path, second_order: bool = True, inlined: bool = True
+    model: Model, dtype: str, folder: pathlib.Path, second_order: bool, inlined: bool
 ) -> list[dict[str, Any]]:
     """Saves a model and prepares the comparison for each of its signatures: of first order,
     perhaps of second order, and perhaps with the calls inlined."""
@@ -34,7 +34,7 @@ def save(model: Model, dtype: str, folder: pathlib.Path) -> Any:
     keras.config.set_floatx(dtype)
     keras.backend.clear_session()
     keras.utils.set_random_seed(1)
-    made = model.build(dtype)
+    made = model.made()
     # Keras' zeros and ones hide factors.
     rng = np.random.default_rng(2)
     for variable in made.variables:
@@ -52,10 +52,9 @@ def save(model: Model, dtype: str, folder: pathlib.Path) -> Any:
 
 
 def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_order: bool) -> Any:
-    """What the client process needs, and Python's gradients of the saved model.
+    """The task of the client process, with Python's gradients of the saved model.
 
-    The variables are those of the graph: all that the signature takes and all that it
-    does not.
+    The variables are all of the graph, also those that the signature does not take.
 
     Returns what parity_client.client_results asks for, with "labels", names of `xs`
     and `upstream` to read, and Python's "first" and "second", lists with an array or
@@ -110,7 +109,7 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_o
 
 @dataclasses.dataclass
 class Gradients:
-    """Of first and of second order. None stands for one that there is not.
+    """Gradients of first and of second order. None stands for one that is missing.
 
     Attributes:
       first: The gradients by what was asked for.
@@ -133,10 +132,8 @@ def differentiate(
 ) -> Gradients:
     """Gradients of all floating outputs, from random upstream gradients.
 
-    Args:
-      function: Takes `inputs`.
-      by: Tensors and variables, or None for a variable that the function lacks.
-      twice: Whether to take the second order too; without it `second` is empty.
+    In `by`, None stands for a variable that the function lacks. Unless taken `twice`,
+    `second` is empty.
     """
     rng = np.random.default_rng(3)
     known = [x for x in by if x is not None]
@@ -147,9 +144,9 @@ def differentiate(
     def all_of(found: Sequence[Any]) -> list[tf.Tensor | None]:
         # Gradients of look-ups are tf.IndexedSlices.
         dense = [None if g is None else tf.convert_to_tensor(g) for g in found]
-        missing = [k for k, x in enumerate(by) if x is None]
-        for k in missing:
-            dense.insert(k, None)
+        for k, x in enumerate(by):
+            if x is None:
+                dense.insert(k, None)
         return dense
 
     with contextlib.ExitStack() as taped:
@@ -175,7 +172,11 @@ def differentiate(
             ]
         )
     second = all_of(outer.gradient(total, known + us)) if twice else []
-    return Gradients(_arrays(first), _arrays(second), upstream, weights)
+
+    def arrays(gradients: Sequence[tf.Tensor | None]) -> list[np.ndarray | None]:
+        return [None if g is None else g.numpy() for g in gradients]
+
+    return Gradients(arrays(first), arrays(second), upstream, weights)
 
 
 def _eagerly(made: Any, names: Any) -> Callable[..., dict[str, tf.Tensor]]:
@@ -203,10 +204,6 @@ def _originals(made: Any, loaded: Iterable[Any]) -> list[tf.Variable | None]:
     if len(by_name) != len(variables):
         raise ValueError(f"two variables have one name: {sorted(by_name)}")
     return [None if v is None else by_name[v.name] for v in loaded]
-
-
-def _arrays(gradients: Sequence[tf.Tensor | None]) -> list[np.ndarray | None]:
-    return [None if g is None else g.numpy() for g in gradients]
 
 
 def _variables(

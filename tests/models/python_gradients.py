@@ -28,7 +28,7 @@ def _resize_grad(op: Any, dy: tf.Tensor) -> list[tf.Tensor | None]:
 
 
 def _softsign_grad(op: Any, dy: tf.Tensor) -> list[tf.Tensor]:
-    """Of g / (1 + |x|)^2."""
+    """The gradients of g / (1 + |x|)^2."""
     g, x = op.inputs
     size = 1 + tf.abs(x)
     return [dy / size**2, -2 * dy * g * tf.sign(x) / size**3]

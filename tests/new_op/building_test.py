@@ -6,10 +6,10 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 
+import commands
 import pytest
 import tensorflow as tf
 from nested_bazel import nested_bazel
@@ -19,7 +19,7 @@ from new_op.__main__ import op_of, parser
 # Under Bazel this file is a link into the source tree.
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGE = (_ROOT / "docs" / "adding_an_op.md").read_text()
-# What is built of the page's: an op of each kind that has kernels of another kind.
+# The page's ops that are built: one of each kind that has kernels of another kind.
 _BUILT = ("softsign", "hypotenuse", "select_rows")
 _KERNELS_ALONE = "tests/gpu/kernels_alone"
 _TARGETS = [
@@ -34,22 +34,13 @@ _IGNORED = (".git", ".venv*", ".bazelrc.user", "bazel-*", "out", "__pycache__", 
 
 
 def _run(tree: pathlib.Path, *command: str | pathlib.Path) -> str:
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=tree,
-        env={
-            **os.environ,
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": ":".join(str(tree / folder) for folder in _IMPORTED_FROM),
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-4000:]
-    return done.stdout
+    environment = {
+        **os.environ,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": ":".join(str(tree / folder) for folder in _IMPORTED_FROM),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    return commands.run(*command, cwd=tree, env=environment)
 
 
 def _new_op(tree: pathlib.Path, *arguments: str) -> None:
@@ -59,11 +50,7 @@ def _new_op(tree: pathlib.Path, *arguments: str) -> None:
 def _commands(text: str) -> list[list[str]]:
     """The arguments of a text's commands, as bash gives them to a program."""
     lines = re.findall(r"^ +\./run new-op (.*)$", text, re.MULTILINE)
-    split = [["bash", "-c", f"printf '%s\\n' {line}"] for line in lines]
-    return [
-        subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        for command in split
-    ]
+    return [commands.run("bash", "-c", f"printf '%s\\n' {line}").splitlines() for line in lines]
 
 
 def _change_the_formula(tree: pathlib.Path) -> None:
@@ -93,9 +80,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
     """A copy of the tree with the ops in it, built; without them again at the end."""
     copy = tmp_path_factory.mktemp("new_op") / "tree"
     shutil.copytree(_ROOT, copy, ignore=shutil.ignore_patterns(*_IGNORED))
-    # What ./run found out, and the cache of what is compiled, hold for the copy.
+    # The settings that ./run has found, and its cache of compiled files, hold for the copy.
     shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
-    # Of which Git can say what is committed, before anything is removed.
+    # `--remove` asks Git what is committed.
     _run(copy.parent, "git", "init", "--quiet")
     _run(copy.parent, "git", "add", copy / "run")
     author = ["-c", "user.name=a", "-c", "user.email=b"]
@@ -143,22 +130,16 @@ def test_clients_differentiate_them(client: str, tree: pathlib.Path) -> None:
     assert f"{count} passed, 0 failed" in output
 
 
+def _pytest(tree: pathlib.Path, test: pathlib.Path, *names: str) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-k", " or ".join(names)]
+    assert "passed" in _run(tree, sys.executable, "-m", "pytest", *options, test)
+
+
 def test_python_functions(tree: pathlib.Path) -> None:
-    options = ["-q", "-p", "no:cacheprovider", "-k", " or ".join(_BUILT)]
-    tests = [tree / "tests" / "python" / "vectorize_test.py"]
-    output = _run(tree, sys.executable, "-m", "pytest", *options, *tests)
-    assert "passed" in output
+    _pytest(tree, tree / "tests" / "python" / "vectorize_test.py", *_BUILT)
 
 
 def test_kernels_of_the_gpu(tree: pathlib.Path) -> None:
     folder = tree / _KERNELS_ALONE
     shutil.copy(tree / "bazel-bin" / _KERNELS_ALONE / "libkernels_emulated.so", folder)
-    options = ["-q", "-p", "no:cacheprovider", "-k"]
-    options.append("Softsign or Hypotenuse or SelectRows")
-    test = folder / "emulated_test.py"
-    output = _run(tree, sys.executable, "-m", "pytest", *options, test)
-    assert "passed" in output
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+    _pytest(tree, folder / "emulated_test.py", "Softsign", "Hypotenuse", "SelectRows")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of ./run on a machine of which the test decides what it has and what fails.
+"""A copy of ./run on a machine. The test decides what the machine has and what fails.
 
 Nothing is downloaded: pip, apt-get and Bazel are scripts that say what the real ones
 said when they failed in that way.
 """
 
 import hashlib
-import os
 import pathlib
 import re
 import shutil
@@ -22,8 +21,8 @@ _PROGRAMS = re.findall(
     sort stat tail tee timeout touch tr true uname wc xargs""",
 )
 
-# Of a virtual environment, too: it is a copy. FAKE_PIP is what pip does.
-_PYTHON = r"""#!/bin/bash
+# A virtual environment has a copy of it. FAKE_PIP is what pip does.
+_PYTHON = r"""
 here=$(cd "$(dirname "$0")" && pwd)
 case "$*" in
   "-m venv --clear "*)
@@ -44,7 +43,7 @@ case "$*" in
 esac
 """
 
-_BAZEL = r"""#!/bin/bash
+_BAZEL = r"""
 [[ $1 != --version ]] || { echo bazel 4.2.3; exit; }
 while [[ $1 == --*=* ]]; do shift; done
 [[ $1 == build ]] || exit 0
@@ -82,7 +81,7 @@ class Machine:
         self.program("python3.11", _PYTHON)
         self.program("bazel", _BAZEL)
         for compiler in ("gcc", "g++"):
-            self.program(compiler, "#!/bin/bash\n")
+            self.program(compiler, "")
         self.checkout.mkdir(parents=True)
         for file in ("run", "Cargo.toml"):
             shutil.copy(ROOT / file, self.checkout)
@@ -90,16 +89,20 @@ class Machine:
             shutil.copytree(ROOT / part, self.checkout / part, symlinks=False)
         (self.checkout / "python" / "tensorflow_ext").mkdir(parents=True)
 
-    def program(self, name: str, text: str) -> None:
-        """Puts a script on PATH, over one of the same name."""
+    def program(self, name: str, script: str) -> None:
+        """Puts a script of bash on PATH, over a program of the same name."""
         path = self._bin / name
         path.unlink(missing_ok=True)
-        path.write_text(text)
+        path.write_text(f"#!/bin/bash\n{script}\n")
         path.chmod(0o755)
 
-    def program_text(self, name: str) -> str:
-        """A script on PATH."""
+    def script(self, name: str) -> str:
+        """That of a program on PATH."""
         return (self._bin / name).read_text()
+
+    def user(self, number: int) -> None:
+        """Lets that user call, or root, who is 0."""
+        self.program("id", f"echo {number}")
 
     def without(self, *names: str) -> None:
         """Takes programs from PATH."""
@@ -109,9 +112,8 @@ class Machine:
     def start(
         self, *arguments: str, program: str = "run", **environment: str | None
     ) -> subprocess.Popen[str]:
-        """./run, or another program of the checkout, with these arguments; a variable
-        that is None is not set."""
-        variables: dict[str, str | None] = {
+        """./run, or another program of the checkout; a variable that is None is not set."""
+        variables = {
             "HOME": str(self.home),
             "PATH": str(self._bin),
             "TMPDIR": str(self.home.parent),
@@ -135,13 +137,13 @@ class Machine:
     def run(
         self, *arguments: str, program: str = "run", **environment: str | None
     ) -> tuple[int, str]:
-        """What start() ends with and says."""
+        """Waits for start(); returns the exit status and what is said."""
         process = self.start(*arguments, program=program, **environment)
         said, _ = process.communicate(timeout=60)
         return process.returncode, said
 
     def fails(self, *arguments: str, **environment: str | None) -> str:
-        """What a ./run build says that must fail, if not by a fault of ./run itself."""
+        """Runs a ./run build that must fail, but not by a fault of ./run; returns what it says."""
         status, said = self.run(*(arguments or ("build",)), **environment)
         assert status != 0, said
         assert "unbound variable" not in said, said
@@ -149,15 +151,16 @@ class Machine:
         return said
 
     def works(self, *arguments: str, **environment: str | None) -> str:
-        """What is said by a ./run build that must not fail."""
+        """Runs a ./run build that must not fail; returns what it says."""
         status, said = self.run(*(arguments or ("build",)), **environment)
         assert status == 0, said
         if not arguments:
             assert list(self.checkout.glob("python/tensorflow_ext/lib/*/*.so"))
         return said
 
-    def has_oldest_headers(self) -> None:
-        """As after the first ./run test, in a checkout that has been built."""
+    def is_built(self) -> None:
+        """As after ./run build and a first ./run test, which puts the oldest headers there."""
+        self.works()
         lock = "requirements/tensorflow-cpu-2.18.txt"
         made_from = hashlib.sha256((self.checkout / lock).read_bytes()).hexdigest()
         folder = self.checkout / ".venv" / "tensorflow-2.18"
@@ -171,7 +174,3 @@ class Machine:
     def homes(self) -> list[str]:
         """HOME as Bazel saw it, call by call."""
         return pathlib.Path(f"{self._log}.home").read_text().split()
-
-    def may_write(self, folder: pathlib.Path) -> bool:
-        """Whether this process may write into a folder, which root always may."""
-        return os.access(folder, os.W_OK)

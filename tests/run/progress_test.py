@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ./run makes of Bazel's progress, and that nothing else of what Bazel says is changed."""
+"""./run condenses Bazel's progress, and passes on all else that Bazel says."""
 
 import io
 import json

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tensorflow/cc/framework/ops.h"
-#include "tensorflow_ext/gradient/client_registry.h"
+#include "tensorflow_ext/gradient/bridge/client_registry.h"
 
 namespace tensorflow_ext {
 namespace {
@@ -26,7 +26,7 @@ absl::Status CountingGradient(const Scope&, const Operation&,
   return absl::OkStatus();
 }
 
-// An op of which TensorFlow has no gradient.
+// TensorFlow has no gradient of this op.
 [[maybe_unused]] const bool registered =
     RegisterClientGradient("DeepCopy", CountingGradient);
 

@@ -73,12 +73,10 @@ def main() -> None:
     each = -(-arguments.count // len(called))
     counts: collections.Counter[str] = collections.Counter()
     for op in called:
-        op_cases = by_op[op]
         for number in range(arguments.first, arguments.first + each):
             random = np.random.default_rng([zlib.crc32(op.encode()), number])
-            case = op_cases[random.integers(len(op_cases))]
-            dtype = case.types[random.integers(len(case.types))]
-            call = mutations.make(case, dtype)
+            case = mutations.pick(random, by_op[op])
+            call = mutations.make(case, mutations.pick(random, case.types))
             mutations.mutate(call, random)
             # Before the call, which may be the last.
             print(f"\r{op} {number}: {call}"[:2000], file=sys.stderr, flush=True)

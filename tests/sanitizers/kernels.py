@@ -68,7 +68,7 @@ def _function(wrapper: Function) -> Function:
 
 
 def _array(output: tf.Tensor) -> np.ndarray:
-    """Of no elements, it has none of its sizes: NumPy cannot multiply all of them."""
+    """An array of the values; an empty one loses its sizes, which NumPy may fail to multiply."""
     if output.shape.num_elements() == 0:
         return np.zeros(0, output.dtype.as_numpy_dtype)
     return np.array(output)

@@ -27,7 +27,7 @@ _MOST_NOT_0 = np.iinfo(np.intp).max // np.dtype(complex).itemsize
 
 @dataclasses.dataclass
 class Call:
-    """What an op is called with; an input is an array, or a list of them."""
+    """The arguments of an op; an input is an array, or a list of them."""
 
     op: str
     inputs: dict[str, Any]
@@ -60,44 +60,49 @@ def make(case: Case, dtype: str) -> Call:
 def mutate(call: Call, random: np.random.Generator) -> None:
     """Changes a call a few times; sometimes not at all."""
     for _ in range(random.integers(0, 4)):
-        _CHANGES[random.integers(len(_CHANGES))](call, random)
+        pick(random, _CHANGES)(call, random)
 
 
-def _pick(random: np.random.Generator, values: Any) -> Any:
+def pick(random: np.random.Generator, values: Any) -> Any:
     return values[random.integers(len(values))]
 
 
-def _change_some_array(
-    call: Call,
-    random: np.random.Generator,
+def _of_some_array(
     change: Callable[[np.ndarray, np.random.Generator], np.ndarray],
-) -> None:
-    name = _pick(random, list(call.inputs))
-    value = call.inputs[name]
-    if not isinstance(value, list):
-        call.inputs[name] = change(value, random)
-    elif value:
-        i = random.integers(len(value))
-        call.inputs[name] = [*value[:i], change(value[i], random), *value[i + 1 :]]
+) -> Callable[[Call, np.random.Generator], None]:
+    """Makes a change of a call from one of an array."""
+
+    def changed(call: Call, random: np.random.Generator) -> None:
+        name = pick(random, list(call.inputs))
+        value = call.inputs[name]
+        if not isinstance(value, list):
+            call.inputs[name] = change(value, random)
+        elif value:
+            i = random.integers(len(value))
+            call.inputs[name] = [*value[:i], change(value[i], random), *value[i + 1 :]]
+
+    return changed
 
 
+@_of_some_array
 def _reshape(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
     shape = list(array.shape)
     kind = random.integers(4)
     if kind == 0 and shape:
-        shape[random.integers(len(shape))] = int(_pick(random, _SIZES))
+        shape[random.integers(len(shape))] = int(pick(random, _SIZES))
     elif kind == 1 and shape:
         del shape[random.integers(len(shape))]
     elif kind == 2:
-        shape.insert(random.integers(len(shape) + 1), int(_pick(random, _SIZES)))
+        shape.insert(random.integers(len(shape) + 1), int(pick(random, _SIZES)))
     else:
-        shape = [int(_pick(random, _SIZES)) for _ in range(random.integers(6))]
+        shape = [int(pick(random, _SIZES)) for _ in range(random.integers(6))]
     not_0 = [size for size in shape if size]
     if math.prod(shape) > _MOST_ELEMENTS or math.prod(not_0) > _MOST_NOT_0:
         return array
     return np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
 
 
+@_of_some_array
 def _fill(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """Odd values in a few places, or everywhere."""
     if np.issubdtype(array.dtype, np.integer):
@@ -105,21 +110,21 @@ def _fill(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
         odd = np.clip(np.array(_INTEGERS, object), limits.min, limits.max)
     else:
         odd = np.array(_FLOATS)
-    share = _pick(random, (0.02, 0.2, 1.0))
+    share = pick(random, (0.02, 0.2, 1.0))
     with np.errstate(over="ignore", invalid="ignore"):
         chosen = random.choice(odd, array.shape).astype(array.dtype)
     return np.where(random.random(array.shape) < share, chosen, array)
 
 
 def _swap(call: Call, random: np.random.Generator) -> None:
-    one, other = (_pick(random, list(call.inputs)) for _ in range(2))
+    one, other = (pick(random, list(call.inputs)) for _ in range(2))
     call.inputs[one], call.inputs[other] = call.inputs[other], call.inputs[one]
 
 
 def _change_list(call: Call, random: np.random.Generator) -> None:
     lists = [name for name, value in call.inputs.items() if isinstance(value, list)]
     if lists:
-        name = _pick(random, lists)
+        name = pick(random, lists)
         value = call.inputs[name]
         call.inputs[name] = value[:-1] if random.integers(2) else value + value[:1]
 
@@ -127,24 +132,16 @@ def _change_list(call: Call, random: np.random.Generator) -> None:
 def _change_attribute(call: Call, random: np.random.Generator) -> None:
     if not call.attributes:
         return
-    name = _pick(random, list(call.attributes))
+    name = pick(random, list(call.attributes))
     match call.attributes[name]:
         case bool(value):
             call.attributes[name] = not value
         case int():
-            call.attributes[name] = _pick(random, _INT_ATTRIBUTES)
+            call.attributes[name] = pick(random, _INT_ATTRIBUTES)
         case float():
-            call.attributes[name] = _pick(random, _FLOATS)
+            call.attributes[name] = pick(random, _FLOATS)
         case str():
-            call.attributes[name] = _pick(random, ("", "sum", "nonsense"))
+            call.attributes[name] = pick(random, ("", "sum", "nonsense"))
 
 
-_CHANGES = (
-    lambda call, random: _change_some_array(call, random, _reshape),
-    lambda call, random: _change_some_array(call, random, _reshape),
-    lambda call, random: _change_some_array(call, random, _fill),
-    lambda call, random: _change_some_array(call, random, _fill),
-    _change_attribute,
-    _change_list,
-    _swap,
-)
+_CHANGES = (_reshape, _reshape, _fill, _fill, _change_attribute, _change_list, _swap)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared libraries of which a part is compiled with sanitizers."""
+"""Shared libraries that are partly compiled with sanitizers."""
 
 def _flags_impl(settings, attr):
     return {

@@ -46,6 +46,17 @@ class _WhileParams(ctypes.Structure):
     ]
 
 
+# The types that functions return, where they are not int.
+_RESULTS: dict[Any, str] = {
+    ctypes.c_void_p: "TF_NewStatus TF_NewGraph TF_NewImportGraphDefOptions TF_NewSession "
+    "TF_NewSessionOptions TF_GraphOperationByName TF_GraphNextOperation TF_AllocateTensor "
+    "TF_TensorData TF_NewBufferFromString TF_NewBuffer TF_LoadLibrary TF_LoadSessionFromSavedModel",
+    ctypes.c_char_p: "TF_Message TF_OperationName",
+    ctypes.c_int64: "TF_Dim",
+    _WhileParams: "TF_NewWhile",
+}
+
+
 def tensorflow_dir() -> pathlib.Path:
     """The folder of TensorFlow's shared libraries, without importing it."""
     spec = importlib.util.find_spec("tensorflow")
@@ -78,17 +89,9 @@ class Client:
         folder = pathlib.Path(tensorflow_dir)
         ctypes.CDLL(str(folder / "libtensorflow_framework.so.2"), ctypes.RTLD_GLOBAL)
         self._c = ctypes.CDLL(str(folder / _LIBRARY), ctypes.RTLD_GLOBAL)
-        pointers = (
-            "TF_NewStatus TF_NewGraph TF_NewImportGraphDefOptions TF_NewSession "
-            "TF_NewSessionOptions TF_GraphOperationByName TF_AllocateTensor "
-            "TF_TensorData TF_NewBufferFromString TF_NewBuffer TF_LoadLibrary "
-            "TF_LoadSessionFromSavedModel"
-        )
-        for name in pointers.split():
-            getattr(self._c, name).restype = ctypes.c_void_p
-        self._c.TF_Message.restype = ctypes.c_char_p
-        self._c.TF_Dim.restype = ctypes.c_int64
-        self._c.TF_TensorByteSize.restype = ctypes.c_size_t
+        for result, names in _RESULTS.items():
+            for name in names.split():
+                getattr(self._c, name).restype = result
         if library is not None:
             self.load(library)
 
@@ -156,16 +159,10 @@ class Graph:
         """As TF_LoadSessionFromSavedModel does without any options."""
         tags = (ctypes.c_char_p * 1)(b"serve")
         options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
+        path = str(folder).encode()
         try:
             session = self._client._checked(
-                "TF_LoadSessionFromSavedModel",
-                options,
-                None,
-                str(folder).encode(),
-                tags,
-                len(tags),
-                self._graph,
-                None,
+                "TF_LoadSessionFromSavedModel", options, None, path, tags, 1, self._graph, None
             )
             self._session = ctypes.c_void_p(session)
         finally:
@@ -183,7 +180,6 @@ class Graph:
 
     def _names(self, outputs: ctypes.Array) -> list[str | None]:
         """The names of tensors; None for one whose operation is NULL."""
-        self._c.TF_OperationName.restype = ctypes.c_char_p
         names: list[str | None] = []
         for output in outputs:
             if not output.operation:
@@ -202,17 +198,10 @@ class Graph:
         gradient.
         """
         result = (_Output * len(xs))()
+        y, x = self._outputs(ys), self._outputs(xs)
+        dy = self._outputs(grad_ys) if grad_ys else None
         with self._client.status() as status:
-            self._c.TF_AddGradients(
-                self._graph,
-                self._outputs(ys),
-                len(ys),
-                self._outputs(xs),
-                len(xs),
-                self._outputs(grad_ys) if grad_ys else None,
-                status,
-                result,
-            )
+            self._c.TF_AddGradients(self._graph, y, len(y), x, len(x), dy, status, result)
         return self._names(result)
 
     def while_loop(self, inputs: Sequence[str], cond: bytes, body: bytes) -> list[str]:
@@ -225,7 +214,6 @@ class Graph:
 
         Returns the loop variables after the loop.
         """
-        self._c.TF_NewWhile.restype = _WhileParams
         count = len(inputs)
         checked = self._client._checked
         starts = self._outputs(inputs)  # which TF_FinishWhile reads again
@@ -246,9 +234,7 @@ class Graph:
         self, graph: int, graph_def: bytes, inputs: Any, count: int, results: int
     ) -> list[_Output]:
         """Puts `inputs` in the place of the placeholders; returns y0, y1, ..."""
-        buffer = ctypes.c_void_p(
-            self._c.TF_NewBufferFromString(graph_def, ctypes.c_size_t(len(graph_def)))
-        )
+        buffer = ctypes.c_void_p(self._c.TF_NewBufferFromString(graph_def, len(graph_def)))
         options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
         self._c.TF_ImportGraphDefOptionsSetPrefix(options, b"imported")
         add_input = self._c.TF_ImportGraphDefOptionsAddInputMapping
@@ -259,14 +245,8 @@ class Graph:
             self._c.TF_ImportGraphDefOptionsAddReturnOutput(options, f"y{i}".encode(), 0)
         outputs = (_Output * results)()
         try:
-            self._client._checked(
-                "TF_GraphImportGraphDefWithReturnOutputs",
-                ctypes.c_void_p(graph),
-                buffer,
-                options,
-                outputs,
-                results,
-            )
+            function, into = "TF_GraphImportGraphDefWithReturnOutputs", ctypes.c_void_p(graph)
+            self._client._checked(function, into, buffer, options, outputs, results)
         finally:
             self._c.TF_DeleteImportGraphDefOptions(options)
             self._c.TF_DeleteBuffer(buffer)
@@ -286,7 +266,6 @@ class Graph:
         """The number of nodes in the graph."""
         count = 0
         position = ctypes.c_size_t(0)
-        self._c.TF_GraphNextOperation.restype = ctypes.c_void_p
         while self._c.TF_GraphNextOperation(self._graph, ctypes.byref(position)):
             count += 1
         return count
@@ -319,20 +298,10 @@ class Graph:
         if session is None:
             self._session = session = self._session or self._new_session(self.config)
         results = (ctypes.c_size_t * len(outputs))()  # addresses
-        self._client._checked(
-            "TF_SessionRun",
-            session,
-            options,
-            inputs,
-            (ctypes.c_void_p * len(values))(*values),
-            len(values),
-            outputs,
-            results,
-            len(outputs),
-            (ctypes.c_void_p * len(targets))(*targets),
-            len(targets),
-            None,
-        )
+        fed = inputs, (ctypes.c_void_p * len(values))(*values), len(values)
+        fetched = outputs, results, len(outputs)
+        run = (ctypes.c_void_p * len(targets))(*targets), len(targets)
+        self._client._checked("TF_SessionRun", session, options, *fed, *fetched, *run, None)
         return [c_tensors.to_array(self._c, value) for value in results]
 
     def _new_session(self, config: bytes) -> ctypes.c_void_p:
@@ -383,12 +352,9 @@ class Evaluation:
         tensor = c_tensors.to_tensor(self._c, value)
         tensors = {**self._tensors, name: tensor}
         try:
+            values = list(tensors.values())
             return self._graph._run(
-                self._inputs,
-                list(tensors.values()),
-                self._outputs,
-                options=self._options,
-                session=self._session,
+                self._inputs, values, self._outputs, (), self._options, self._session
             )
         finally:
             self._c.TF_DeleteTensor(ctypes.c_void_p(tensor))

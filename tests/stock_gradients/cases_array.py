@@ -7,7 +7,7 @@ from typing import Any
 import _compatibility
 import numpy as np
 import tensorflow as tf
-from fed_kernels import fed
+from old_ops import fed, of_version
 from parity import Case
 from random_values import sequences
 from rows import call, case, ints, longs, numeric
@@ -27,10 +27,7 @@ def _tile_grad(name: str, x: np.ndarray, multiples: list[int], **more: Any) -> C
     apart = x.reshape([length for part in parts for length in part])
     result = apart.sum(tuple(range(0, 2 * len(parts), 2)))
 
-    def build(x: Any, multiples: Any) -> Any:
-        tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": 2}))
-        return fed("TileGrad", "TileOfTileGrad")(x, multiples)
-
+    build = of_version(2, fed("TileGrad", "TileOfTileGrad"))
     outputs = {"fed:0": result}
     return case("TileGrad", name, x, ints(*multiples), build=build, also_fed=outputs, **more)
 
@@ -57,18 +54,14 @@ gather = functools.partial(case, "Gather")
 CASES = [
     concat("axis0", [values(2, 3), values(1, 3)], concat_dim=0),
     concat("last_axis", [values(2, 3), values(2, 1)], concat_dim=-1),
-    concat("three_float", [singles(2, n, 2) for n in (1, 3, 2)], concat_dim=1, known_shapes="rank"),
-    concat(
-        "empty_value_complex", [complexes(0, 2), complexes(3, 2)], concat_dim=0, known_shapes=True
-    ),
+    concat("three_float", [singles(2, n, 2) for n in (1, 3, 2)], concat_dim=1, static="none"),
+    concat("empty_value_complex", [complexes(0, 2), complexes(3, 2)], concat_dim=0, static="all"),
     concat("axis_is_fed", ints(1)[0], [values(2, 3), values(2, 2)]),
     concat("nonlinear", values(2, 3), values(2, 3), build=_nonlinear),
     concat("half", [values(2, dtype="float16") for _ in "ab"], concat_dim=0),
     transpose("complex", complexes(2, 3, 4), ints(2, 0, 1)),
-    transpose(
-        "complex64_int64_perm", values(2, 3, dtype="complex64"), longs(1, 0), known_shapes=True
-    ),
-    transpose("real", values(2, 3, 1), ints(1, 2, 0), known_shapes="rank"),
+    transpose("complex64_int64_perm", values(2, 3, dtype="complex64"), longs(1, 0), static="all"),
+    transpose("real", values(2, 3, 1), ints(1, 2, 0), static="none"),
     transpose("product_with_itself", complexes(2, 3), ints(1, 0), build=_product),
 ]
 if _compatibility.TRANSPOSES_NEGATIVE_AXES:
@@ -77,12 +70,12 @@ if _compatibility.TRANSPOSES_NEGATIVE_AXES:
     )
 CASES += [
     reverse("one_axis", values(2, 3), np.array([False, True])),
-    reverse("all_axes_float", singles(2, 3, 2), np.ones(3, bool), known_shapes=True),
+    reverse("all_axes_float", singles(2, 3, 2), np.ones(3, bool), static="all"),
     reverse(
         "complex_product",
         *(complexes(3, 2), np.array([True, False])),
         build=lambda x, dims: x * call("Reverse", x, dims),
-        known_shapes="rank",
+        static="none",
     ),
     reverse("empty", values(3, 0), np.array([True, False])),
     slice_grad("strides", ints(5, 4), ints(0, 3), ints(5, 0), ints(2, -2), values(3, 2)),
@@ -91,7 +84,7 @@ CASES += [
         *(ints(5, 4), ints(9, 1), ints(4, 9), ints(1, 1), singles(4, 3)),
         begin_mask=1,
         end_mask=2,
-        known_shapes=True,
+        static="all",
     ),
     slice_grad(
         "ellipsis_new_and_shrunk_axes",
@@ -108,15 +101,19 @@ CASES += [
     ),
     update("same_shape", values(5, 4), ints(0, 3), ints(5, 0), ints(2, -2), values(3, 2)),
     update(
-        "value_is_a_row",
-        *(singles(4, 3), longs(0, 1), longs(3, 3), longs(1, 1), singles(2)),
+        "value_is_row",
+        singles(4, 3),
+        longs(0, 1),
+        longs(3, 3),
+        longs(1, 1),
+        singles(2),
         begin_mask=1,
     ),
     update(
         "value_is_a_scalar",
         *(values(4, 3), ints(0, 1), ints(3, 2), ints(2, 1), values()),
         shrink_axis_mask=2,
-        known_shapes=True,
+        static="all",
     ),
     update(
         "ellipsis_and_new_axis",
@@ -126,23 +123,19 @@ CASES += [
     ),
     update("nonlinear", values(3, 3), values(2, 2), build=_update),
     gather("repeated", values(4, 3), ints(1, 3, 1, 1)),
-    gather("matrix_of_indices_float", singles(4, 2), longs([0, 3], [3, 3]), known_shapes=True),
+    gather("matrix_of_indices_float", singles(4, 2), longs([0, 3], [3, 3]), static="all"),
     gather("scalar_index_complex", complexes(4, 2), ints(2)[0]),
-    gather("no_indices", values(4, 2), ints(), known_shapes="rank"),
+    gather("no_indices", values(4, 2), ints(), static="none"),
     gather("nonlinear", values(4), ints(0, 2, 2), then=tf.square),
     _tile_grad("matrix", values(4, 6), [2, 3]),
-    _tile_grad("volume_float", singles(2, 3, 4), [2, 1, 4], known_shapes=True),
-    _tile_grad("complex", complexes(4, 6), [1, 2], known_shapes="rank"),
+    _tile_grad("volume_float", singles(2, 3, 4), [2, 1, 4], static="all"),
+    _tile_grad("complex", complexes(4, 6), [1, 2], static="none"),
     _tile_grad("empty", values(0, 6), [1, 2]),
 ]
 
 # ---- Guards, prints, debuggers' probes
 
 values, singles, complexes = sequences(2)
-
-
-def _floating(*outputs: Any) -> list[Any]:
-    return [y * y for y in outputs if y.dtype != tf.int32]
 
 
 def _with_data(x: Any, y: Any, i: Any) -> Any:
@@ -154,10 +147,11 @@ several = functools.partial(case, "IdentityN")
 default = functools.partial(case, "PlaceholderWithDefault")
 printed = functools.partial(case, "Print", first_n=0)
 check = functools.partial(case, "CheckNumericsV2")
+INFINITE = "The gradient is not finite. at zero"
 
 CASES += [
     ensure("full", values(2, 3), shape=[2, 3], then=tf.square),
-    ensure("partial_float", singles(2, 3), shape=[None, 3], known_shapes="rank"),
+    ensure("partial_float", singles(2, 3), shape=[None, 3], static="none"),
     ensure(
         "known_rank_complex",
         complexes(2, 2),
@@ -165,13 +159,12 @@ CASES += [
     ),
     several("one", values(2, 3), build=lambda x: call("IdentityN", [tf.square(x)])),
     several(
-        "mixed_types", [values(2, 3), ints(1, 2), values(2, dtype="complex64")], then=_floating
+        "mixed_types",
+        [values(2, 3), ints(1, 2), values(2, dtype="complex64")],
+        then=lambda *outputs: [y * y for y in outputs if y.dtype != tf.int32],
     ),
     several(
-        "one_output_unused",
-        [values(2, 3), values(2)],
-        then=lambda x, y: tf.square(x),
-        known_shapes=True,
+        "one_output_unused", [values(2, 3), values(2)], then=lambda x, y: tf.square(x), static="all"
     ),
     default("known_shape", values(2, 3), shape=[2, 3], then=tf.exp),
     default("unknown_shape", singles(2, 3), shape=None),
@@ -185,7 +178,7 @@ CASES += [
         "float_message",
         singles(2),
         build=lambda x: call("Print", x, [x], message="x", first_n=0),
-        known_shapes=True,
+        static="all",
     ),
     check(
         "double", values(2, 3), build=lambda x: call("CheckNumericsV2", tf.square(x), message="x")
@@ -194,13 +187,7 @@ CASES += [
         "float_of_a_product", singles(3), build=lambda x: call("CheckNumericsV2", x, message="") * x
     ),
     check("half_empty", values(0, 2, dtype="float16"), message="m"),
-    check(
-        "the_gradient_is_infinite",
-        np.zeros(2),
-        message="at zero",
-        then=tf.sqrt,
-        error="The gradient is not finite. at zero",
-    ),
+    check("the_gradient_is_infinite", np.zeros(2), message="at zero", then=tf.sqrt, error=INFINITE),
     *(
         case(
             "PreventGradient",
@@ -237,7 +224,7 @@ def _watched(op: str, kind: str) -> Case:
         kind,
         values(3, 2, dtype=kind),
         build=lambda x: call(op, x * x, **_ATTRIBUTES.get(op, {})),
-        known_shapes=kind == "complex128",
+        static="all" if kind == "complex128" else "rank",
         reference=reference,
         second_order=reference,
         step=1e-2 if kind == "float32" else 1e-5,

@@ -13,7 +13,7 @@ from rows import call, each, ints, longs, numeric
 
 
 def in_place(op: str) -> list[Case]:
-    """What they change is a copy, as the memory of what is fed, and that of its
+    """They change a copy, because the memory of what is fed, and that of its
     gradient, is not theirs."""
 
     def build(x: Any, i: Any, v: Any) -> Any:
@@ -24,8 +24,8 @@ def in_place(op: str) -> list[Case]:
     change = functools.partial(numeric, op, build=build, wrt=[0, 2])
     return [
         change("matrix", normal(3, 2), rows, normal(4, 2)),
-        change("vector", normal(3), rows, normal(4), known_shapes=True),
-        change("cube", normal(3, 2, 2), rows, normal(4, 2, 2), known_shapes="rank"),
+        change("vector", normal(3), rows, normal(4), static="all"),
+        change("cube", normal(3, 2, 2), rows, normal(4, 2, 2), static="none"),
         change("complex", complex_normal(3, 2), rows, complex_normal(4, 2)),
         change("float", single(3, 2), rows, single(4, 2)),
         change("no_updates", normal(3, 2), rows[:0], normal(0, 2)),
@@ -54,15 +54,15 @@ bitcast = functools.partial(
 CASES = [
     *each("InplaceAdd InplaceSub InplaceUpdate", in_place),
     copy("double", normal(3, 2)),
-    copy("complex", complex_normal(3), known_shapes=True),
+    copy("complex", complex_normal(3), static="all"),
     copy("float", single(2, 2)),
     concat("three", *(normal(1, 2, 2, seed=seed) for seed in range(3)), shape=[2, 2]),
-    concat("one", normal(1, 2), shape=[2], known_shapes=True),
-    concat("complex", complex_normal(1), complex_normal(1, seed=1), shape=[], known_shapes="rank"),
+    concat("one", normal(1, 2), shape=[2], static="all"),
+    concat("complex", complex_normal(1), complex_normal(1, seed=1), shape=[], static="none"),
     concat("float", single(1, 3), single(1, 3, seed=1), shape=[3]),
     shuffle("vector", normal(7)),
-    shuffle("rows", normal(5, 2), known_shapes=True),
-    shuffle("cube", normal(4, 2, 2), known_shapes="rank"),
+    shuffle("rows", normal(5, 2), static="all"),
+    shuffle("cube", normal(4, 2, 2), static="none"),
     shuffle("complex", complex_normal(4)),
     shuffle("float", single(4, 3)),
     shuffle("scalar", normal()),
@@ -71,12 +71,9 @@ CASES = [
     bitcast("parts", complex_normal(3), type=tf.float64),
     bitcast("numbers", normal(3, 2), type=tf.complex128),
     bitcast(
-        "parts_of_complex64",
-        complex_normal(2, 3, dtype=np.complex64),
-        type=tf.float32,
-        known_shapes=True,
+        "complex64_parts", complex_normal(2, 3, dtype=np.complex64), type=tf.float32, static="all"
     ),
-    bitcast("complex64", single(2, 2), type=tf.complex64, known_shapes="rank"),
+    bitcast("complex64", single(2, 2), type=tf.complex64, static="none"),
     bitcast("same_type", normal(2), type=tf.float64),
     bitcast("bits", normal(2), type=tf.float32, no_gradient=True),
 ]
@@ -101,6 +98,7 @@ def _ragged(starts: Any, limits: Any, deltas: Any, splits: Any = np.int64) -> An
     return tf.square(made[1])
 
 
+HALVES = ends(1, 4.25, 0.5, dtype=np.float16)
 range_ = functools.partial(numeric, "Range", build=_range)
 lin_space = functools.partial(numeric, "LinSpace", build=_lin_space)
 ragged = functools.partial(numeric, "RaggedRange", build=_ragged)
@@ -109,18 +107,11 @@ ROWS = ends([1, 2, -1], [4.5, 4, 3.25], [0.8, 1, 1.2])
 
 CASES += [
     range_("up", *ends(1, 4.5, 0.75)),
-    range_("down", *ends(-2, -1.25, 1.5), known_shapes=True),
+    range_("down", *ends(-2, -1.25, 1.5), static="all"),
     range_("none", *ends(2, 4, 0.75), wrt=[2], second_order=None),
-    range_("one_element_each", *ends([1], [4.5], [0.75]), known_shapes="rank"),
+    range_("one_element_each", *ends([1], [4.5], [0.75]), static="none"),
     range_("float", *ends(1, 4.5, 0.75, dtype=np.float32), step=2**-8, tolerance=1e-2),
-    numeric(
-        "Range",
-        "half",
-        *ends(1, 4.25, 0.5, dtype=np.float16),
-        wrt=[0],
-        step=2**-4,
-        second_order=None,
-    ),
+    numeric("Range", "half", *HALVES, wrt=[0], step=2**-4, second_order=None),
     numeric(
         "Range",
         "integers",
@@ -128,14 +119,14 @@ CASES += [
         build=lambda x, n: tf.gather(x * x, call("Range", start=0, limit=n, delta=2)),
     ),
     lin_space("five", *ends(1, 4), num=5),
-    lin_space("one", *ends(1.5, -4), num=1, known_shapes=True),
+    lin_space("one", *ends(1.5, -4), num=1, static="all"),
     lin_space("two_int64", *ends(-1, 4), num=2, dtype=np.int64),
-    lin_space("same_ends", *ends(2, 2), num=3, known_shapes="rank"),
+    lin_space("same_ends", *ends(2, 2), num=3, static="none"),
     lin_space("float", *ends(1, -2, dtype=np.float32), num=4),
     ragged("rows", *ends([1, 2], [4.5, 3.25], [0.8, 1])),
-    ragged("empty_row", *ROWS, wrt=[2], known_shapes=True),
+    ragged("empty_row", *ROWS, wrt=[2], static="all"),
     ragged("one_start", *ends(1.25), *ROWS[1:], splits=np.int32),
-    ragged("one_row", *ends(1, 4.5, 0.8), known_shapes="rank"),
+    ragged("one_row", *ends(1, 4.5, 0.8), static="none"),
     ragged("no_rows", *(x[:0] for x in ROWS)),
     ragged("float", *ends(1, 4.5, 0.8, dtype=np.float32), step=2**-6, tolerance=1e-2),
 ]
@@ -163,8 +154,8 @@ def kinds(op: str, **axis: Any) -> list[Case]:
     row = unique(op, **axis)
     return [
         row("repeated", VECTOR),
-        row("distinct", VECTOR, at=np.arange(3), known_shapes=True),
-        row("int64", VECTOR, known_shapes="rank", out_idx=tf.int64),
+        row("distinct", VECTOR, at=np.arange(3), static="all"),
+        row("int64", VECTOR, static="none", out_idx=tf.int64),
         row("none", VECTOR, at=ints()),
         row("float", np.array([1, 2, 3], np.float32), **SINGLE),
     ]
@@ -175,10 +166,10 @@ def slices(op: str) -> list[Case]:
     return [
         *kinds(op, axis=[0]),
         row("no_axis", VECTOR, axis=longs()),
-        row("rows", normal(3, 2), axis=[0], known_shapes="rank"),
+        row("rows", normal(3, 2), axis=[0], static="none"),
         row("columns", normal(2, 3), along=1, axis=np.array([1])),
         row("last_axis", normal(2, 2, 3), along=2, axis=[-1]),
-        row("middle", normal(2, 3, 2), along=1, axis=[1], known_shapes=True),
+        row("middle", normal(2, 3, 2), along=1, axis=[1], static="all"),
         row("no_rows", normal(3, 0), axis=[0]),
     ]
 
@@ -196,8 +187,8 @@ CASES += [
     *each("Unique UniqueWithCounts", kinds),
     *each("UniqueV2 UniqueWithCountsV2", slices),
     difference("some", NUMBERS),
-    difference("int64", NUMBERS, 7, 8.5, out_idx=tf.int64, known_shapes=True),
-    difference("unknown_rank", NUMBERS, 0.25, known_shapes="rank"),
+    difference("int64", NUMBERS, 7, 8.5, out_idx=tf.int64, static="all"),
+    difference("unknown_rank", NUMBERS, 0.25, static="none"),
     difference("none", NUMBERS[:0], 3),
     difference("float", NUMBERS.astype(np.float32), 3, **SINGLE),
 ]

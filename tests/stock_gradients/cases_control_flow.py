@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import complex_normal, normal, single
-from rows import call, case, ints, numeric
+from rows import call, case, ints, longs, numeric
 
 
 def both_ways(
@@ -39,21 +39,25 @@ def read(variable: Any, like: Any) -> Any:
 # ---- If
 
 
-def two_formulas(p: Any, x: Any, y: Any) -> Any:
-    return tf.cond(p, lambda: x * y + tf.sin(x), lambda: x * x * y)
+def cond(yes: Callable[..., Any], no: Callable[..., Any]) -> Callable[..., Any]:
+    """A choice between two functions of all inputs but the first, which chooses."""
+    return lambda p, *xs: tf.cond(p, lambda: yes(*xs), lambda: no(*xs))
 
 
-def of_one_each(p: Any, x: Any, y: Any) -> Any:
-    """Each branch depends on one input only."""
-    return tf.cond(p, lambda: x * x, lambda: tf.exp(y))
-
-
-def without_input(p: Any, x: Any) -> Any:
-    return tf.cond(p, lambda: x * x, lambda: tf.ones_like(x))
-
-
-def hands_on(p: Any, x: Any, y: Any) -> Any:
-    return tf.cond(p, lambda: (x, y, x), lambda: (y, x, x * y))
+two_formulas = cond(lambda x, y: x * y + tf.sin(x), lambda x, y: x * x * y)
+# Each branch depends on one input only.
+of_one_each = cond(lambda x, y: x * x, lambda x, y: tf.exp(y))
+without_input = cond(lambda x: x * x, tf.ones_like)
+hands_on = cond(lambda x, y: (x, y, x), lambda x, y: (y, x, x * y))
+gathers = cond(lambda x, i: tf.gather(x, i) ** 2, lambda x, i: tf.gather(x, i[::-1]) ** 3)
+broadcast = cond(lambda x, y: x * y * y, lambda x, y: tf.reduce_sum(x / y, 0) + x)
+matrices = cond(tf.matmul, lambda x, w: tf.tanh(tf.matmul(x, w)))
+reads_twice = cond(lambda x, v: x * read(v, x) * read(v, x), lambda x, v: tf.sin(x))
+reads_once = cond(lambda x, v: x * read(v, x), lambda x, v: x * x)
+rows_of_variable = cond(
+    lambda v, i: call("ResourceGather", v, i, dtype=tf.float64) ** 2,
+    lambda v, i: tf.zeros([3, 2], tf.float64),
+)
 
 
 def several(p: Any, x: Any, y: Any) -> Any:
@@ -78,14 +82,6 @@ def nested(p: Any, x: Any, y: Any) -> Any:
     return tf.cond(p, inner, lambda: inner() * x)
 
 
-def gathers(p: Any, x: Any, i: Any) -> Any:
-    return tf.cond(p, lambda: tf.gather(x, i) ** 2, lambda: tf.gather(x, i[::-1]) ** 3)
-
-
-def broadcast(p: Any, x: Any, y: Any) -> Any:
-    return tf.cond(p, lambda: x * y * y, lambda: tf.reduce_sum(x / y, 0) + x)
-
-
 def chained(p: Any, x: Any, y: Any) -> Any:
     z = tf.cond(p, lambda: x * y, lambda: x + y)
     return tf.cond(tf.logical_not(p), lambda: z * x, lambda: z * z * y)
@@ -97,13 +93,6 @@ def on_a_number(p: Any, x: Any) -> Any:
 
     branches = {"then_branch": function(lambda x: x * x), "else_branch": function(tf.exp)}
     return call("StatelessIf", p, [x], Tout=[tf.float64], **branches)
-
-
-def rows_of_variable(p: Any, v: Any, i: Any) -> Any:
-    def rows() -> Any:
-        return call("ResourceGather", v, i, dtype=tf.float64) ** 2
-
-    return tf.cond(p, rows, lambda: tf.zeros([3, 2], tf.float64))
 
 
 def reports(p: Any, x: Any) -> Any:
@@ -160,22 +149,12 @@ IF = [
         "unknown_rank",
         *(np.array(True), normal(3, 2), normal(2)),
         build=broadcast,
-        known_shapes="rank",
+        static="none",
     ),
-    case("StatelessIf", "known_shapes", np.array(False), X, Y, build=nested, known_shapes=True),
+    case("StatelessIf", "known_shapes", np.array(False), X, Y, build=nested, static="all"),
+    *both_ways("If", "variable", reads_twice, X, X, variables=[2]),
     *both_ways(
-        "If",
-        "variable",
-        lambda p, x, v: tf.cond(p, lambda: x * read(v, x) * read(v, x), lambda: tf.sin(x)),
-        *(X, X),
-        variables=[2],
-    ),
-    *both_ways(
-        "If",
-        "rows_of_variable",
-        rows_of_variable,
-        *(normal(4, 2), ints(2, 0, 2, dtype=np.int64)),
-        variables=[1],
+        "If", "rows_of_variable", rows_of_variable, normal(4, 2), longs(2, 0, 2), variables=[1]
     ),
     *both_ways("If", "reports", reports, X),
 ]
@@ -255,7 +234,7 @@ def in_a_row(p: Any, x: Any, y: Any) -> Any:
 
 
 def captured_twice(p: Any, x: Any) -> Any:
-    """Of one Switch, one output is used twice and the other once."""
+    """One output of a Switch is used twice and the other once."""
     no, yes = call("Switch", x * x, p)
     merged, index = call("Merge", [no * tf.sin(no), tf.exp(yes)])
     return merged * tf.cast(index + 1, x.dtype)
@@ -302,18 +281,8 @@ CASES = [
     *merge("of_three", of_three, X, Y, **NUMERIC),
     *merge("of_three_below", of_three, -np.abs(X), Y, **NUMERIC),
     *switch("complex", two_formulas, *Z),
-    *switch(
-        "float",
-        lambda p, x, w: tf.cond(p, lambda: tf.matmul(x, w), lambda: tf.tanh(tf.matmul(x, w))),
-        *(single(2, 3), single(3, 2)),
-        known_shapes=True,
-    ),
-    *switch(
-        "variable",
-        lambda p, x, v: tf.cond(p, lambda: x * read(v, x), lambda: x * x),
-        *(X, Y),
-        variables=[2],
-    ),
+    *switch("float", matrices, single(2, 3), single(3, 2), static="all"),
+    *switch("variable", reads_once, X, Y, variables=[2]),
     *merge("loop_in_branch", lambda p, x: tf.cond(p, lambda: loop(x), lambda: x), X, error=LOOP),
     *merge("loop_before", loop_before, X, error=LOOP),
     *merge("of_whole_numbers_before", of_whole_numbers_before, X),

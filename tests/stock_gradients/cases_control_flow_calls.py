@@ -83,7 +83,7 @@ def call_reads_variable(x: Any, v: Any) -> Any:
 
 
 def assigns_another(x: Any, v: Any, w: Any) -> Any:
-    """What is written is not what is read."""
+    """The function reads one variable and writes another."""
 
     @tf.function
     def function(x: Any, v: Any, w: Any) -> Any:
@@ -149,6 +149,7 @@ def stateful(name: str, build: Any, *inputs: Any, **more: Any) -> Case:
     return case("Case", f"call_{name}", *inputs, build=in_branch(build), **more)
 
 
+no_path = tf.function(lambda x: tf.ones_like(x) * tf.stop_gradient(x))
 X, Y, W = normal(3), normal(3, seed=1), normal(3, seed=2)
 Z = complex_normal(3)
 NOT_THE_SAME = "of op RandomStandardNormal need not give the same value twice"
@@ -167,13 +168,7 @@ CASES = [
     stateless(
         "unused_argument", lambda x, y: tf.function(lambda x, y: (x * x, y * y))(x, y)[0], X, Y
     ),
-    stateless(
-        "no_path",
-        tf.function(lambda x: tf.ones_like(x) * tf.stop_gradient(x)),
-        X,
-        no_gradient=True,
-        second_order=None,
-    ),
+    stateless("no_path", no_path, X, no_gradient=True, second_order=None),
     stateless("attention", attention, normal(3, 4), normal(4, 4)),
     stateless("draws_stateless", draws_stateless, X),
     stateful("variable", call_reads_variable, X, Y, variables=[1]),
@@ -227,10 +222,6 @@ def product_of_sines(x: Any, y: Any) -> Any:
     return tf.sin(x) * y * y
 
 
-def two_results(x: Any, y: Any) -> Any:
-    return x * y, tf.exp(y)
-
-
 def twice(x: Any, y: Any) -> Any:
     return tf.function(product_of_sines)(x, y) + tf.function(product_of_sines)(y, x)
 
@@ -243,24 +234,16 @@ MATRICES: dict[str, Any] = {
     "T": tf.float64,
     **{"transpose_a": True, "transpose_b": False, "grad_a": False, "grad_b": False},
 }
+LISTS: dict[str, Any] = {"T": tf.float64, "N": 2, "Tidx": tf.int32}
 PAIR = complex_normal(2)
 CASES += [
     gradient("formula", product_of_sines, [X, X], X),
-    gradient("two_results", two_results, [X, X], X, X),
+    gradient("two_results", lambda x, y: (x * y, tf.exp(y)), [X, X], X, X),
     gradient("calls", twice, [X, X], X),
     gradient("complex", product_of_sines, [PAIR, PAIR], PAIR),
     gradient("rows", with_rows, [X, ints([2], [0], [2])], X, np.zeros((3, 1), np.int32)),
-    gradient("static_shapes", product_of_sines, [X, X], X, known_shapes=True),
+    gradient("static_shapes", product_of_sines, [X, X], X, static="all"),
     gradient("of_tanh", "Tanh", [X], X, T=tf.float64),
     gradient("of_matrix_product", "MatMul", [normal(2, 3), normal(2, 2)], normal(3, 2), **MATRICES),
-    gradient(
-        "of_list",
-        "ConcatV2",
-        [X, X, ints(0)[0]],
-        normal(6),
-        T=tf.float64,
-        N=2,
-        Tidx=tf.int32,
-        known_shapes="rank",
-    ),
+    gradient("of_list", "ConcatV2", [X, X, ints(0)[0]], normal(6), static="none", **LISTS),
 ]

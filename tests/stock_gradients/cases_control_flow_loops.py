@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from cases_control_flow import in_branch, read
+from parity import Case
 from random_values import complex_normal, normal, single
 from rows import call, case, floats, ints, numeric
 
@@ -98,6 +99,7 @@ def assigns(x: Any, v: Any) -> Any:
     return repeat(2, body, x)[0]
 
 
+DRAWS = "RandomStandardNormal"
 X, Y = 0.5 * normal(3), 0.5 * normal(3, seed=1)
 stateless = functools.partial(case, "StatelessWhile")
 fed = functools.partial(stateless, build=lambda x, n: repeat(n, lambda y: y * x + tf.exp(-y), x))
@@ -133,10 +135,10 @@ WHILE = [
         build=lambda x, i: repeat(3, lambda y, k: (y * tf.gather(x, k), (k + 1) % 3), x, i)[0],
     ),
     stateless("in_function", X, Y, build=in_function),
-    stateless("known_shapes", X, Y, build=pairs, known_shapes=True),
+    stateless("known_shapes", X, Y, build=pairs, static="all"),
     variable("variable", X, Y),
     variable("variable_scalar", X[0], Y[0]),
-    variable("variable_matrix", normal(2, 3), normal(3), known_shapes=True),
+    variable("variable_matrix", normal(2, 3), normal(3), static="all"),
     case(
         "While",
         "draws",
@@ -193,8 +195,8 @@ counted = functools.partial(numeric, "For")
 A, B = normal(2), normal(2, seed=1)
 FOR = [
     counted("powers", A, B, build=last),
-    counted("known_shapes", A, B, build=last, known_shapes=True),
-    counted("unknown_rank", A, B, build=last, known_shapes="rank"),
+    counted("known_shapes", A, B, build=last, static="all"),
+    counted("unknown_rank", A, B, build=last, static="none"),
     counted("downwards", A, B, build=last, start=4, limit=0, delta=-2),
     counted("fed_limit", A, B, ints(4)[0], build=lambda x, y, n: last(x, y, start=1, limit=n)),
     counted("both_results", A, B, build=both),
@@ -202,16 +204,10 @@ FOR = [
         "never", *(A, B), build=lambda x, y: [r * r for r in loop(product, x, y, start=2, limit=2)]
     ),
     counted("number", normal(3), ints(2)[0], build=with_a_number),
-    counted("nested", A, B, build=nested_for, known_shapes=True),
+    counted("nested", A, B, build=nested_for, static="all"),
     counted("complex", complex_normal(2), complex_normal(2), build=both),
     counted("float", *floats(A, B), build=last, step=2**-6, tolerance=1e-2),
-    case(
-        "For",
-        "draws",
-        A,
-        build=lambda x: loop(lambda i, x: x * random(x, []), x),
-        error="RandomStandardNormal",
-    ),
+    case("For", "draws", A, build=lambda x: loop(lambda i, x: x * random(x, []), x), error=DRAWS),
 ]
 
 # ---- MapDefun: a function called for each row of its arguments
@@ -220,7 +216,7 @@ FOR = [
 def mapped(
     function: Callable[..., Any], rows: Sequence[Any], *captured: Any, shape: Any = None
 ) -> list[Any]:
-    """What the function returns for rows of the one and all of the other."""
+    """The function's results for each of the rows, with all of what is captured."""
     rows = [tf.convert_to_tensor(x) for x in rows]
     shapes = [*(x.shape[1:] for x in rows), *(x.shape for x in captured)]
     specs = [tf.TensorSpec(s, x.dtype) for s, x in zip(shapes, [*rows, *captured], strict=True)]
@@ -231,80 +227,62 @@ def mapped(
     return call("MapDefun", rows, captured, output_types=types, output_shapes=results, f=made)
 
 
-def captures(x: Any, w: Any) -> list[Any]:
-    return mapped(lambda x, w: tf.sin(x) * w * w, [x], w)
+def each_row(
+    name: str, function: Callable[..., Any], *inputs: Any, shape: Any = None, **more: Any
+) -> Case:
+    """`inputs`: what it takes the rows of, and what it takes whole."""
+
+    def build(rows: Any, *captured: Any) -> list[Any]:
+        return mapped(function, rows, *captured, shape=shape)
+
+    return numeric("MapDefun", name, *inputs, **{"build": build, **more})
 
 
-def known_results(x: Any, w: Any) -> list[Any]:
-    return mapped(lambda x, w: x * x * w, [x], w, shape=[2])
+@tf.function
+def chooses(x: Any, w: Any) -> Any:
+    return tf.cond(tf.reduce_sum(w) > 0, lambda: x * x * w, lambda: x - w)
 
 
-def first_result(x: Any, y: Any) -> Any:
-    return mapped(lambda x, y: (x * x, x * y), [x, y])[0]
+def sine(x: Any, w: Any) -> Any:
+    return tf.sin(x) * w * w
 
 
-def nested_map(x: Any, w: Any) -> list[Any]:
-    return mapped(lambda x, w: mapped(lambda x, w: x * w * w, [x], w)[0] * w, [x], w)
+def nested_map(x: Any, w: Any) -> Any:
+    return mapped(lambda x, w: x * w * w, [x], w)[0] * w
 
 
-def calls(x: Any, w: Any) -> list[Any]:
-    @tf.function
-    def inner(x: Any, w: Any) -> Any:
-        return tf.cond(tf.reduce_sum(w) > 0, lambda: x * x * w, lambda: x - w)
-
-    return mapped(inner, [x], w)
+def square_and_product(x: Any, y: Any) -> Any:
+    return x * x, x * y
 
 
-each_row = functools.partial(numeric, "MapDefun")
-known = functools.partial(each_row, known_shapes=True)
+known = functools.partial(each_row, static="all")
+first = functools.partial(each_row, then=lambda first, second: first)
 ROWS, ROW = normal(3, 2), normal(2)
+NO_NUMBER = "input 1 is of type resource; only numbers have a gradient here"
 MAP = [
+    each_row("products", lambda x, y: (x * x * y, tf.reduce_sum(x)), [ROWS, normal(3, 2, seed=1)]),
+    each_row("captures", sine, [ROWS], ROW),
+    known("captures_known_shapes", sine, [ROWS], ROW),
+    each_row("captures_alone", lambda x, w: w * w + tf.floor(x), [ROWS], ROW),
+    first("one_result_used", square_and_product, [ROWS, ROWS]),
+    known("indices", lambda x, i, w: x * w[i], [ROW, ints(2, 0)], normal(3)),
+    each_row("matrices", lambda x, w: tf.nn.tanh(tf.matmul(x, w)), [normal(2, 2, 3)], normal(3, 2)),
+    each_row("complex", sine, [complex_normal(2, 2)], complex_normal(2)),
+    first("float", square_and_product, [single(2, 2), single(2, 2)]),
+    known("nested", nested_map, [normal(2, 3)], normal()),
+    known("calls", chooses, [ROWS], np.abs(ROW)),
+    known("no_rows", lambda x, w: x * x * w, [ROWS[:0]], ROW, shape=[2]),
+    each_row("known_results", lambda x, w: x * x * w, [ROWS], ROW, shape=[2]),
+    each_row("no_path", tf.floor, [ROWS], ROW, build=lambda x, y: [*mapped(tf.floor, x), y * y]),
     each_row(
-        "products",
-        *(ROWS, normal(3, 2, seed=1)),
-        build=lambda x, y: mapped(lambda x, y: (x * x * y, tf.reduce_sum(x)), [x, y]),
-    ),
-    each_row("captures", ROWS, ROW, build=captures),
-    known("captures_known_shapes", ROWS, ROW, build=captures),
-    each_row(
-        "captures_alone",
-        *(ROWS, ROW),
-        build=lambda x, w: mapped(lambda x, w: w * w + tf.floor(x), [x], w),
-    ),
-    each_row("one_result_used", ROWS, ROWS, build=first_result),
-    known(
-        "indices",
-        *(ROW, ints(2, 0), normal(3)),
-        build=lambda x, i, w: mapped(lambda x, i, w: x * w[i], [x, i], w),
-    ),
-    each_row(
-        "matrices",
-        *(normal(2, 2, 3), normal(3, 2)),
-        build=lambda x, w: mapped(lambda x, w: tf.nn.tanh(tf.linalg.matmul(x, w)), [x], w),
-    ),
-    each_row("complex", complex_normal(2, 2), complex_normal(2), build=captures),
-    each_row("float", single(2, 2), single(2, 2), build=first_result),
-    known("nested", normal(2, 3), normal(), build=nested_map),
-    known("calls", ROWS, np.abs(ROW), build=calls),
-    known("no_rows", ROWS[:0], ROW, build=known_results),
-    each_row("known_results", ROWS, ROW, build=known_results),
-    each_row("no_path", ROWS, ROW, build=lambda x, y: [*mapped(tf.floor, [x]), y * y]),
-    case(
-        "MapDefun",
         "reads_a_variable",
-        *(ROW, normal()),
-        build=lambda x, v: mapped(lambda x, v: x * read(v, x), [x], v),
+        lambda x, v: x * read(v, x),
+        *([ROW], normal()),
         variables=[1],
         wrt=[0, 1],
-        error="input 1 is of type resource; only numbers have a gradient here",
+        error=NO_NUMBER,
     ),
-    case(
-        "MapDefun",
-        "draws",
-        ROW,
-        build=lambda x: mapped(lambda x: x * random(x, []), [x]),
-        error="RandomStandardNormal",
-    ),
+    each_row("draws", lambda x: x * random(x), [ROW], error=DRAWS),
 ]
 
 CASES = [*WHILE, *FOR, *MAP]

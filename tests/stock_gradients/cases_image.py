@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of image ops by images, and of projective transforms by all inputs."""
+"""Colours and projective transforms of images, by all inputs."""
 
+import colorsys
 import functools
+import itertools
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import tensorflow as tf
+from old_ops import of_version
 from parity import Case
 from random_values import distinct, normal, single
-from rows import case, each, numeric
+from rows import call, case, each, numeric
 
 
 def _colours(*shape: int, seed: int = 0) -> np.ndarray:
@@ -34,7 +38,7 @@ CASES = [
     hsv("half", _colours(2, 5).astype(np.float16), tolerance=5e-2, second_order=None),
     hsv("bfloat16", _colours(2, 3).astype(ml_dtypes.bfloat16), second_order=None),
     hsv("one_pixel", _colours()),
-    hsv("known_shapes", _colours(2, 3), known_shapes=True),
+    hsv("known_shapes", _colours(2, 3), static="all"),
     hsv("orders_and_ties", SPECIAL[:13]),
     # Second order: Python's own first order is taken there, which is not that of
     # a channel at 0.
@@ -74,7 +78,7 @@ def _warps(op: str) -> list[Case]:
     ]
 
 
-# Of 4 rows and 6 columns these read no pixel near the border between two.
+# With 4 rows and 6 columns these read no pixel near the border between two.
 TURNED = [0.573, -0.509, 1.066, 0.585, 0.977, -0.366, 0.015, -0.012]
 SEEN = [1.076, -0.045, -0.608, 0.047, 1.002, 0.364, 0.016, -0.009]
 
@@ -94,11 +98,11 @@ def _moves(op: str) -> list[Case]:
     images = single(2, 5, 6, 2)
     return [
         move("one_transform", images, TURNED),
-        move("transforms", images, TURNED, SEEN, known_shapes=True),
+        move("transforms", images, TURNED, SEEN, static="all"),
         move("reflected", images, TURNED, SEEN, fill_mode="REFLECT"),
         move("wrapped", images, TURNED, SEEN, fill_mode="WRAP"),
         move("nearest_filled", images, TURNED, SEEN, fill_mode="NEAREST"),
-        move("double", normal(2, 5, 6, 2), SEEN, known_shapes="rank"),
+        move("double", normal(2, 5, 6, 2), SEEN, static="none"),
     ]
 
 
@@ -114,6 +118,88 @@ CASES += [
         output_shape=[5, 6],
         interpolation="BILINEAR",
         wrt=[0],
-        known_shapes=True,
+        static="all",
     ),
+]
+
+# ---- Conversions from HSV and adjustments of colours. Python has no gradient of them.
+
+# A hue in the first and the second half of each sixth of the circle, pale and
+# strong, dark and bright.
+HSV = np.array(
+    [
+        (hue / 12 + (0.03 if hue % 2 else 0.02), saturation, value)
+        for hue, saturation, value in itertools.product(range(12), (0.3, 0.8), (0.5, 0.9))
+    ]
+)
+RGB = np.array([colorsys.hsv_to_rgb(*pixel) for pixel in HSV])
+IMAGES = RGB.reshape(2, 4, 6, 3).astype(np.float32)
+# Differences in single precision.
+SINGLE: dict[str, Any] = {"step": 5e-3, "tolerance": 5e-3}
+
+
+def _adjust(op: str, name: str, number: float, images: np.ndarray = IMAGES, **more: Any) -> Case:
+    """An op of images and a number."""
+    return numeric(op, name, images, np.float32(number), **SINGLE, **more)
+
+
+def _along_gray(op: str, **number: float) -> Case:
+    """Gray pixels stay gray: there only brightness has a derivative."""
+    gray = np.array([[[0.4], [0.9]]], np.float32)
+
+    def build(v: Any, **number: float) -> Any:
+        return call(op, tf.tile(v, [1, 1, 3]), **number)
+
+    return numeric(op, "gray", gray, build=build, second_order=None, **number, **SINGLE)
+
+
+def _old_contrast(name: str, images: np.ndarray, low: float, high: float, **more: Any) -> Case:
+    """The op is of graphs older than version 2."""
+    numbers = (np.float32(number) for number in (1.5, low, high))
+    build = of_version(1, functools.partial(call, "AdjustContrast"))
+    return numeric("AdjustContrast", name, images, *numbers, build=build, **SINGLE, **more)
+
+
+rgb = functools.partial(numeric, "HSVToRGB")
+hue = functools.partial(_adjust, "AdjustHue")
+saturation = functools.partial(_adjust, "AdjustSaturation")
+contrast = functools.partial(_adjust, "AdjustContrastv2")
+VOLUME = single(2, 3, 4, 2)
+BFLOAT16 = HSV[::7].astype(ml_dtypes.bfloat16)
+NUMBERS = np.arange(24, dtype=np.int32).reshape(2, 3, 4, 1)
+
+CASES += [
+    rgb("images", HSV.reshape(2, 4, 6, 3)),
+    rgb("pixel", HSV[5]),
+    rgb("float", HSV[::5].astype(np.float32), **SINGLE),
+    rgb("half", HSV[::7].astype(np.float16), step=2**-6, tolerance=6e-2),
+    rgb("bfloat16", BFLOAT16, step=2**-6, tolerance=0.3, second_order=None),
+    rgb("beyond_the_circle", np.add(HSV[::6], [1.0, 0, 0])),
+    rgb("empty", HSV[:0]),
+    rgb("known_shapes", HSV[::6], static="all"),
+    rgb("unknown_rank", HSV[::6], static="none"),
+    hue("forward", 0.1),
+    hue("backward", -0.3),
+    hue("around", 2.4, static="all"),
+    hue("batches", 0.1, IMAGES[:, None], static="none"),
+    hue("empty", 0.1, IMAGES[:0]),
+    _along_gray("AdjustHue", delta=0.1),
+    saturation("less", 0.7),
+    saturation("clipped", 1.5),
+    saturation("to_gray", -0.5),
+    saturation("unknown_rank", 1.5, static="none"),
+    saturation("image", 1.5, IMAGES[0], static="all"),
+    saturation("empty", 0.7, IMAGES[:0]),
+    saturation("not_positive", 0.7, -IMAGES[:, :1]),
+    _along_gray("AdjustSaturation", scale=1.5),
+    contrast("images", 1.5),
+    contrast("channels", 0.3, VOLUME),
+    contrast("image", -2.0, VOLUME[0], static="all"),
+    contrast("batches", 1.5, VOLUME[:, None], static="none"),
+    contrast("empty", 1.5, VOLUME[:0]),
+    _old_contrast("wide", VOLUME, -9.0, 9.0),
+    _old_contrast("clipped", VOLUME, -0.597, 1.095),
+    _old_contrast("double", VOLUME.astype(np.float64), -0.597, 1.095),
+    _old_contrast("unknown_rank", VOLUME, -0.597, 1.095, static="none"),
+    _old_contrast("whole_numbers", NUMBERS, 3.2, 18.3, wrt=[1, 2, 3]),
 ]

@@ -24,8 +24,8 @@ def _unary(op: str, x: np.ndarray) -> list[Case]:
     matrix = x[: 2 * (x.size // 2)].reshape(2, -1)
     return [
         case(op, "double", x),
-        case(op, "float_known_shape", *floats(x), known_shapes=True, tolerance=5e-4),
-        case(op, "matrix_unknown_rank", matrix, known_shapes="rank"),
+        case(op, "float_known_shape", *floats(x), static="all", tolerance=5e-4),
+        case(op, "matrix_unknown_rank", matrix, static="none"),
         case(op, "empty", x[:0]),
         numeric(op, "numeric", matrix[:, 2:]),
     ]
@@ -66,10 +66,10 @@ polygamma = functools.partial(case, "Polygamma")
 zeta = functools.partial(numeric, "Zeta")
 ZETA = [
     polygamma("double", ORDERS, ROW),
-    polygamma("float_known_shape", *floats(ORDERS, ROW), known_shapes=True),
+    polygamma("float_known_shape", *floats(ORDERS, ROW), static="all"),
     polygamma("x_broadcast", ORDERS, COLUMN),
     polygamma("n_broadcast", np.array(1.0), ROW),
-    polygamma("unknown_rank", ORDERS, COLUMN, known_shapes="rank"),
+    polygamma("unknown_rank", ORDERS, COLUMN, static="none"),
     polygamma("empty", ORDERS[:0], ROW[:0]),
     # Python has no gradient by x.
     case("Zeta", "by_q", ROW + 1.5, ROW, wrt=[1]),
@@ -78,8 +78,8 @@ ZETA = [
     zeta("large", np.array([40.0, 3.0, 60.0]), np.array([2.0, 1e3, 50.0])),
     zeta("q_broadcast", COLUMN + 1.5, ROW),
     zeta("scalar_q", ROW + 1.5, np.array(0.8)),
-    zeta("scalar_x_unknown_rank", np.array(2.2), ROW, known_shapes="rank"),
-    zeta("float_known_shape", *floats(ROW + 1.5, ROW), known_shapes=True, **SINGLE),
+    zeta("scalar_x_unknown_rank", np.array(2.2), ROW, static="none"),
+    zeta("float_known_shape", *floats(ROW + 1.5, ROW), static="all", **SINGLE),
 ]
 
 # ---- Incomplete gamma functions
@@ -92,13 +92,13 @@ def _as_python(op: str) -> list[Case]:
     return [
         row("as_python", ROW, BACK),
         case(op, "by_x", ROW, BACK, wrt=[1]),
-        row("float_known_shape", *floats(ROW, ROW), known_shapes=True),
+        row("float_known_shape", *floats(ROW, ROW), static="all"),
         row("large", large, small),
         row("zero_x", np.array([1.5, 2.0]), np.zeros(2), wrt=[1]),
     ]
 
 
-# Of parameters of all sizes, quantiles on both sides of the mean.
+# Parameters of all sizes, with quantiles on both sides of the mean.
 SHAPES = np.array([0.02, 0.02, 0.5, 0.5, 1.0, 20.0, 20.0, 300.0, 300.0])
 POINTS = np.array([0.001, 0.3, 0.05, 2.0, 1.0, 12.0, 31.0, 280.0, 330.0])
 ALL_SIZES: dict[str, Any] = {"step": 1e-6, "tolerance": 2e-4}
@@ -108,9 +108,9 @@ def _gamma(op: str) -> list[Case]:
     return [
         numeric(op, "double", ROW, BACK),
         numeric(op, "all_sizes", SHAPES, POINTS, **ALL_SIZES),
-        numeric(op, "equal", ROW, ROW, known_shapes=True),
+        numeric(op, "equal", ROW, ROW, static="all"),
         numeric(op, "a_broadcast", ROW, COLUMN),
-        numeric(op, "scalar_a", np.array(2.0), COLUMN, known_shapes="rank"),
+        numeric(op, "scalar_a", np.array(2.0), COLUMN, static="none"),
         numeric(op, "scalar_x", COLUMN, np.array(1.2)),
         numeric(op, "empty", ROW[:0], ROW[:0]),
         numeric(op, "float", *floats(BACK + 1, ROW + 1), **SINGLE),
@@ -135,10 +135,10 @@ BETA = [
     case("Betainc", "ends", *ENDS, wrt=[2], second_order=None),
     beta("parameters_at_the_ends", *ENDS, wrt=[0, 1], second_order=None),
     beta("double", ROW, BACK, UNIT),
-    beta("equal_parameters", ROW, ROW, UNIT, known_shapes=True),
+    beta("equal_parameters", ROW, ROW, UNIT, static="all"),
     beta("all_sizes", *OF_ALL_SIZES, **ALL_SIZES),
     beta("scalar_x", ROW, BACK, np.array(0.3)),
-    beta("scalar_parameters", np.array(2.0), np.array(0.5), UNIT, known_shapes="rank"),
+    beta("scalar_parameters", np.array(2.0), np.array(0.5), UNIT, static="none"),
     beta("matrix", COLUMN, COLUMN + 1, UNIT[:3, None]),
     beta("empty", ROW[:0], ROW[:0], UNIT[:0]),
     beta("float", *floats(ROW + 1, BACK + 1, UNIT[::-1] / 2 + 0.2), **SINGLE),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from old_ops import with_gradient
 from parity import Case
 from random_values import complex_normal, distinct, single
 from rows import call, case, each, ints, numeric
@@ -32,12 +33,6 @@ def _on_xla(op: str, *inputs: Any, **attributes: Any) -> Any:
         return call(op, *inputs, **attributes)
 
 
-def _overridden(*inputs: Any, **attributes: Any) -> Any:
-    graph = tf.compat.v1.get_default_graph()
-    with graph.gradient_override_map({"XlaEinsum": "EinsumInPlaceOfXlaEinsum"}):
-        return _on_xla("XlaEinsum", *inputs, **attributes)
-
-
 # Rows that belong to a segment and, of a negative id or one beyond the segments, to
 # none.
 IDS = ints(-1, 0, 0, 1, 2, 2, 3)
@@ -46,7 +41,7 @@ ROWS = distinct(7, 2)
 
 def _segments(op: str) -> list[Case]:
     build = functools.partial(_on_xla, op, num_segments=3)
-    row = functools.partial(numeric, op, build=build, known_shapes=True)
+    row = functools.partial(numeric, op, build=build, static="all")
     zero = ROWS.copy()
     zero[[1, 3], 0] = 0
     return [
@@ -59,7 +54,7 @@ def _segments(op: str) -> list[Case]:
 def _sums(op: str) -> list[Case]:
     """Differences see no extrema of segments without rows, which are too large."""
     build = functools.partial(_on_xla, op, num_segments=3)
-    row = functools.partial(numeric, op, build=build, known_shapes=True)
+    row = functools.partial(numeric, op, build=build, static="all")
     return [
         row("complex", complex_normal(7, 2), IDS),
         row("missing_segment", ROWS, np.where(IDS == 1, 0, IDS)),
@@ -67,36 +62,25 @@ def _sums(op: str) -> list[Case]:
     ]
 
 
-einsum = functools.partial(case, "XlaEinsum", build=functools.partial(_on_xla, "XlaEinsum"))
-overridden = functools.partial(case, "XlaEinsum", build=_overridden)
+_einsum = functools.partial(_on_xla, "XlaEinsum")
+einsum = functools.partial(case, "XlaEinsum", build=_einsum)
+overridden = functools.partial(
+    einsum, build=with_gradient("XlaEinsum", "EinsumInPlaceOfXlaEinsum", _einsum)
+)
+once = functools.partial(overridden, second_order=None)
 COMPLEX = [complex_normal(*shape, dtype=np.complex64) for shape in ((2, 3), (3, 4))]
 
 CASES = [
     *each("SegmentMaxV2 SegmentMinV2 SegmentProdV2 SegmentSumV2", _segments),
     *each("SegmentProdV2 SegmentSumV2", _sums),
     einsum("matmul", single(2, 3), single(3, 4), equation="ij,jk->ik"),
-    einsum(
-        "batch_known_shapes",
-        *(single(2, 2, 3), single(2, 4, 3)),
-        equation="bij,bkj->bki",
-        known_shapes=True,
-    ),
+    einsum("batch_static", single(2, 2, 3), single(2, 4, 3), equation="bij,bkj->bki", static="all"),
     einsum("outer", single(2), single(3, 4), equation="i,jk->kij"),
     overridden("complex", *COMPLEX, equation="ij,jk->ik"),
     einsum("ellipsis", single(2, 2, 3), single(2, 3, 4), equation="...ij,...jk->...ik"),
-    overridden(
-        "broadcast",
-        *(single(1, 2, 3), single(2, 3, 4)),
-        equation="...ij,...jk->...ik",
-        second_order=None,
-    ),
+    once("broadcast", single(1, 2, 3), single(2, 3, 4), equation="...ij,...jk->...ik"),
     overridden("summed_label", single(2, 3), single(3, 4), equation="ij,jk->k"),
-    overridden(
-        "ellipsis_behind",
-        *(single(2, 3), single(2, 3)),
-        equation="i...,...->i...",
-        second_order=None,
-    ),
+    once("ellipsis_behind", single(2, 3), single(2, 3), equation="i...,...->i..."),
     overridden("diagonal", single(2, 2), single(2, 4), equation="ii,ij->j"),
     overridden("diagonals", single(2, 3, 2), single(3, 2, 2), equation="iji,jkk->ki"),
     overridden("trace", single(2, 2), single(3), equation="ii,j->j"),

@@ -8,8 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
-from fed_kernels import fed
-from old_ops import of_version
+from old_ops import fed, of_version
 from parity import Case
 from random_values import normal
 from rows import call, case, each, numeric
@@ -173,14 +172,14 @@ CASES += [
     general("valid", IMAGE, KERNEL, VALID),
     general("same_strided", IMAGE, KERNEL, SAME),
     general("explicit", IMAGE, KERNEL, EXPLICIT),
-    single("float_explicit", IMAGE, KERNEL, EXPLICIT, known_shapes=True),
+    single("float_explicit", IMAGE, KERNEL, EXPLICIT, static="all"),
     single("dilated", IMAGE, (2, 2, 2, 3), VALID, dilations=[1, 2, 1, 1], onednn=True),
-    single("float", IMAGE, KERNEL, SAME, known_shapes="rank"),
+    single("float", IMAGE, KERNEL, SAME, static="none"),
     general("half", (1, 3, 3, 2), (2, 2, 2, 2), VALID, np.float16),
     general("two_batch_axes", (2, 1, 5, 4, 2), KERNEL, SAME, batch_dims=2),
     general("two_batch_axes_explicit", (1, 2, 5, 4, 2), KERNEL, EXPLICIT, batch_dims=2),
     general("volumes", VOLUME, KERNEL_3D, VALID_3D),
-    general("volumes_same_strided", VOLUME, KERNEL_3D, SAME_3D, known_shapes=True),
+    general("volumes_same_strided", VOLUME, KERNEL_3D, SAME_3D, static="all"),
     single("volumes_float", VOLUME, KERNEL_3D, VALID_3D),
     general("volumes_two_batch_axes", (2, *VOLUME), KERNEL_3D, VALID_3D, batch_dims=2),
 ]
@@ -262,8 +261,8 @@ def of_tensors(op: str) -> Iterator[Case]:
 
 THREE: list[tuple[str, Any, dict[str, Any]]] = [
     ("valid", np.float64, {}),
-    ("same_strided", np.float32, {"known_shapes": True}),
-    ("valid", np.float32, {"known_shapes": "rank"}),
+    ("same_strided", np.float32, {"static": "all"}),
+    ("valid", np.float32, {"static": "none"}),
 ]
 CASES += [
     *each("Conv3DBackpropInput Conv3DBackpropFilter", of_old_graphs),
@@ -272,7 +271,7 @@ CASES += [
 
 
 def fused(op: str, name: str, dtype: Any = np.float64, **how: Any) -> Case:
-    """Of one image: of a batch of two the kernel convolves the first twice."""
+    """One image, because the kernel convolves the first image of a batch of two twice."""
     paddings = np.array([[0, 0], [1, 2], [2, 0], [0, 0]], np.int32)
     # Images are resized in single precision.
     width = {} if dtype == np.float64 and op == "FusedPadConv2D" else SINGLE
@@ -283,8 +282,8 @@ def fused(op: str, name: str, dtype: Any = np.float64, **how: Any) -> Case:
 pad, resize = (functools.partial(fused, f"Fused{op}Conv2D") for op in ("Pad", "ResizeAndPad"))
 CASES += [
     pad("reflect", mode="REFLECT"),
-    pad("symmetric", mode="SYMMETRIC", padding="SAME", known_shapes=True),
-    pad("float", np.float32, mode="REFLECT", known_shapes="rank"),
+    pad("symmetric", mode="SYMMETRIC", padding="SAME", static="all"),
+    pad("float", np.float32, mode="REFLECT", static="none"),
     resize("reflect", size=[6, 3], mode="REFLECT"),
     resize("align_corners", size=[4, 7], mode="SYMMETRIC", resize_align_corners=True),
     resize("float", np.float32, size=[3, 5], mode="REFLECT", padding="SAME"),

@@ -155,13 +155,13 @@ global_grad = in_old_graph(
 GLOBAL = [
     in_global("scaled", *GLOBAL_INPUTS, **SCALED),
     in_global("unscaled", *GLOBAL_INPUTS, **UNSCALED),
-    in_global("scaled_known_shapes", *GLOBAL_INPUTS, known_shapes=True, **SCALED),
+    in_global("scaled_known_shapes", *GLOBAL_INPUTS, static="all", **SCALED),
     in_global("scaled_numeric", *GLOBAL_INPUTS, **SCALED, **DIFFERENCES),
     in_global("unscaled_numeric", *GLOBAL_INPUTS, **UNSCALED, **DIFFERENCES),
     global_grad("scaled", *DOUBLE, **SCALED),
     global_grad("unscaled", *DOUBLE, **UNSCALED),
-    global_grad("known_shapes", *DOUBLE, known_shapes=True, **SCALED),
-    global_grad("unknown_rank", *DOUBLE, known_shapes="rank", **UNSCALED),
+    global_grad("known_shapes", *DOUBLE, static="all", **SCALED),
+    global_grad("unknown_rank", *DOUBLE, static="none", **UNSCALED),
     global_grad("by_one", *DOUBLE, then=output(2), **SCALED),
     global_grad("float", *SINGLE, step=1e-2, tolerance=5e-3, **SCALED),
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import tensorflow as tf
-from fed_kernels import fed
+from old_ops import fed
 from parity import Case
 from random_values import distinct, normal
 from rows import call, case, each, ints, numeric
@@ -31,7 +31,7 @@ NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 
 
 def evaluate(op: str, x: np.ndarray, **how: Any) -> Any:
-    """What the op gives in a graph of its own."""
+    """The op's results in a graph of its own."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         return session.run(call(op, tf.constant(x), **how))
 
@@ -58,7 +58,7 @@ def avg_pool_grad(op: str) -> Iterator[Case]:
 
     yield case(op, "shape_is_an_input", dy, ints(*shape), build=swapped, **window)
     if not suffix:  # AvgPool3D has no double
-        yield numeric(op, "numeric", dy, known_shapes=True, **how)
+        yield numeric(op, "numeric", dy, static="all", **how)
 
 
 def max_pool_grad(op: str, dtypes: list[Any]) -> Iterator[Case]:
@@ -75,7 +75,7 @@ def max_pool_grad(op: str, dtypes: list[Any]) -> Iterator[Case]:
             arrays = inputs(distinct(*shape, dtype=dtype), 1, **window)
             yield case(op, f"{name}_{np.dtype(dtype).name}", *arrays, **window)
     ties = np.floor(normal(*shape)).astype(np.float32)
-    yield case(op, "ties", *inputs(ties, 0, **window), known_shapes=True, **window)
+    yield case(op, "ties", *inputs(ties, 0, **window), static="all", **window)
 
 
 def max_pool_grad_v2(op: str) -> Iterator[Case]:
@@ -107,7 +107,7 @@ def same_size(op: str) -> Case:
     Python is no reference.
     """
     shape, _, suffix = tables(op)
-    x, axes = distinct(*shape), len(shape) - 2
+    axes = len(shape) - 2
 
     def build(x: Any) -> Any:
         window = {"ksize": [1, *[2] * axes, 1], "strides": [1] * len(shape)}
@@ -115,10 +115,10 @@ def same_size(op: str) -> Case:
             window = {name: tf.constant(sizes) for name, sizes in window.items()}
         return tf.sin(call(op, 0.75 * x, padding="SAME", **window))
 
-    if suffix:  # MaxPool3D has no double
-        x, coarse = x.astype(np.float32), {"step": 1e-2, "tolerance": 1e-3}
-        return case(op, "same_size", x, build=build, second_order="numeric", **coarse)
-    return case(op, "same_size", x, build=build, second_order="numeric")
+    # MaxPool3D has no double.
+    coarse = {"step": 1e-2, "tolerance": 1e-3} if suffix else {}
+    x = distinct(*shape, dtype=np.float32 if suffix else np.float64)
+    return case(op, "same_size", x, build=build, second_order="numeric", **coarse)
 
 
 MAXIMA = [
@@ -135,9 +135,10 @@ MAXIMA = [
 
 # ---- With their places
 
-with_argmax = functools.partial(
-    case, "MaxPoolWithArgmax", then=lambda y, argmax: y, second_order="numeric"
-)
+
+def with_argmax(name: str, window: str, x: Any = None, **more: Any) -> Case:
+    how = {"then": lambda y, _: y, "second_order": "numeric", **WINDOWS_2D[window], **more}
+    return case("MaxPoolWithArgmax", name, distinct(*IMAGES) if x is None else x, **how)
 
 
 def grad_with_argmax(name: str, batch: bool) -> Case:
@@ -173,34 +174,22 @@ def grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
     return case(op, name, x, grad, also_fed={"fed:0": grad.ravel()[argmax]}, **how)
 
 
+TIED = np.floor(normal(*IMAGES, dtype=np.float32))
 PLACES = [
     *(
-        with_argmax(f"{name}{suffix}", distinct(*IMAGES), include_batch_in_index=batch, **window)
-        for name, window in WINDOWS_2D.items()
+        with_argmax(f"{name}{suffix}", name, include_batch_in_index=batch)
+        for name in WINDOWS_2D
         for suffix, batch in (("", False), ("_batch_in_index", True))
     ),
-    with_argmax(
-        "ties",
-        np.floor(normal(*IMAGES, dtype=np.float32)),
-        second_order=None,
-        include_batch_in_index=True,
-        **WINDOWS_2D["uneven"],
-    ),
+    with_argmax("ties", "uneven", TIED, second_order=None, include_batch_in_index=True),
     # Python's gradient asks for a kernel that does not exist.
-    with_argmax(
-        "int32_index",
-        distinct(*IMAGES),
-        reference="numeric",
-        known_shapes=True,
-        Targmax=tf.int32,
-        **WINDOWS_2D["valid"],
-    ),
+    with_argmax("int32_index", "valid", reference="numeric", static="all", Targmax=tf.int32),
     grad_with_argmax("valid", batch=False),
     grad_with_argmax("same_overlapping", batch=True),
     grad_with_argmax("uneven", batch=False),
     grad_grad_with_argmax("valid", np.float64),
-    grad_grad_with_argmax("same_overlapping", np.float32, known_shapes=True),
-    grad_grad_with_argmax("uneven", np.float64, known_shapes="rank"),
+    grad_grad_with_argmax("same_overlapping", np.float32, static="all"),
+    grad_grad_with_argmax("uneven", np.float64, static="none"),
 ]
 
 # ---- Gradients of the gradients of fractional pooling, of which Python has none
@@ -222,18 +211,11 @@ def maxima(x: np.ndarray, extra: int) -> np.ndarray:
 
 def fractional_max_grad(name: str, x: np.ndarray, overlapping: bool, **more: Any) -> Case:
     y = maxima(x, int(overlapping))
-    return numeric(
-        "FractionalMaxPoolGrad",
-        name,
-        x,
-        y,
-        normal(*y.shape, dtype=x.dtype, seed=1),
-        row_pooling_sequence=ROWS,
-        col_pooling_sequence=COLUMNS,
-        overlapping=overlapping,
-        wrt=[2],  # by x and y it is constant, but where these no longer fit each other
-        **more,
-    )
+    cells = {"row_pooling_sequence": ROWS, "col_pooling_sequence": COLUMNS}
+    inputs = x, y, normal(*y.shape, dtype=x.dtype, seed=1)
+    # By x and y it is constant, but where these no longer fit each other.
+    how = {"wrt": [2], "overlapping": overlapping, **cells, **more}
+    return numeric("FractionalMaxPoolGrad", name, *inputs, **how)
 
 
 def fractional_avg_grad(name: str, overlapping: bool, dtype: Any = np.float64, **more: Any) -> Case:
@@ -248,14 +230,14 @@ FRACTIONAL = [
     fractional_max_grad("overlapping", APART, True),
     fractional_max_grad("float", APART.astype(np.float32), False, **SINGLE),
     fractional_max_grad("overlapping_float", APART.astype(np.float32), True, **SINGLE),
-    fractional_max_grad("ties", TIES, False, known_shapes=True),
-    fractional_max_grad("overlapping_ties", TIES, True, known_shapes=True),
-    fractional_max_grad("unknown_rank", APART, True, known_shapes="rank"),
+    fractional_max_grad("ties", TIES, False, static="all"),
+    fractional_max_grad("overlapping_ties", TIES, True, static="all"),
+    fractional_max_grad("unknown_rank", APART, True, static="none"),
     fractional_avg_grad("apart", False),
     fractional_avg_grad("overlapping", True),
     fractional_avg_grad("float", False, np.float32, **SINGLE),
-    fractional_avg_grad("overlapping_float", True, np.float32, known_shapes=True, **SINGLE),
-    fractional_avg_grad("unknown_rank", True, known_shapes="rank"),
+    fractional_avg_grad("overlapping_float", True, np.float32, static="all", **SINGLE),
+    fractional_avg_grad("unknown_rank", True, static="none"),
 ]
 
 # ---- Grayscale dilation: a maximum of sums with a filter
@@ -296,8 +278,8 @@ def dilation_gradients(op: str) -> Iterator[Case]:
         return numeric(op, name, x, f, normal(*shape).astype(dtype), **how)
 
     yield from map(row, DILATIONS)
-    yield row("valid", np.float32, known_shapes=True)
-    yield row("same_strided", np.float32, known_shapes="rank")
+    yield row("valid", np.float32, static="all")
+    yield row("same_strided", np.float32, static="none")
     yield row("valid", np.float16)
     yield row("dilated", ml_dtypes.bfloat16)
     # Where the winners are does not move.
@@ -309,8 +291,8 @@ DILATION = [
     dilation("same_strided"),
     dilation("dilated", np.float32, second_order=None),
     dilation("same_dilated"),
-    dilation("valid", np.float32, step=1.0, second_order=None, known_shapes=True),
-    dilation("same_strided", name="numeric", reference="numeric", known_shapes="rank"),
+    dilation("valid", np.float32, step=1.0, second_order=None, static="all"),
+    dilation("same_strided", name="numeric", reference="numeric", static="none"),
     *each("Dilation2DBackpropInput Dilation2DBackpropFilter", dilation_gradients),
 ]
 

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import normal, single
-from rows import call, case, numeric
+from rows import call, case, floats, numeric
 from tensorflow.python.framework import op_def_registry
 
 # ---- Fake quantization
@@ -74,8 +74,7 @@ FAKE = [
     *of_gradient("FakeQuantWithMinMaxVarsGradient", np.float32(-1), np.float32(2)),
     *of_gradient(
         "FakeQuantWithMinMaxVarsPerChannelGradient",
-        np.array([-1.2, -1.4], np.float32),
-        np.array([1.3, 2.0], np.float32),
+        *floats(np.array([-1.2, -1.4]), np.array([1.3, 2.0])),
     ),
 ]
 
@@ -159,11 +158,11 @@ def of_scales(name: str, scales: Any, zeros: Any, integers: Any = np.int8, **mor
 
 
 def unsigned() -> list[Case]:
-    """Of the versions of TensorFlow whose op takes it."""
+    """A case for the versions of TensorFlow whose op takes this type."""
     types = op_def_registry.get("UniformDequantize").attr[0].allowed_values.list.type
     if tf.quint8.as_datatype_enum not in types:
         return []
-    return [of_scales("unsigned", 0.3, 130, np.uint8, known_shapes=True)]
+    return [of_scales("unsigned", 0.3, 130, np.uint8, static="all")]
 
 
 LOWS, HIGHS = -1 - np.arange(7) / 8, 2 + np.arange(7) / 4
@@ -173,14 +172,14 @@ first = functools.partial(of_range, mode="MIN_FIRST", step=1e-3)
 DEQUANTIZATION = [
     of_range("signed"),
     of_range("unsigned", integers=np.uint8),
-    of_range("short", integers=np.int16, known_shapes=True),
+    of_range("short", integers=np.int16, static="all"),
     of_range("unsigned_short", integers=np.uint16),
     of_range("long", integers=np.int32),
     of_range("bfloat16", dtype=tf.bfloat16, step=0.5, tolerance=5e-2),
     of_range("columns", LOWS, HIGHS, axis=1),
     of_range("rows", *ROWS, np.uint8, axis=0),
     scaled("scaled_by_high"),
-    scaled("scaled_by_low", -2.5, known_shapes="rank"),
+    scaled("scaled_by_low", -2.5, static="none"),
     scaled("scaled_narrow", -2.5, narrow_range=True),
     scaled("scaled_unsigned", integers=np.uint8),
     scaled("scaled_short", -2.5, integers=np.int16),
@@ -190,7 +189,7 @@ DEQUANTIZATION = [
     first("first_signed"),
     of_scales("signed", 0.3, 3),
     *unsigned(),
-    of_scales("long", 0.3, -2, np.int32, known_shapes="rank"),
+    of_scales("long", 0.3, -2, np.int32, static="none"),
     of_scales("rows", [0.3, 0.7], [3, -4]),
     of_scales("columns", 0.3 + np.arange(7) / 8, np.arange(7)),
 ]

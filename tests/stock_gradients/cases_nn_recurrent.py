@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from old_ops import with_gradient
 from parity import Case
 from random_values import normal
 from rows import call, case, each, output
@@ -76,17 +77,11 @@ def _gradient_of_layer(op: Any, *upstream: Any) -> list[Any]:
     return tf.gradients(states, [x, *others], [upstream[1], upstream[6]])
 
 
-def _as_layer(*tensors: Any, **attributes: Any) -> Any:
-    graph = tf.compat.v1.get_default_graph()
-    with graph.gradient_override_map({"LSTMBlockCell": "LSTMBlockCellAsLayer"}):
-        return call("LSTMBlockCell", *tensors, **attributes)
-
-
 lstm, lstm_grad = cell("LSTMBlockCell", LSTM), cell("LSTMBlockCellGrad", LSTM_GRAD)
 gru, gru_grad = cell("GRUBlockCell", GRU), cell("GRUBlockCellGrad", GRU_GRAD)
 # A clipped cs passes its gradient, which differences do not see.
 CLIPPED: dict[str, Any] = {
-    "build": _as_layer,
+    "build": with_gradient("LSTMBlockCell", "LSTMBlockCellAsLayer"),
     "reference": "python",
     "second_order": None,
     "cell_clip": 0.2,
@@ -94,22 +89,22 @@ CLIPPED: dict[str, Any] = {
 CELLS_ALONE = [
     lstm("plain"),
     lstm("peephole", use_peephole=True),
-    lstm("peephole_static", use_peephole=True, known_shapes=True),
-    lstm("unknown_rank", use_peephole=True, known_shapes="rank"),
+    lstm("peephole_static", use_peephole=True, static="all"),
+    lstm("unknown_rank", use_peephole=True, static="none"),
     lstm("forget_bias", forget_bias=0.3, cell_clip=-1.0),
     lstm("state_only", then=CS_AND_H, use_peephole=True),
     lstm("half", np.float16),
     lstm("clipped", then=CS_AND_H, use_peephole=True, **CLIPPED),
     lstm_grad("plain", use_peephole=False),
     lstm_grad("peephole", use_peephole=True),
-    lstm_grad("peephole_static", use_peephole=True, known_shapes=True),
+    lstm_grad("peephole_static", use_peephole=True, static="all"),
     lstm_grad("half", np.float16, use_peephole=True),
     gru("all"),
-    gru("static", known_shapes=True),
-    gru("unknown_rank", known_shapes="rank"),
+    gru("static", static="all"),
+    gru("unknown_rank", static="none"),
     gru("state_only", then=output(3)),
     gru_grad("all"),
-    gru_grad("static", known_shapes=True),
+    gru_grad("static", static="all"),
     gru_grad("by_state", then=output(1)),
 ]
 
@@ -152,8 +147,8 @@ LAYERS = [
             layer(op, "all_with_peepholes", use_peephole=True),
             layer(op, "gates", outputs=("i", "f", "o", "ci", "co")),
             layer(op, "hidden", outputs=("h",), use_peephole=True),
-            layer(op, "static", use_peephole=True, known_shapes=True),
-            layer(op, "unknown_rank", use_peephole=True, known_shapes="rank"),
+            layer(op, "static", use_peephole=True, static="all"),
+            layer(op, "unknown_rank", use_peephole=True, static="none"),
             layer(op, "short", 3, use_peephole=True),
             layer(op, "no_steps", 0),
         ],
@@ -163,7 +158,7 @@ LAYERS = [
         lambda op: [
             layer(op, "plain", use_peephole=False),
             layer(op, "peephole", use_peephole=True),
-            layer(op, "static", use_peephole=True, known_shapes=True),
+            layer(op, "static", use_peephole=True, static="all"),
             layer(op, "short", 2, use_peephole=True),
         ],
     ),

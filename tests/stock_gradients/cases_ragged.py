@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 from parity import Case
 from random_values import complex_normal, distinct, normal, single
-from rows import call, case, each, longs, numeric, numeric_second
+from rows import call, case, each, ints, longs, numeric, numeric_second
 
 # [[a, b, c], [], [d, e]] and, with a level more, [[[a, b, c], []], [[d, e]], []].
 SPLITS, OUTER = longs(0, 3, 3, 5), longs(0, 2, 3, 3)
@@ -68,7 +68,7 @@ TO_SPARSE = [
 # ---- RaggedTensorToTensor
 
 OP = "RaggedTensorToTensor"
-FREE = longs(-1, -1)
+FREE, INNER_AXES = longs(-1, -1), longs(-1, -1, 3, 2)
 ROWIDS = np.array(3), longs(0, 0, 0, 2, 2)
 
 
@@ -79,40 +79,26 @@ def to_tensor(
     default: np.ndarray,
     *partitions: np.ndarray,
     row: Callable[..., Case] = case,
-    types: str = "ROW_SPLITS",
+    types: str = "",
     **more: Any,
 ) -> Case:
-    how = {"row_partition_types": types.split(), **more}
+    kinds = types.split() or ["ROW_SPLITS"] * len(partitions)
+    how = {"row_partition_types": kinds, **more}
     return row(OP, name, shape, values, default, list(partitions), **how)
 
 
 TO_TENSOR = [
     to_tensor("rows", FREE, normal(5), normal(), SPLITS),
     to_tensor("row_ids", FREE, normal(5), normal(), *ROWIDS, types="FIRST_DIM_SIZE VALUE_ROWIDS"),
-    to_tensor("unknown_rank", FREE, normal(5), normal(), SPLITS, known_shapes="rank"),
+    to_tensor("unknown_rank", FREE, normal(5), normal(), SPLITS, static="none"),
     to_tensor("cropped", longs(2, 2), normal(5), normal(), SPLITS),
     to_tensor("padded", longs(4, 6), normal(5), normal(), SPLITS),
-    to_tensor(
-        "two_levels_int32",
-        np.array([-1, 3, -1], np.int32),
-        normal(5),
-        normal(),
-        OUTER,
-        SPLITS,
-        types="ROW_SPLITS ROW_SPLITS",
-    ),
-    to_tensor(
-        "default_with_inner_axes", longs(-1, -1, 3, 2), normal(5, 3, 2), normal(3, 2), SPLITS
-    ),
+    to_tensor("two_levels_int32", ints(-1, 3, -1), normal(5), normal(), OUTER, SPLITS),
+    to_tensor("default_with_inner_axes", INNER_AXES, normal(5, 3, 2), normal(3, 2), SPLITS),
     to_tensor("default_broadcast", longs(-1, 4, 2), normal(5, 2), normal(), SPLITS),
     # Python sums over the last axes here, not over those of size 1.
     to_tensor(
-        "default_broadcast_inside",
-        longs(-1, -1, 3, 2),
-        normal(5, 3, 2),
-        normal(3, 1),
-        SPLITS,
-        row=numeric,
+        "default_broadcast_inside", INNER_AXES, normal(5, 3, 2), normal(3, 1), SPLITS, row=numeric
     ),
     to_tensor("complex", FREE, complex_normal(5), complex_normal(), SPLITS),
     to_tensor("float", FREE, single(5), single(), SPLITS),
@@ -190,7 +176,7 @@ def variants(op: str) -> list[Case]:
         there("one_row", normal(5, 2), SPLITS, build=row, number=2),
         there("some_rows", normal(5), SPLITS, build=some_rows),
         there("twice", normal(5), SPLITS, build=twice),
-        there("float", *SINGLE, build=rows, rank=0, second_order=None, known_shapes=True),
+        there("float", *SINGLE, build=rows, rank=0, second_order=None, static="all"),
         by_differences("one_row_two_levels", *TWO_LEVELS, build=row, number=1),
         by_differences("grid", normal(5), FOUR, build=grid, rank=0),
         by_differences("grid_inferred", distinct(5), FOUR, build=grid, rank=-1),

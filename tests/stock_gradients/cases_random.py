@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from old_ops import with_gradient
 from parity import Case
 from rows import call, case, first_order, floats
 
@@ -74,25 +75,21 @@ def gamma(op: str, build: Any) -> Iterator[Case]:
     yield row("double", ALPHA)
     yield row("matrix", MATRIX)
     yield row("scalar", np.array(1.7))
-    yield row("float_known_shape", *floats(ALPHA), known_shapes=True)
-    yield row("unknown_rank", MATRIX, known_shapes="rank")
+    yield row("float_known_shape", *floats(ALPHA), static="all")
+    yield row("unknown_rank", MATRIX, static="none")
     yield row("no_sample_axes", MATRIX, once=True)
     yield row("empty", ALPHA[:0])
 
-    def overridden(alpha: Any) -> Any:
-        graph = tf.compat.v1.get_default_graph()
-        with graph.gradient_override_map({op: "QuantileOfGamma"}):
-            return build(alpha, once=False)
-
-    for name, alpha, known in (
-        ("vector", ALPHA, False),
-        ("matrix", MATRIX, True),
-        ("unknown_rank", MATRIX, "rank"),
+    overridden = with_gradient(op, "QuantileOfGamma", functools.partial(build, once=False))
+    for name, alpha, static in (
+        ("vector", ALPHA, "rank"),
+        ("matrix", MATRIX, "all"),
+        ("unknown_rank", MATRIX, "none"),
     ):
         # Fed in the place of the samples that an op with a state draws anew in each run.
         spread = np.linspace(0.1, 2, 8 * alpha.size).reshape(4, 2, *alpha.shape)
         fed = {f"{op}:0": alpha * spread} if op == "RandomGamma" else {}
-        yield case(op, f"{name}_twice", alpha, build=overridden, known_shapes=known, also_fed=fed)
+        yield case(op, f"{name}_twice", alpha, build=overridden, static=static, also_fed=fed)
 
 
 # ---- Truncated normal
@@ -129,15 +126,7 @@ def _quantile_gradient(op: Any, dy: Any) -> list[Any]:
     return [*others, *tf.gradients(quantile, parameters, dy)]
 
 
-def quantile(op: str) -> Any:
-    def build(*parameters: Any, **how: Any) -> Any:
-        overrides = {op: "QuantileOfTruncatedNormal"}
-        with tf.compat.v1.get_default_graph().gradient_override_map(overrides):
-            return call(op, *parameters, **how)
-
-    return build
-
-
+quantile = functools.partial(with_gradient, gradient="QuantileOfTruncatedNormal")
 MEAN, STDDEV = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.5, 2.0])
 MINVAL, MAXVAL = np.array([-1.0, -1.5, 0.0]), np.array([1.5, 0.0, 2.5])
 VECTORS = MEAN, STDDEV, MINVAL, MAXVAL
@@ -151,8 +140,8 @@ TRUNCATED_NORMAL = [
     truncated("double", *VECTORS),
     truncated("scalars", *SCALARS),
     truncated("broadcast", *BROADCAST),
-    truncated("unknown_rank", *VECTORS, known_shapes="rank"),
-    truncated("float_known_shape", *floats(*VECTORS), known_shapes=True, second_order=None),
+    truncated("unknown_rank", *VECTORS, static="none"),
+    truncated("float_known_shape", *floats(*VECTORS), static="all", second_order=None),
     as_python("bounds_as_python", *VECTORS, wrt=[2, 3]),
     as_python("far_bounds_as_python", *FAR),
 ]
@@ -174,9 +163,9 @@ CASES = [
     *gamma("StatelessRandomGammaV3", _v3),
     *TRUNCATED_NORMAL,
     with_state("vectors", [3, 4], *VECTORS),
-    with_state("scalars", [3, 4], *SCALARS, known_shapes=True),
+    with_state("scalars", [3, 4], *SCALARS, static="all"),
     with_state("mixed", [3, 2, 2], MEAN, SCALARS[1], MINVAL, SCALARS[3] + 3),
-    with_state("one_of_each", [3], *VECTORS, known_shapes="rank"),
+    with_state("one_of_each", [3], *VECTORS, static="none"),
     with_state("vectors_of_one", [2, 3], *(p[:1] for p in VECTORS)),
     with_state("float", [3, 4], *floats(*VECTORS), second_order=None),
 ]

@@ -71,7 +71,7 @@ OF_TWO = [
     add("complex", A, complex_normal(5), B, complex_normal(5, seed=1), SHAPE),
     add("empty", NONE, normal(0), B, normal(5), SHAPE),
     add("cube", CUBE[:3], normal(3), CUBE, normal(5), CUBE_SHAPE),
-    add("float", A, single(5), B, single(5), SHAPE, known_shapes=True, second_order=None),
+    add("float", A, single(5), B, single(5), SHAPE, static="all", second_order=None),
     *each("SparseSparseMaximum SparseSparseMinimum", extremum),
 ]
 
@@ -86,12 +86,12 @@ def cwise(op: str) -> list[Case]:
     return [
         row("same_shape", *MATRIX, distinct(3, 4)),
         row("row", *MATRIX, distinct(4)),
-        row("unknown_rank", *MATRIX, distinct(4), known_shapes="rank"),
+        row("unknown_rank", *MATRIX, distinct(4), static="none"),
         row("column", *MATRIX, distinct(3, 1)),
         row("one", *MATRIX, distinct(1, 1)),
         row("cube_by_matrix", *CUBES, distinct(3, 1)),
         row("empty", *EMPTY, distinct(3, 4)),
-        row("float", *FLOATS, *floats(distinct(3, 4)), known_shapes=True, **once),
+        row("float", *FLOATS, *floats(distinct(3, 4)), static="all", **once),
     ]
 
 
@@ -106,7 +106,7 @@ def products() -> Iterator[Case]:
         yield row(f"double_{name}", *MATRIX, normal(*shape), **how)
     repeated = A[[0, 0, 1, 2, 2]].astype(np.int32)
     yield row("repeated_int32", repeated, normal(5), SHAPE, normal(4, 5))
-    yield row("float", *FLOATS, single(4, 1), known_shapes=True)
+    yield row("float", *FLOATS, single(4, 1), static="all")
     yield row("empty", *EMPTY, normal(4, 2))
 
 
@@ -137,7 +137,7 @@ TO_DENSE = [
     dense("complex", A, SHAPE, complex_normal(5), complex_normal()),
     dense("float", A, SHAPE, single(5), single()),
     dense("unordered", UNORDERED, SHAPE, normal(5), normal(), validate_indices=False),
-    dense("unknown_rank", A, SHAPE, normal(5), normal(), known_shapes="rank"),
+    dense("unknown_rank", A, SHAPE, normal(5), normal(), static="none"),
     dense("empty", NONE, SHAPE, normal(0), normal()),
     by_differences("scalar_value", A, SHAPE, normal(), normal()),
     by_differences("vector_indices", longs(1, 3, 4), SIX, normal(3), normal()),
@@ -169,19 +169,14 @@ MOVED = [
     reorder("matrix", A[ORDER], normal(5), SHAPE),
     reorder("complex", A[ORDER], complex_normal(5), SHAPE),
     reorder("repeated", A[[2, 2, 0, 4, 4]], normal(5), SHAPE),
-    reorder("cube_float", CUBE[ORDER], single(5), CUBE_SHAPE, known_shapes=True),
+    reorder("cube_float", CUBE[ORDER], single(5), CUBE_SHAPE, static="all"),
     reorder("empty", *EMPTY),
     slice_("matrix", *MATRIX, longs(0, 1), longs(3, 2)),
     slice_("past_the_end", *MATRIX, longs(1, 0), longs(9, 9)),
     slice_("nothing", *MATRIX, longs(1, 0), longs(1, 2)),
     slice_("complex", *COMPLEX, longs(0, 0), longs(3, 3)),
     slice_(
-        "cube_float",
-        *FLOAT_CUBES,
-        longs(0, 1, 0),
-        longs(2, 2, 2),
-        second_order=None,
-        known_shapes=True,
+        "cube_float", *FLOAT_CUBES, longs(0, 1, 0), longs(2, 2, 2), second_order=None, static="all"
     ),
     fill("one", *MATRIX, normal()),
     fill("all", *EMPTY, normal()),
@@ -214,14 +209,14 @@ THREE, OF_THREE = [CUBE, CUBE[:2], CUBE[3:]], [complex_normal(n) for n in (5, 2,
 FIRST, SECOND = np.array(0), np.array(1)
 PARTS = [
     joined("rows", PAIR, VALUES, axis=0),
-    joined("last_axis", PAIR, VALUES, axis=-1, known_shapes=True),
+    joined("last_axis", PAIR, VALUES, axis=-1, static="all"),
     joined("three_complex", THREE, OF_THREE, axis=1, shape=(2, 3, 2)),
-    joined("one_empty", [NONE, A], [normal(0), normal(5)], axis=1, known_shapes="rank"),
+    joined("one_empty", [NONE, A], [normal(0), normal(5)], axis=1, static="none"),
     joined("float", [A, A], [single(5), single(5, seed=1)], axis=0),
     cut("columns", SECOND, *MATRIX, parts=2),
-    cut("rows", FIRST, *MATRIX, parts=3, known_shapes=True),
+    cut("rows", FIRST, *MATRIX, parts=3, static="all"),
     cut("one", FIRST, *MATRIX, parts=1),
-    cut("uneven_complex", SECOND, *COMPLEX_CUBES, parts=2, known_shapes="rank"),
+    cut("uneven_complex", SECOND, *COMPLEX_CUBES, parts=2, static="none"),
     cut("nothing", SECOND, *EMPTY, parts=2),
     cut("float", SECOND, *FLOATS, parts=4),
 ]

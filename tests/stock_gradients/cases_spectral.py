@@ -24,7 +24,7 @@ def of_complex(op: str, rank: int) -> list[Case]:
         case(op, "complex128", complex_normal(*core)),
         case(op, "complex64", complex_single(*core)),
         case(op, "batch", complex_normal(2, 3, *core)),
-        case(op, "known_shapes", complex_normal(2, *core), known_shapes=True),
+        case(op, "known_shapes", complex_normal(2, *core), static="all"),
         case(op, "one_frequency", complex_normal(2, *([1] * rank))),
         case(op, "empty_batch", complex_normal(0, *core)),
         numeric(op, "numeric", complex_normal(2, 3, 2)[..., : 4 - rank]),
@@ -59,8 +59,8 @@ def of_real(rank: int, suffix: str, inverse: bool) -> Iterator[Case]:
         x = complex_single(*lead, 4) if inverse else single(*lead, 6)
         yield row(case, "float", x, 6)
     x = values(*lead, six)
-    yield row(usual, "known_shapes", x, 6, known_shapes=True)
-    yield row(numeric, "unknown_rank", x, 6, known_shapes="rank")
+    yield row(usual, "known_shapes", x, 6, static="all")
+    yield row(numeric, "unknown_rank", x, 6, static="none")
     yield row(usual, "two_batch_axes", values(2, 2, *lead, four), 4)
 
 
@@ -96,8 +96,8 @@ def over_any_axes(op: str) -> Iterator[Case]:
         return numeric(op, name, x, ints(*lengths), axes=axes, **more)
 
     yield from (row(name, name) for name in TRANSFORMS)
-    yield row("known_shapes", "padded", known_shapes=True)
-    yield row("unknown_rank", "cropped", known_shapes="rank")
+    yield row("known_shapes", "padded", static="all")
+    yield row("unknown_rank", "cropped", static="none")
     yield row("single", "axes_in_any_order", np.complex64, **WIDE)
 
 
@@ -106,8 +106,8 @@ def for_batches(op: str, rank: int) -> list[Case]:
     row = functools.partial(numeric, op, build=old_op(op), **WIDE)
     return [
         row("plain", complex_single(*core)),
-        row("batch", complex_single(2, *core), known_shapes=True),
-        row("unknown_rank", complex_single(*core), known_shapes="rank"),
+        row("batch", complex_single(2, *core), static="all"),
+        row("unknown_rank", complex_single(*core), static="none"),
         row("empty", complex_single(0, *core)),
     ]
 
@@ -127,28 +127,22 @@ def mfcc(name: str, *shape: int, sample_rate: int = 16000, **more: Any) -> Case:
     return numeric("Mfcc", name, 4 + single(*shape), step=0.05, tolerance=2e-3, **how, **more)
 
 
+LIMITS = {
+    **{"lower_frequency_limit": 500.0, "upper_frequency_limit": 3000.0},
+    "filterbank_channel_count": 6,
+}
 SOUND = [
     power("squared", single(10, 2), window_size=5, stride=2),
-    power("power_of_two", single(9, 1), window_size=4, stride=2, known_shapes=True),
-    power("gaps", single(10, 1), window_size=3, stride=4, known_shapes="rank"),
+    power("power_of_two", single(9, 1), window_size=4, stride=2, static="all"),
+    power("gaps", single(10, 1), window_size=3, stride=4, static="none"),
     power("two_samples", single(6, 1), window_size=2, stride=1),
     magnitude("magnitudes", single(8, 2)),
     magnitude("too_short", single(4, 2)),
     mfcc("few_triangles", 2, 1, 17, filterbank_channel_count=5),
     # The lowest ones meet no frequency.
     mfcc("many_triangles", 1, 2, 33),
-    mfcc(
-        "limits",
-        1,
-        1,
-        12,
-        sample_rate=8000,
-        filterbank_channel_count=6,
-        lower_frequency_limit=500.0,
-        upper_frequency_limit=3000.0,
-        known_shapes=True,
-    ),
-    mfcc("unknown_rank", 1, 2, 9, filterbank_channel_count=4, known_shapes="rank"),
+    mfcc("limits", 1, 1, 12, sample_rate=8000, static="all", **LIMITS),
+    mfcc("unknown_rank", 1, 2, 9, filterbank_channel_count=4, static="none"),
     mfcc("no_times", 1, 0, 9, filterbank_channel_count=4),
 ]
 

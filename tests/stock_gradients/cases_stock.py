@@ -53,17 +53,17 @@ def complex_parts(op: str) -> list[Case]:
     return [
         case(op, "complex64", z.astype(np.complex64), Tout=tf.float32),
         case(op, "complex128", z, Tout=tf.float64),
-        case(op, "complex128_unknown_rank", _Z, Tout=tf.float64, known_shapes="rank"),
+        case(op, "complex128_unknown_rank", _Z, Tout=tf.float64, static="none"),
         numeric(op, "numeric", _Z, Tout=tf.float64),
     ]
 
 
 ELEMENTWISE = [
     *(
-        case(op, name, x.astype(dtype), known_shapes=known)
+        case(op, name, x.astype(dtype), static=static)
         for ops, x in _UNARY.items()
         for op in ops.split()
-        for name, dtype, known in (("double", np.float64, False), ("float", np.float32, True))
+        for name, dtype, static in (("double", np.float64, "rank"), ("float", np.float32, "all"))
     ),
     *each(_COMPLEX_UNARY, lambda op: [case(op, "complex", complex_normal(4))]),
     *each("Real Imag Angle", complex_parts),
@@ -81,7 +81,7 @@ ELEMENTWISE = [
     case("Softmax", "cube", normal(2, 2, 3)),
     case("LogSoftmax", "double", normal(2, 3)),
     case("LogSoftmax", "cube", normal(2, 2, 3)),
-    case("LogSoftmax", "double_unknown_rank", normal(2, 2, 3), known_shapes="rank"),
+    case("LogSoftmax", "double_unknown_rank", normal(2, 2, 3), static="none"),
     case("LogSoftmax", "vector", normal(4)),
     case("LogSoftmax", "float", single(2, 3, 4)),
     numeric("LogSoftmax", "numeric", normal(2, 2, 3)),
@@ -149,14 +149,7 @@ BINARY = [
     case("Complex", "double", normal(3), normal(3, seed=1), Tout=tf.complex128),
     case("Complex", "float", single(3), single(3, seed=1), Tout=tf.complex64),
     case("Complex", "broadcast", normal(3), normal(2, 1), Tout=tf.complex128),
-    case(
-        "Complex",
-        "scalar_unknown_rank",
-        normal(3),
-        normal(),
-        Tout=tf.complex128,
-        known_shapes="rank",
-    ),
+    case("Complex", "scalar_unknown_rank", normal(3), normal(), Tout=tf.complex128, static="none"),
     numeric("Complex", "numeric", normal(2), normal(3, 1), Tout=tf.complex128),
 ]
 
@@ -261,9 +254,9 @@ def reduction(op: str) -> list[Case]:
         numeric(op, "int64_axes", _APART, longs(0, -1)),
         numeric(op, "int64_kept", _APART, longs(-2), keep_dims=True),
         numeric(op, "of_scalar", normal(), ints()),
-        numeric(op, "axes_unknown_rank", _APART, ints(-1, 0), known_shapes="rank"),
+        numeric(op, "axes_unknown_rank", _APART, ints(-1, 0), static="none"),
         numeric(op, "empty_axis", normal(2, 0, 3), ints(1)),
-        numeric(op, "axes_known_shapes", _APART, ints(1), known_shapes=True),
+        numeric(op, "axes_known_shapes", _APART, ints(1), static="all"),
     ]
 
 
@@ -279,32 +272,24 @@ def unsorted_segment(op: str) -> list[Case]:
     ]
 
 
+cumsum = functools.partial(case, "Cumsum")
 SUMS = [
     *each("Sum Mean Prod Max Min", reduction),
     case("Prod", "one_zero", _ONE_ZERO, ints(1), **SECOND),
     case("Prod", "two_zeros", _TWO_ZEROS, ints(1), **SECOND),
     *(
-        case(
-            "Cumsum",
-            f"exclusive_{exclusive}_reverse_{reverse}",
-            _CUBE,
-            np.array(-2, np.int32),
-            exclusive=exclusive,
-            reverse=reverse,
-        )
-        for exclusive, reverse in itertools.product((False, True), repeat=2)
+        cumsum(f"exclusive_{e}_reverse_{r}", _CUBE, np.int32(-2), exclusive=e, reverse=r)
+        for e, r in itertools.product((False, True), repeat=2)
     ),
-    case("Cumsum", "int64", normal(2, 3, 4), np.array(-2)),
+    cumsum("int64", normal(2, 3, 4), np.array(-2)),
     case("SegmentSum", "double", normal(4, 2), ints(0, 0, 2, 2)),
     case("SegmentSum", "complex", complex_normal(4), ints(0, 0, 2, 2)),
     case("SegmentSum", "int64", normal(4, 2), longs(0, 0, 2, 2)),
     *each("UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin", unsorted_segment),
 ]
 SUM_TYPES = [
-    *with_every_shape(
-        case("Cumsum", "complex", complex_normal(2, 3, 4), np.array(1, np.int32), reverse=True)
-    ),
-    case("Cumsum", "half", half(2, 3), np.array(-1, np.int32), exclusive=True),
+    *with_every_shape(cumsum("complex", complex_normal(2, 3, 4), np.int32(1), reverse=True)),
+    cumsum("half", half(2, 3), np.int32(-1), exclusive=True),
     *with_every_shape(case("SegmentSum", "cube", normal(4, 2, 3), ints(0, 0, 1, 3))),
     case("SegmentSum", "empty", normal(0, 2), ints()),
     *with_every_shape(
@@ -336,13 +321,7 @@ CALLS = [
     _stateful("variable", _A, _B, build=calls.call_reads_variable, variables=[1]),
     _stateful("random", _A, build=calls.also_draws),
     _stateful(
-        "writes_another_variable",
-        _A,
-        _B,
-        _A,
-        build=calls.assigns_another,
-        wrt=[0, 1],
-        variables=[1, 2],
+        "writes_another", _A, _B, _A, build=calls.assigns_another, wrt=[0, 1], variables=[1, 2]
     ),
 ]
 

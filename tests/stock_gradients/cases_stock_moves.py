@@ -39,7 +39,7 @@ strided = functools.partial(case, "StridedSlice")
 SHAPES = [
     broadcast("int32", normal(3, 1), ints(2, 3, 4)),
     broadcast("int64", normal(3, 1), longs(2, 3, 4)),
-    broadcast("int64_unknown_rank", normal(3, 1), longs(2, 3, 4), known_shapes="rank"),
+    broadcast("int64_unknown_rank", normal(3, 1), longs(2, 3, 4), static="none"),
     broadcast("complex", complex_normal(3), ints(2, 3)),
     broadcast("of_scalar", normal(), longs(2, 3)),
     broadcast("to_empty", normal(3, 1), longs(0, 3, 2)),
@@ -48,7 +48,7 @@ SHAPES = [
     case("ConcatV2", "empty_value", [X, X[:, :0]], axis=scalar(-2)),
     # Python fails.
     numeric("ConcatV2", "int64", [X, X[:1]], axis=np.int64(0)),
-    numeric("ConcatV2", "int64_unknown_rank", [X, X[:1]], axis=np.int64(-3), known_shapes="rank"),
+    numeric("ConcatV2", "int64_unknown_rank", [X, X[:1]], axis=np.int64(-3), static="none"),
     case("Pack", "axis", [X, X + 1], axis=1),
     case("Pack", "negative_axis", [X, X + 1], axis=-1),
     case("Unpack", "axis", X, num=3, axis=1),
@@ -80,14 +80,14 @@ SHAPES = [
     slice_("complex", complex_normal(3, 4), ints(1, 1), ints(2, -1)),
     slice_("of_scalar", normal(), ints(), ints()),
     *(
-        slice_(f"unknown_size{name}", X, longs(1, 0, 2), longs(-1, 3, 0), known_shapes=known)
-        for name, known in (("", False), ("_unknown_rank", "rank"), ("_known_shapes", True))
+        slice_(f"unknown_size{name}", X, longs(1, 0, 2), longs(-1, 3, 0), static=static)
+        for name, static in (("", "rank"), ("_unknown_rank", "none"), ("_known_shapes", "all"))
     ),
     strided("int32", X, *ends(np.int32)),
     strided("masks", X, *ends(np.int32), begin_mask=1, end_mask=2, shrink_axis_mask=1),
     strided("new_axis", X, *ends(np.int32), new_axis_mask=2, ellipsis_mask=4),
     strided("int64", X, *ends(np.int64)),
-    strided("int64_unknown_rank", X, *ends(np.int64), known_shapes="rank"),
+    strided("int64_unknown_rank", X, *ends(np.int64), static="none"),
     # Python fails.
     numeric("StridedSlice", "int16", X, *ends(np.int16)),
     case("Split", "axis", scalar(1), normal(2, 4), num_split=2),
@@ -106,14 +106,14 @@ SHAPES = [
     case("DepthToSpace", "block_of_3", normal(2, 1, 2, 9), block_size=3),
     case("Pad", "int32", X, ints(*END_PADS)),
     case("Pad", "int64", X, longs(*END_PADS)),
-    case("Pad", "int64_unknown_rank", X, longs(*PADS), known_shapes="rank"),
+    case("Pad", "int64_unknown_rank", X, longs(*PADS), static="none"),
     case("Pad", "empty", X[:0], ints(*PADS)),
     case("Pad", "of_scalar", normal(), np.zeros([0, 2], np.int32)),
     # Python has none by the value that pads.
     numeric("PadV2", "double", X, ints(*END_PADS), normal()),
     numeric("PadV2", "complex", complex_normal(2, 3), ints(*END_PADS[:2]), complex_normal()),
     numeric("PadV2", "int64", X, longs(*PADS), normal()),
-    numeric("PadV2", "int32_unknown_rank", X, ints(*PADS), normal(), known_shapes="rank"),
+    numeric("PadV2", "int32_unknown_rank", X, ints(*PADS), normal(), static="none"),
     *each(
         "REFLECT SYMMETRIC",
         lambda mode: [
@@ -184,8 +184,8 @@ IGNORE = {"bad_indices_policy": "IGNORE"}
 def gathers(name: str, *inputs: Any, **more: Any) -> list[Case]:
     return [
         gather(name, *inputs, **more),
-        numeric("GatherV2", f"{name}_unknown_rank", *inputs, known_shapes="rank", **more),
-        gather(f"{name}_known_shapes", *inputs, known_shapes=True, **more),
+        numeric("GatherV2", f"{name}_unknown_rank", *inputs, static="none", **more),
+        gather(f"{name}_known_shapes", *inputs, static="all", **more),
     ]
 
 
@@ -219,15 +219,13 @@ INDICES = [
     gather_nd("elements", X[0], ints([[2, 0], [2, 1]], [[0, 0], [1, 1]])),
     gather_nd("rows", X, ints([1, 2], [0, 0], [1, 2])),
     gather_nd("int64", X, longs([1, 2], [1, 2])),
-    gather_nd("int64_unknown_rank", X, longs([1, 2], [0, 1]), known_shapes="rank"),
+    gather_nd("int64_unknown_rank", X, longs([1, 2], [0, 1]), static="none"),
     gather_nd("no_indices", X, np.zeros([0, 2], np.int64)),
     numeric("GatherNd", "int16", X, shorts([1, 2], [1, 2])),
     numeric("GatherNd", "bad_indices_ignored", X, ints([1, 2], [7, 0]), **IGNORE),
     case("ScatterNd", "int32", ints([1], [3], [1]), UPDATES, ints(4, 2)),
     case("ScatterNd", "int64", longs([1], [3]), normal(2, 2), longs(4, 2)),
-    case(
-        "ScatterNd", "int64_unknown_rank", longs([1]), UPDATES[:1], longs(4, 2), known_shapes="rank"
-    ),
+    case("ScatterNd", "int64_unknown_rank", longs([1]), UPDATES[:1], longs(4, 2), static="none"),
     numeric("ScatterNd", "bad_ignored", BAD, UPDATES, ints(4, 2), **IGNORE),
     add("double", normal(4, 2), ints([1], [3], [1]), UPDATES),
     add("int64", normal(4, 2), longs([1], [3], [1]), UPDATES),

@@ -18,6 +18,7 @@ SECOND = {"second_order": "numeric"}
 # ---- Pooling
 
 KSIZE, STRIDES = [1, 2, 3, 1], [1, 2, 1, 1]
+EXPLICIT = {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 0, 0, 2, 0, 0]}
 FLAT: dict[str, Any] = {"ksize": KSIZE, "strides": STRIDES}
 DEEP: dict[str, Any] = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 2, 1]}
 STEEP: dict[str, Any] = {"ksize": [1, 2, 2, 2, 1], "strides": [1, 1, 2, 1, 1], "padding": "SAME"}
@@ -38,7 +39,7 @@ def pooling(padding: str) -> list[Case]:
 
 
 def fractional(op: str) -> list[Case]:
-    row = functools.partial(case, op, known_shapes=True, then=output(0), **SECOND)
+    row = functools.partial(case, op, static="all", then=output(0), **SECOND)
     x, y = distinct(1, 7, 6, 2), distinct(1, 6, 5, 2)
     return [
         row("disjoint", x, overlapping=False, **RATIO),
@@ -51,15 +52,7 @@ def fractional(op: str) -> list[Case]:
 POOLING = [
     *each("SAME VALID", pooling),
     # Python's second order knows no explicit padding.
-    case(
-        "MaxPool",
-        "explicit",
-        distinct(*IMAGE),
-        padding="EXPLICIT",
-        explicit_paddings=[0, 0, 1, 0, 0, 2, 0, 0],
-        **FLAT,
-        **SECOND,
-    ),
+    case("MaxPool", "explicit", distinct(*IMAGE), **EXPLICIT, **FLAT, **SECOND),
     *each("FractionalAvgPool FractionalMaxPool", fractional),
 ]
 LARGER = distinct(1, 4, 4, 2, dtype=np.float32)
@@ -92,13 +85,9 @@ CONVOLUTION = [
     *convolution("explicit", strides=ONES, **UNEVEN),
     *convolution("dilations", strides=ONES, padding="VALID", dilations=[1, 2, 2, 1]),
 ]
+STRIDED = {"strides": [1, 2, 2, 1], "padding": "SAME"}
 DEPTHWISE = case(
-    "DepthwiseConv2dNative",
-    "strides",
-    single(1, 5, 4, 2),
-    single(2, 2, 2, 2),
-    strides=[1, 2, 2, 1],
-    padding="SAME",
+    "DepthwiseConv2dNative", "strides", single(1, 5, 4, 2), single(2, 2, 2, 2), **STRIDED
 )
 
 # ---- Normalization
@@ -130,7 +119,7 @@ NORMALIZATION = [
     case("BiasAdd", "NCHW", normal(2, 4, 3), normal(4), data_format="NCHW"),
     case("LRN", "defaults", LRN, **ROUGH),
     case("LRN", "narrow", LRN, **NARROW),
-    case("LRN", "unknown_rank", LRN, known_shapes="rank", **NARROW),
+    case("LRN", "unknown_rank", LRN, static="none", **NARROW),
     case("LRN", "wide", LRN, depth_radius=9, beta=1.5, **ROUGH),
     case(LOSS, "double", LOGITS, LABELS, **OF_LOSS, **SECOND),
     # Python takes the labels for constants in the second output, and does not sum
@@ -160,7 +149,7 @@ QUANTIZATION = [
 # ---- Images: linear in the image, whose gradient Python leaves out for some types and
 # does not differentiate again.
 
-linear = functools.partial(case, wrt=[0], step=1.0, known_shapes=True, **SECOND)
+linear = functools.partial(case, wrt=[0], step=1.0, static="all", **SECOND)
 SMALL, SIZE = single(1, 3, 4, 2), ints(5, 3)
 CROP = ints(0, 0), ints(3, 2)
 WHOLE = np.array([[0.1, 0.2, 0.8, 0.9], [0.0, 0.0, 1.0, 1.0]], np.float32)

@@ -20,7 +20,7 @@ from rows import call, numeric
 class Array:
     """An array as it is after some writes: its handle and their flow."""
 
-    # Of the ops: "V3", "V2", or "" for the first.
+    # The ops' version: "V3", "V2", or "" for the first.
     version = "V3"
 
     def __init__(self, handle: Any, flow: Any, dtype: Any) -> None:
@@ -162,71 +162,51 @@ def row(access: str, name: str, build: Any, *inputs: Any, **more: Any) -> Case:
 def old(access: str, name: str, build: Any, *inputs: Any, **more: Any) -> list[Case]:
     """A case of both earlier versions."""
     return [
-        numeric(
-            f"TensorArray{access}{version}", name, *inputs, build=of_ops(version, build), **more
-        )
-        for version in ("", "V2")
+        numeric(f"TensorArray{access}{v}", name, *inputs, build=of_ops(v, build), **more)
+        for v in ("", "V2")
     ]
+
+
+def every(access: str, *how: Any, **more: Any) -> list[Case]:
+    """A case of all versions."""
+    return [row(access, *how, **more), *old(access, *how, **more)]
 
 
 X, Y = normal(3), normal(3, seed=1)
 COMPLEX = complex_normal(3), complex_normal(3, seed=1)
 ONE = np.array(1, np.int32)
+ARGUMENT = "the handle is an argument of a function"
+NOT_SPLIT = "only if TensorArraySplit wrote it"
 ONCE: dict[str, Any] = {"second_order": None}
 CASES = [
-    row("Read", "formula", written_and_read, X, Y),
+    *every("Read", "formula", written_and_read, X, Y),
     row("Read", "complex", written_and_read, *COMPLEX),
     row("Read", "twice", read_twice, X, **ONCE),
     row("Read", "twice_second_order", read_twice, X, error="Could not read index 0 twice"),
     row("Read", "integers", of_integers, X, np.array([2, 0], np.int32)),
-    row("Read", "fed_index", fed_index, normal(3, 2), ONE),
+    *every("Read", "fed_index", fed_index, normal(3, 2), ONE),
     row("Read", "in_function", in_function, X, Y),
-    row(
-        "Read",
-        "across_functions",
-        across_functions,
-        X,
-        error="the handle is an argument of a function",
-    ),
+    row("Read", "across_functions", across_functions, X, error=ARGUMENT),
     row("Write", "read_between", read_between, X, **ONCE),
-    row("Write", "chain", chain, X),
+    *every("Write", "chain", chain, X),
     row("Write", "two_arrays", two_arrays, X, Y, **ONCE),
     row("Write", "grows", grows, X),
-    row("Gather", "scattered", gathered, normal(3, 2)),
-    row("Gather", "written", gathered_writes, X, Y),
+    *every("Gather", "scattered", gathered, normal(3, 2)),
+    *every("Gather", "written", gathered_writes, X, Y),
     row("Gather", "two_arrays", two_arrays, Y, X, **ONCE),
-    row("Scatter", "gathered", gathered, normal(3, 4)),
-    row("Scatter", "concat", scattered_concat, normal(2, 3), **ONCE),
-    row("Scatter", "read", fed_index, normal(3), ONE),
-    row("Concat", "split", split_and_concat, normal(3, 2)),
-    row(
-        "Concat",
-        "scattered",
-        scattered_concat,
-        normal(2, 3, 2),
-        error="only if TensorArraySplit wrote it",
-    ),
-    row("Concat", "other_lengths", of_other_lengths, X, normal(2), **ONCE),
+    *every("Scatter", "gathered", gathered, normal(3, 4)),
+    *every("Scatter", "concat", scattered_concat, normal(2, 3), **ONCE),
+    *every("Scatter", "read", fed_index, normal(3), ONE),
+    *every("Concat", "split", split_and_concat, normal(3, 2)),
+    row("Concat", "scattered", scattered_concat, normal(2, 3, 2), error=NOT_SPLIT),
+    *every("Concat", "other_lengths", of_other_lengths, X, normal(2), **ONCE),
     row("Concat", "other_lengths_split", split_and_concat, normal(3)),
-    row("Split", "concat", split_and_concat, normal(3)),
-    row("Split", "read", split_and_read, normal(3, 2)),
-    row("Split", "complex", split_and_concat, complex_normal(3, 2)),
-    *old("Read", "formula", written_and_read, X, Y),
+    *every("Split", "concat", split_and_concat, normal(3)),
+    *every("Split", "read", split_and_read, normal(3, 2)),
+    *every("Split", "complex", split_and_concat, complex_normal(3, 2)),
     *old("Read", "grows", grows, X),
-    *old("Read", "fed_index", fed_index, normal(3, 2), ONE),
     *old("Write", "formula", written_and_read, Y, X),
-    *old("Write", "chain", chain, X),
     *old("Write", "other_lengths", of_other_lengths, X, normal(2), **ONCE),
-    *old("Gather", "scattered", gathered, normal(3, 2)),
-    *old("Gather", "written", gathered_writes, X, Y),
     *old("Gather", "scattered_vector", gathered, X),
-    *old("Scatter", "gathered", gathered, normal(3, 4)),
-    *old("Scatter", "concat", scattered_concat, normal(2, 3), **ONCE),
-    *old("Scatter", "read", fed_index, normal(3), ONE),
-    *old("Concat", "split", split_and_concat, normal(3, 2)),
     *old("Concat", "scattered", scattered_concat, normal(2, 3, 2), **ONCE),
-    *old("Concat", "other_lengths", of_other_lengths, Y, normal(2), **ONCE),
-    *old("Split", "concat", split_and_concat, normal(3)),
-    *old("Split", "read", split_and_read, normal(3, 2)),
-    *old("Split", "complex", split_and_concat, complex_normal(3, 2)),
 ]

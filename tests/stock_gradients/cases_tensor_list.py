@@ -26,8 +26,8 @@ def kinds(op: str, build: Callable[..., Any], *shapes: tuple[int, ...]) -> list[
         row("float", *(x.astype(np.float32) for x in doubles)),
         row("half", *(x.astype(np.float16) for x in doubles)),
         row("complex", *(complex_normal(*shape, seed=k) for k, shape in enumerate(shapes))),
-        row("known_shapes", *doubles, known_shapes=True),
-        row("unknown_rank", *doubles, known_shapes="rank"),
+        row("known_shapes", *doubles, static="all"),
+        row("unknown_rank", *doubles, static="none"),
     ]
 
 
@@ -90,10 +90,6 @@ def unset(x: Any) -> Any:
     return reserve(x.dtype, 3, [2]).put(0, x * x).get(1, [2])
 
 
-def replaced(x: Any, y: Any) -> Any:
-    return of(x * x).put(1, y * y).stack()
-
-
 def replaced_twice(x: Any, y: Any) -> Any:
     return of(x * x).put(1, x[0]).put(1, y * y).stack()
 
@@ -119,7 +115,7 @@ def reserved_like_another(x: Any) -> Any:
 
 ITEMS = [
     *kinds("GetItem", one_of, (3, 2)),
-    *kinds("SetItem", replaced, (3, 2), (2,)),
+    *kinds("SetItem", lambda x, y: of(x * x).put(1, y * y).stack(), (3, 2), (2,)),
     row("GetItem", "scalars", one_of, normal(3)),
     row("GetItem", "fed_index", at_index, normal(3, 2), np.array(2, np.int32)),
     row("GetItem", "unset", unset, normal(2)),
@@ -133,16 +129,8 @@ ITEMS = [
 # ---- PushBack, PopBack, Resize
 
 
-def pushed(x: Any, y: Any) -> Any:
-    return of(x * x).push(y * y).push(y).stack()
-
-
 def pushed_onto_empty(x: Any, y: Any) -> Any:
     return empty(x.dtype, [-1]).push(x * x).push(y).stack()
-
-
-def pushed_like_another(x: Any) -> Any:
-    return empty(x.dtype, shape_of_rows(x)).push(x[0] * x[1]).stack()
 
 
 def popped(x: Any) -> Any:
@@ -171,10 +159,15 @@ def resized(name: str, *sizes: int) -> Case:
 
 
 ENDS = [
-    *kinds("PushBack", pushed, (3, 2), (2,)),
+    *kinds("PushBack", lambda x, y: of(x * x).push(y * y).push(y).stack(), (3, 2), (2,)),
     *kinds("PopBack", popped, (3, 2)),
     row("PushBack", "onto_empty", pushed_onto_empty, normal(2), normal(2)),
-    case("EmptyTensorList", "shape_of_another_list", normal(3, 2), build=pushed_like_another),
+    case(
+        "EmptyTensorList",
+        "shape_of_another_list",
+        normal(3, 2),
+        build=lambda x: empty(x.dtype, shape_of_rows(x)).push(x[0] * x[1]).stack(),
+    ),
     differences("PopBack", "only_element", lambda x: of(x * x).pop()[1], normal(3, 2)),
     differences("PopBack", "only_list", lambda x: of(x * x).pop()[0].stack(), normal(3, 2)),
     differences("PopBack", "only_element_of_unset", popped_of_unset, normal(2)),
@@ -290,8 +283,8 @@ def scatter(op: str, build: Callable[..., Any], *lists: np.ndarray) -> list[Case
         row(op, "float", build, *(v.astype(np.float32) for v in x), ints(0, 1, 2)),
         row(op, "half", build, *(v.astype(np.float16) for v in x), ints(1, 0, 2)),
         row(op, "complex", build, *complex_x, ints(3, 0, 1)),
-        row(op, "known_shapes", build, *x, ints(1, 0, 2), known_shapes=True),
-        row(op, "unknown_rank", build, *x, ints(1, 0, 2), known_shapes="rank"),
+        row(op, "known_shapes", build, *x, ints(1, 0, 2), static="all"),
+        row(op, "unknown_rank", build, *x, ints(1, 0, 2), static="none"),
         differences(op, "repeated", build, *x, ints(1, 3, 1)),
         differences(op, "all_the_same", build, *complex_x, ints(0, 0, 0)),
     ]
@@ -368,7 +361,7 @@ CONCAT_LISTS = [
     both(name, lambda x, y: tf.square(lists(x, y).stack()), *inputs, **more)
     for name, inputs, more in (
         ("rows", [normal(2, 3), normal(4, 3)], {}),
-        ("scalars_known_shapes", [normal(3), normal(2)], {"known_shapes": True}),
+        ("scalars_known_shapes", [normal(3), normal(2)], {"static": "all"}),
         ("complex", [complex_normal(2, 2), complex_normal(1, 2)], {}),
     )
 ]

@@ -99,7 +99,7 @@ def kinds(op: str, build: Callable[..., Any], *inputs: np.ndarray) -> list[Case]
     return [
         row(name, *inputs),
         row(f"{name}_float", *(x.astype(np.float32) for x in inputs), **COARSE),
-        row(f"{name}_known_shapes", *inputs, known_shapes=True),
+        row(f"{name}_known_shapes", *inputs, static="all"),
     ]
 
 

@@ -17,7 +17,7 @@ from tensorflow.compiler.xla import xla_data_pb2
 # first session begins, here and in the client's process.
 os.environ["TF_XLA_FLAGS"] = os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
 
-# Of what is linear.
+# For linear ops.
 EXACT: dict[str, Any] = {"step": 1.0, "tolerance": None}
 
 
@@ -50,9 +50,9 @@ TWO_OF_EACH: dict[str, Axes] = {"batch": ([0, 3], [1, 0]), "contracting": ([2, 1
 ALL: dict[str, Axes] = {"contracting": ([1, 0], [0, 1])}
 PRODUCTS = [
     product("matrices", normal(2, 3), normal(3, 4)),
-    product("batch", normal(3, 4, 2), normal(2, 5, 3), known_shapes=True, **BATCH),
+    product("batch", normal(3, 4, 2), normal(2, 5, 3), static="all", **BATCH),
     product("two_of_each", normal(2, 3, 4, 2, 1), normal(2, 2, 4, 3), **TWO_OF_EACH),
-    product("all_contracted", normal(2, 3), normal(3, 2), known_shapes="rank", **ALL),
+    product("all_contracted", normal(2, 3), normal(3, 2), static="none", **ALL),
     product("outer", normal(2), normal(3), contracting=NONE),
     product("complex", complex_normal(2, 3), complex_normal(3, 2)),
     product("empty", normal(0, 3), normal(3, 2)),
@@ -88,8 +88,8 @@ def _slice(x: Any, start: Any) -> Any:
 def slices() -> Iterator[Case]:
     for name, x, start, more in (
         ("double", normal(4, 3), [1, 0], {}),
-        ("beyond_the_end", normal(4, 3), [3, 9], {"known_shapes": True}),
-        ("complex", complex_normal(4, 3), [2, 1], {"known_shapes": "rank"}),
+        ("beyond_the_end", normal(4, 3), [3, 9], {"static": "all"}),
+        ("complex", complex_normal(4, 3), [2, 1], {"static": "none"}),
         ("float", single(4, 3), [0, 1], EXACT),
     ):
         for places in (ints(*start), longs(*start)):
@@ -98,11 +98,11 @@ def slices() -> Iterator[Case]:
             yield numeric("XlaDynamicUpdateSlice", full, x, update, places, **more)
 
 
-COMPLEX_VALUE: dict[str, Any] = {"value": 0.7 - 0.2j, "known_shapes": "rank"}
+COMPLEX_VALUE: dict[str, Any] = {"value": 0.7 - 0.2j, "static": "none"}
 PADDINGS = [
     pad("edges", normal(3, 2), [1, 0], [2, 3], [0, 0]),
     pad("interior", normal(3, 2), [0, 1], [0, 0], [2, 1]),
-    pad("cropped", normal(3, 2), [-1, 1], [1, -2], [1, 3], known_shapes=True),
+    pad("cropped", normal(3, 2), [-1, 1], [1, -2], [1, 3], static="all"),
     pad("complex", complex_normal(3, 2), [-1, 1], [-1, 0], [1, 2], **COMPLEX_VALUE),
     pad("empty", normal(0), [1], [0], [2]),
     pad("float_int64", single(3), [0], [1], [1], index=tf.int64, **EXACT),
@@ -123,7 +123,7 @@ def grid(
     name: str, shape: tuple[int, ...], counts: list[int], paddings: list[int], kind: Any = normal
 ) -> Iterator[Case]:
     count = int(np.prod(counts))
-    how = {"paddings": paddings, "known_shapes": True, **EXACT}
+    how = {"paddings": paddings, "static": "all", **EXACT}
     blocks = [kind(*shape, seed=i) for i in range(count)]
     build = _on_xla("XlaConcatND")
     yield numeric("XlaConcatND", name, blocks, num_concats=counts, build=build, **how)
@@ -163,9 +163,9 @@ TWICE = ints([2], [0], [2], [7])  # 7 is moved to the last row
 PLACES = ints([0, 1, 1], [1, 0, 1])
 GATHERS = [
     rows("rows", normal(4, 3), TWICE),
-    rows("known_shapes", normal(4, 3), TWICE, known_shapes=True),
+    rows("known_shapes", normal(4, 3), TWICE, static="all"),
     rows("complex", complex_normal(4, 3), TWICE.astype(np.int64)),
-    windows("windows", normal(3, 3), PLACES, known_shapes="rank"),
+    windows("windows", normal(3, 3), PLACES, static="none"),
     windows("float", single(3, 3), PLACES, **EXACT),
 ]
 
@@ -180,8 +180,8 @@ broadcast = functools.partial(numeric, "XlaBroadcastHelper", build=_broadcast)
 BROADCASTS = [
     broadcast("vector", normal(2, 3), normal(3), axes=[1]),
     broadcast("lhs", normal(2, 4), normal(2, 3, 4), axes=[0, 2]),
-    broadcast("same_rank", normal(2, 3), normal(2, 3), axes=[], known_shapes=True),
-    broadcast("complex", complex_normal(3, 2), complex_normal(3), axes=[0], known_shapes="rank"),
+    broadcast("same_rank", normal(2, 3), normal(2, 3), axes=[], static="all"),
+    broadcast("complex", complex_normal(3, 2), complex_normal(3), axes=[0], static="none"),
 ]
 
 
@@ -195,8 +195,8 @@ def sorts(name: str, keys: np.ndarray, **more: Any) -> list[Case]:
 
 SORTS = [
     *sorts("vector", distinct(5)),
-    *sorts("rows", distinct(3, 4), known_shapes=True),
-    *sorts("two_batch_axes", distinct(2, 2, 3), known_shapes="rank"),
+    *sorts("rows", distinct(3, 4), static="all"),
+    *sorts("two_batch_axes", distinct(2, 2, 3), static="none"),
     *sorts("float", distinct(6, dtype=np.float32), step=1e-2, tolerance=1e-3),
     *sorts("empty", distinct(0)),
     numeric("XlaKeyValueSort", "complex_values", distinct(4), complex_normal(4)),
@@ -218,11 +218,11 @@ barrier = functools.partial(numeric, "XlaOptimizationBarrier")
 ALL_KINDS = [normal(2), ints(1, 2), complex_normal(3)]
 SAME_VALUES = [
     precision("double", np.float64, 11, 20, tolerance=1e-6),
-    precision("float", np.float32, 8, 12, tolerance=3e-4, known_shapes=True),
-    precision("half", np.float16, 5, 8, tolerance=4e-3, known_shapes="rank"),
+    precision("float", np.float32, 8, 12, tolerance=3e-4, static="all"),
+    precision("half", np.float16, 5, 8, tolerance=4e-3, static="none"),
     barrier("one", [normal(2, 3)]),
-    barrier("of_all_kinds", ALL_KINDS, known_shapes=True),
-    barrier("some", [normal(2), normal(3)], then=lambda x, y: y, known_shapes="rank"),
+    barrier("of_all_kinds", ALL_KINDS, static="all"),
+    barrier("some", [normal(2), normal(3)], then=lambda x, y: y, static="none"),
 ]
 
 # ---- Decompositions
@@ -247,7 +247,7 @@ eigen = functools.partial(
 svd = functools.partial(numeric, "XlaSvd", precision_config="", then=_best, **ITERATIONS)
 DECOMPOSITIONS = [
     eigen("lower", SYMMETRIC),
-    eigen("upper", SYMMETRIC, lower=False, known_shapes=True),
+    eigen("upper", SYMMETRIC, lower=False, static="all"),
     eigen("one_triangle", np.tril(SYMMETRIC)),
     eigen("batch", np.stack([SYMMETRIC, SYMMETRIC.T + SPREAD])),
     # The op itself gives wrong eigenvalues of complex matrices.
@@ -258,7 +258,7 @@ DECOMPOSITIONS = [
         error="complex matrices are not supported",
     ),
     svd("tall", TALL),
-    svd("wide", TALL.T, known_shapes=True),
+    svd("wide", TALL.T, static="all"),
     svd("batch", np.stack([TALL, TALL[::-1] + 0.1])),
 ]
 

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XLA's convolution: strides, paddings, dilations, groups, axes in any order.
+"""XLA's convolution; XLA's ops in functions that XLA compiles, and their gradients with them.
 
-XLA crashes on complex ones on a CPU: there are no cases of those.
+XLA crashes on complex convolutions on a CPU: there are no cases of those.
 """
 
-from collections.abc import Sequence
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import cases_xla
 import numpy as np
 import tensorflow as tf
 from parity import Case
-from random_values import normal
-from rows import call, numeric
+from random_values import complex_normal, normal
+from rows import call, floats, numeric
 from tensorflow.compiler.xla import xla_data_pb2
+
+# ---- Convolution: strides, paddings, dilations, groups, axes in any order
 
 
 def _numbers(lhs: str, rhs: str, out: str) -> bytes:
@@ -61,7 +66,8 @@ PLANE: dict[str, Any] = {
     "rhs_dilation": (2, 1),
 }
 DOUBLE: dict[str, Any] = {"preferred_element_type": tf.float64}
-BATCHES: dict[str, Any] = {"batch_group_count": 2, **DOUBLE}
+BATCHES: dict[str, Any] = {"batch_group_count": 2, "index": tf.int64, **DOUBLE}
+IN_FLOAT = {"preferred_element_type": tf.float32, "step": 0.25, "tolerance": 1e-2}
 
 
 def row(name: str, lhs: Shape, rhs: Shape, op: str = "XlaConv", **how: Any) -> Case:
@@ -75,35 +81,82 @@ def second(name: str, lhs: Shape, rhs: Shape, **how: Any) -> Case:
 HALVES = [np.round(normal(*shape), 1).astype(np.float16) for shape in LINES]
 CASES = [
     row("plain", *LINES),
-    row("strides", *LINES, strides=(2,), padding=((1, 1),), known_shapes=True),
+    row("strides", *LINES, strides=(2,), padding=((1, 1),), static="all"),
     row("rest_of_the_strides", *LINES, strides=(3,)),
     row("cropped_and_padded", *LINES, padding=((-1, 4),)),
     row("lhs_dilation", *LINES, lhs_dilation=(3,), padding=((2, 1),)),
     row("rhs_dilation", *LINES, rhs_dilation=(2,), strides=(2,)),
-    row("groups", (2, 5, 4), (3, 2, 6), groups=2, strides=(2,), known_shapes=True),
+    row("groups", (2, 5, 4), (3, 2, 6), groups=2, strides=(2,), static="all"),
     row("depthwise", (2, 4, 3), (2, 1, 3), groups=3),
     row("no_lines", (0, 5, 2), (3, 2, 3), padding=((1, 1),)),
-    row("plane", (5, 2, 2, 4), (3, 2, 2, 2), known_shapes=True, **PLANE),
+    row("plane", (5, 2, 2, 4), (3, 2, 2, 2), static="all", **PLANE),
     row("plane_in_groups", (5, 2, 4, 4), (4, 2, 2, 2), groups=2, **PLANE),
     second("rhs_dilation", *LINES, rhs_dilation=(2,), strides=(2,), **DOUBLE),
     second("plane_in_groups", (5, 2, 4, 4), (4, 2, 2, 2), groups=2, **PLANE, **DOUBLE),
-    second(
-        "batch_groups",
-        (4, 5, 2),
-        (3, 2, 4),
-        strides=(2,),
-        padding=((1, 0),),
-        index=tf.int64,
-        **BATCHES,
-    ),
+    second("batch_groups", (4, 5, 2), (3, 2, 4), strides=(2,), padding=((1, 0),), **BATCHES),
     second("plane_in_batch_groups", (5, 4, 2, 4), (4, 2, 2, 2), **PLANE, **BATCHES),
-    numeric(
-        "XlaConvV2",
-        "of_halves_in_float",
-        *HALVES,
-        build=_convolution,
-        preferred_element_type=tf.float32,
-        step=0.25,
-        tolerance=1e-2,
-    ),
+    numeric("XlaConvV2", "of_halves_in_float", *HALVES, build=_convolution, **IN_FLOAT),
+]
+
+# ---- Compiled. The ops but XlaWhile, which TensorFlow knows only there, run by themselves in
+# the other cases, and each op of their gradients as well.
+
+_NAMES = {
+    "XlaBroadcastHelper": "lhs",
+    "XlaConcatND": "padded",
+    "XlaConv": "groups",
+    "XlaConvV2": "batch_groups",
+    "XlaDot": "batch",
+    "XlaDotV2": "two_of_each",
+    "XlaDynamicSlice": "beyond_the_end_int32",
+    "XlaDynamicUpdateSlice": "complex_int32",
+    "XlaGather": "known_shapes",
+    "XlaKeyValueSort": "rows",
+    "XlaOptimizationBarrier": "of_all_kinds",
+    "XlaPad": "cropped",
+    "XlaReducePrecision": "float",
+    "XlaSelfAdjointEig": "upper",
+    "XlaSort": "rows",
+    "XlaSplitND": "padded",
+    "XlaSvd": "tall",
+}
+
+
+def _compiled(case: Case) -> Case:
+    def build(*inputs: Any) -> Any:
+        return tf.function(case.build, jit_compile=True)(*inputs)
+
+    return dataclasses.replace(case, name=f"{case.name}_compiled", build=build, static="all")
+
+
+# ---- XlaWhile
+
+
+def concrete(function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
+    specs = [tf.TensorSpec(x.shape, x.dtype) for x in inputs]
+    return tf.function(function).get_concrete_function(*specs)
+
+
+@functools.partial(tf.function, jit_compile=True, autograph=False)
+def loop(x: Any, y: Any, count: Any) -> Any:
+    """x sin(y)^count, and y."""
+    variables = [tf.constant(0), count, x, y]
+    cond = concrete(lambda i, n, x, y: i < n, variables)
+    body = concrete(lambda i, n, x, y: (i + 1, n, x * tf.sin(y), y), variables)
+    return call("XlaWhile", variables, cond=cond, body=body)[2:]
+
+
+def three_times(x: Any, y: Any) -> Any:
+    return loop(x, y, tf.constant(3))
+
+
+INPUTS = normal(2), normal(2, seed=1)
+COMPLEX = complex_normal(2), complex_normal(2, seed=1)
+times = functools.partial(numeric, "XlaWhile", build=three_times, second_order=None)
+CASES += [
+    *(_compiled(case) for case in [*cases_xla.CASES, *CASES] if case.name == _NAMES[case.op]),
+    times("double", *INPUTS),
+    times("known_shapes", *INPUTS, static="all"),
+    times("complex", *COMPLEX),
+    times("float", *floats(*INPUTS), step=2**-6, tolerance=1e-2),
 ]

@@ -7,86 +7,73 @@ import os
 import subprocess
 import sys
 
-import pytest
+import covered_ops
 import tensorflow as tf
-from covered_ops import (
-    ALL_OPS,
-    FAMILIES,
-    NO_SECOND_ORDER,
-    NOT_IN_FUNCTIONS,
-    NOT_IN_PYTHON,
-    ONLY_IN_CLIENTS,
-    ONLY_IN_PYTHON,
-    OPS,
-    STAND_INS,
-    WITHOUT_CASES,
-)
 from parity import HERE, load_cases
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework.ops import gradient_registry
 from without_gradient import IN_SOME_VERSIONS, PATTERNS, reason
 
-from tensorflow_ext import _library, _wrappers
+from tensorflow_ext._runtime import _library, _wrappers
 
 MODULES = sorted(path.stem for path in HERE.glob("cases_*.py"))
-CASES = {
-    family: load_cases([m for m in MODULES if m.startswith(f"cases_{family}")]) for family in OPS
+CASES = {module: load_cases([module]) for module in MODULES}
+ALL_CASES = [case for cases in CASES.values() for case in cases]
+STOCK = {case.op for module in MODULES if "_stock" in module for case in CASES[module]}
+# The ops whose gradients are this library's, as the cases have it.
+COVERED = {case.op for case in ALL_CASES} - STOCK | {
+    *covered_ops.STAND_INS,
+    *covered_ops.COMPARED_BY_STRUCTURE,
 }
+
+Registries = _library.Registries
+EITHER = Registries.CLIENT_GRADIENT | Registries.CLIENT_NO_GRADIENT
+
+
+def registered(registries: _library.Registries | None = None) -> list[str]:
+    """The ops that one of these registries knows, or all of them."""
+    ops = [op.name for op in _wrappers.op_defs()]
+    if registries is None:
+        return ops
+    return sorted(op for op in ops if _library.registries(op) & registries)
 
 
 def test_every_case_belongs_to_a_family() -> None:
-    found = [case.id for cases in CASES.values() for case in cases]
-    assert len(found) == len(set(found)), "ids are to be unique"
-    assert {case.id for case in load_cases(MODULES)} == set(found)
+    families = tuple(f"cases_{family}" for family in covered_ops.FAMILIES)
+    assert [module for module in MODULES if not module.startswith(families)] == []
+    counts = collections.Counter(case.id for case in ALL_CASES)
+    assert [id for id, count in counts.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("family", OPS)
-def test_every_op_has_three_cases(family: str) -> None:
-    counts = collections.Counter(case.op for case in CASES[family])
-    assert [op for op in OPS[family] if counts[op] < 3] == []
-
-
-def test_every_op_with_a_gradient_of_this_library_has_a_row() -> None:
-    rows = {*ALL_OPS, *WITHOUT_CASES}
-    bridged = {
-        op
-        for op in _registered_ops()
-        if _library.Registries.CLIENT_BRIDGED in _library.registries(op)
-        and not op.startswith("TfExt>")
-    }
-    missing = sorted(bridged - rows)
+def test_every_op_with_a_gradient_of_this_library_has_three_cases() -> None:
+    counts = collections.Counter(case.op for case in ALL_CASES)
+    bridged = {op for op in registered(Registries.CLIENT_BRIDGED) if not op.startswith("TfExt>")}
+    elsewhere = {*covered_ops.COMPARED_BY_STRUCTURE, *covered_ops.WITHOUT_CASES}
+    missing = sorted(op for op in bridged - elsewhere if counts[op] < 3)
     assert not missing, (
-        f"{missing} have a gradient of this library and no row: write at least three "
-        "cases of each into cases_FAMILY*.py beside this file, and its name into "
-        f"covered_ops._OPS[FAMILY], FAMILY being one of {FAMILIES}. An op whose "
-        "gradient other cases reach goes into covered_ops.WITHOUT_CASES instead."
+        f"{missing} have a gradient of this library and too few cases: write at least three "
+        "of each into cases_FAMILY*.py beside this file, FAMILY being one of "
+        f"{covered_ops.FAMILIES}. An op whose gradient other cases reach goes into "
+        "covered_ops.WITHOUT_CASES instead."
     )
-    without = sorted(
-        op
-        for op in rows - bridged
-        if _library.Registries.CLIENT_NO_GRADIENT not in _library.registries(op)
-    )
+    declared = registered(Registries.CLIENT_NO_GRADIENT)
+    without = sorted((COVERED | elsewhere) - bridged - set(declared))
     assert not without, (
-        f"covered_ops.py names {without}, of which this library has no gradient: "
-        "write one in tensorflow_ext/stock_gradients or take the row out"
+        f"there are cases or rows of {without}, of which this library has no gradient: "
+        "write one in tensorflow_ext/stock_gradients or take the cases out"
     )
-
-
-def _stand_ins(bit: _library.Registries = _library.Registries.CLIENT_STANDS_IN) -> list[str]:
-    return [op for op in _registered_ops() if bit in _library.registries(op)]
 
 
 def _all_stand_ins() -> list[str]:
-    """Of the client registry and of the function registry."""
-    return sorted(_stand_ins() + _stand_ins(_library.Registries.FUNCTION_STANDS_IN))
+    """The stand-ins of the client registry and of the function registry."""
+    kinds = Registries.CLIENT_STANDS_IN, Registries.FUNCTION_STANDS_IN
+    return sorted(op for kind in kinds for op in registered(kind))
 
 
 def test_which_gradients_stand_in_for_tensorflows() -> None:
-    assert sorted(_stand_ins()) == sorted(STAND_INS)
-    assert [
-        op for op in STAND_INS if _library.Registries.CLIENT_BRIDGED not in _library.registries(op)
-    ] == []
+    assert registered(Registries.CLIENT_STANDS_IN) == sorted(covered_ops.STAND_INS)
+    assert set(covered_ops.STAND_INS) <= set(registered(Registries.CLIENT_BRIDGED))
 
 
 def test_the_environment_keeps_tensorflows() -> None:
@@ -104,15 +91,11 @@ def test_the_environment_keeps_tensorflows() -> None:
         for value in ("1", "0")
     }
     assert printed == {"1": [], "0": _all_stand_ins()}
-    assert len(_stand_ins(_library.Registries.FUNCTION_STANDS_IN)) > 60
-
-
-def _registered_ops() -> list[str]:
-    return [op.name for op in _wrappers.op_defs()]
+    assert len(registered(Registries.FUNCTION_STANDS_IN)) > 60
 
 
 def _may_return_numbers(op: op_def_pb2.OpDef) -> bool:
-    """Whether a result may be a number, or a variant or a resource that holds some."""
+    """True if a result may be a number, or a variant or a resource that holds some."""
     allowed = {attr.name: attr.allowed_values.list.type for attr in op.attr}
     for result in op.output_arg:
         attr = result.type_attr or result.type_list_attr
@@ -129,52 +112,36 @@ def _may_return_numbers(op: op_def_pb2.OpDef) -> bool:
 
 
 def test_every_client_knows_every_op() -> None:
-    registries = {op: _library.registries(op) for op in ALL_OPS}
-    known = _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
-    assert [op for op, found in registries.items() if not found & known] == []
+    assert not COVERED - set(registered(EITHER))
     # A gradient that is not the library's own would be TensorFlow's.
-    stock = [
-        op
-        for op, found in registries.items()
-        if _library.Registries.CLIENT_GRADIENT in found
-        and _library.Registries.CLIENT_BRIDGED not in found
-    ]
-    assert stock == []
+    own = registered(Registries.CLIENT_BRIDGED)
+    assert COVERED & set(registered(Registries.CLIENT_GRADIENT)) <= set(own)
 
 
 def test_what_only_python_has_is_known() -> None:
-    bits = _library.Registries
-    either = bits.CLIENT_GRADIENT | bits.CLIENT_NO_GRADIENT
-    found = [
+    python = {
         op
         for op in gradient_registry.list()
-        if gradient_registry.lookup(op) is not None
-        and op_def_registry.get(op) is not None
-        and not _library.registries(op) & either
-    ]
-    assert sorted(found) == sorted(ONLY_IN_PYTHON)
+        if gradient_registry.lookup(op) is not None and op_def_registry.get(op) is not None
+    }
+    assert python - set(registered(EITHER)) == covered_ops.ONLY_IN_PYTHON.keys()
 
 
 def test_reasons_are_those_of_ops_without_gradient() -> None:
-    with_gradient = [
-        op
-        for op in _registered_ops()
-        if _library.Registries.CLIENT_GRADIENT in _library.registries(op)
-    ]
+    with_gradient = registered(Registries.CLIENT_GRADIENT)
     assert {op: why for op in with_gradient if (why := reason(op))} == {}
-    needless = {p for p in PATTERNS if not fnmatch.filter(_registered_ops(), p)}
+    needless = {p for p in PATTERNS if not fnmatch.filter(registered(), p)}
     assert needless <= IN_SOME_VERSIONS
 
 
 def test_every_op_without_gradient_has_a_reason() -> None:
-    either = _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
+    explained = {*registered(EITHER), *covered_ops.ONLY_IN_PYTHON}
     missing = [
         op.name
         for op in _wrappers.op_defs()
-        if not _library.registries(op.name) & either
+        if op.name not in explained
         and not op.name.startswith("TfExt>")
         and _may_return_numbers(op)
-        and op.name not in ONLY_IN_PYTHON
         and reason(op.name) is None
     ]
     assert not missing, (
@@ -184,33 +151,22 @@ def test_every_op_without_gradient_has_a_reason() -> None:
 
 
 def test_the_function_registry_has_what_clients_have() -> None:
-    bits = _library.Registries
-    registries = {op: _library.registries(op) for op in _registered_ops()}
-    missing = {
-        op
-        for op, found in registries.items()
-        if bits.CLIENT_GRADIENT in found and bits.FUNCTION_GRADIENT not in found
-    }
-    assert missing == ONLY_IN_CLIENTS.keys()
+    in_functions = registered(Registries.FUNCTION_GRADIENT)
+    missing = set(registered(Registries.CLIENT_GRADIENT)) - set(in_functions)
+    assert missing == covered_ops.ONLY_IN_CLIENTS.keys()
     assert len(missing) <= 20
 
 
 def test_what_python_has_not() -> None:
-    ops = {op for op in NOT_IN_PYTHON if "-" not in op}
-    cases = {case.id for cases in CASES.values() for case in cases}
-    assert ops <= set(_registered_ops())
-    assert NOT_IN_PYTHON.keys() - ops <= cases
-    assert NOT_IN_FUNCTIONS.keys() <= cases
+    ops = {op for op in covered_ops.NOT_IN_PYTHON if "-" not in op}
+    cases = {case.id for case in ALL_CASES}
+    assert ops <= set(registered())
+    assert covered_ops.NOT_IN_PYTHON.keys() - ops <= cases
+    assert covered_ops.NOT_IN_FUNCTIONS.keys() <= cases
 
 
 def test_second_order() -> None:
     """parity_test.py checks that these are compared and not zero."""
-    assert len(ALL_OPS) == len(set(ALL_OPS))
-    assert set(NO_SECOND_ORDER) <= set(ALL_OPS)
-    compared = {
-        case.op
-        for cases in CASES.values()
-        for case in cases
-        if case.second_order and not case.error
-    }
-    assert len(compared - NO_SECOND_ORDER.keys()) >= 420
+    assert covered_ops.NO_SECOND_ORDER.keys() <= COVERED
+    compared = {case.op for case in ALL_CASES if case.second_order and not case.error}
+    assert len(compared - covered_ops.NO_SECOND_ORDER.keys()) >= 420

@@ -19,7 +19,6 @@ namespace {
 
 using tensorflow::CSRSparseMatrix;
 using tensorflow::OpKernel;
-using tensorflow::OpKernelConstruction;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
 using tensorflow::TensorShape;
@@ -37,7 +36,8 @@ const CSRSparseMatrix& MatrixInput(OpKernelContext* ctx, int i) {
 }
 
 template <typename T>
-Elements<T> ElementsOf(const CSRSparseMatrix& matrix) {
+Elements<T> ElementsOf(OpKernelContext* ctx, int i) {
+  const CSRSparseMatrix& matrix = MatrixInput(ctx, i);
   Elements<T> elements;
   const auto values = matrix.values().vec<T>();
   const auto columns = matrix.col_indices().vec<int32_t>();
@@ -95,79 +95,73 @@ void Return(OpKernelContext* ctx, const CSRSparseMatrix& like,
   ctx->set_output(0, output);
 }
 
-template <typename T>
-class AddOp : public OpKernel {
+// An op whose result, of the shape of its first input, has these elements.
+template <typename T, Elements<T> (*kResult)(OpKernelContext*)>
+class MatrixOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
   void Compute(OpKernelContext* ctx) override {
-    Elements<T> sum;
-    for (int i : {0, 1}) {
-      const T factor = ctx->input(2 + i).scalar<T>()();
-      for (const auto& [place, x] : ElementsOf<T>(MatrixInput(ctx, i))) {
-        sum[place] += factor * x;
-      }
-    }
-    Return(ctx, MatrixInput(ctx, 0), sum);
+    Return(ctx, MatrixInput(ctx, 0), kResult(ctx));
   }
 };
 
 template <typename T>
-class MulOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-  void Compute(OpKernelContext* ctx) override {
-    Elements<T> product = ElementsOf<T>(MatrixInput(ctx, 0));
-    const auto factors = ctx->input(1).flat<T>();
-    for (auto& [place, x] : product) {
-      x *= factors(factors.size() == 1 ? 0 : place[0]);
+Elements<T> Add(OpKernelContext* ctx) {
+  Elements<T> sum;
+  for (int i : {0, 1}) {
+    const T factor = ctx->input(2 + i).scalar<T>()();
+    for (const auto& [place, x] : ElementsOf<T>(ctx, i)) {
+      sum[place] += factor * x;
     }
-    Return(ctx, MatrixInput(ctx, 0), product);
   }
-};
+  return sum;
+}
+
+template <typename T>
+Elements<T> Mul(OpKernelContext* ctx) {
+  Elements<T> product = ElementsOf<T>(ctx, 0);
+  const auto factors = ctx->input(1).flat<T>();
+  for (auto& [place, x] : product) {
+    x *= factors(factors.size() == 1 ? 0 : place[0]);
+  }
+  return product;
+}
 
 Place RowOf(const Place& place) { return {place[0], place[1], 0}; }
 
 template <typename T>
-class SoftmaxOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-  void Compute(OpKernelContext* ctx) override {
-    Elements<T> softmax = ElementsOf<T>(MatrixInput(ctx, 0)), sums;
-    for (auto& [place, x] : softmax) sums[RowOf(place)] += x = std::exp(x);
-    for (auto& [place, x] : softmax) x /= sums[RowOf(place)];
-    Return(ctx, MatrixInput(ctx, 0), softmax);
-  }
-};
+Elements<T> Softmax(OpKernelContext* ctx) {
+  Elements<T> softmax = ElementsOf<T>(ctx, 0), sums;
+  for (auto& [place, x] : softmax) sums[RowOf(place)] += x = std::exp(x);
+  for (auto& [place, x] : softmax) x /= sums[RowOf(place)];
+  return softmax;
+}
 
 template <typename T>
-class SoftmaxGradOp : public OpKernel {
- public:
-  using OpKernel::OpKernel;
-  void Compute(OpKernelContext* ctx) override {
-    Elements<T> result = ElementsOf<T>(MatrixInput(ctx, 0)), sums;
-    Elements<T> upstream = ElementsOf<T>(MatrixInput(ctx, 1));
-    for (const auto& [place, y] : result) {
-      sums[RowOf(place)] += y * upstream[place];
-    }
-    for (auto& [place, y] : result) y *= upstream[place] - sums[RowOf(place)];
-    Return(ctx, MatrixInput(ctx, 0), result);
+Elements<T> SoftmaxGrad(OpKernelContext* ctx) {
+  Elements<T> result = ElementsOf<T>(ctx, 0), sums;
+  Elements<T> upstream = ElementsOf<T>(ctx, 1);
+  for (const auto& [place, y] : result) {
+    sums[RowOf(place)] += y * upstream[place];
   }
-};
+  for (auto& [place, y] : result) y *= upstream[place] - sums[RowOf(place)];
+  return result;
+}
 
-#define REGISTER(op, kernel, attribute, T)                                  \
+#define REGISTER(op, Result, attribute, T)                                  \
   REGISTER_KERNEL_BUILDER(                                                  \
       Name(op).Device(tensorflow::DEVICE_CPU).TypeConstraint<T>(attribute), \
-      kernel<T>)
-REGISTER("SparseMatrixAdd", AddOp, "T", float);
-REGISTER("SparseMatrixAdd", AddOp, "T", double);
-REGISTER("SparseMatrixAdd", AddOp, "T", std::complex<double>);
-REGISTER("SparseMatrixMul", MulOp, "T", float);
-REGISTER("SparseMatrixMul", MulOp, "T", double);
-REGISTER("SparseMatrixMul", MulOp, "T", std::complex<double>);
-REGISTER("SparseMatrixSoftmax", SoftmaxOp, "type", float);
-REGISTER("SparseMatrixSoftmax", SoftmaxOp, "type", double);
-REGISTER("SparseMatrixSoftmaxGrad", SoftmaxGradOp, "type", float);
-REGISTER("SparseMatrixSoftmaxGrad", SoftmaxGradOp, "type", double);
+      MatrixOp<T, Result<T>>)
+REGISTER("SparseMatrixAdd", Add, "T", float);
+REGISTER("SparseMatrixAdd", Add, "T", double);
+REGISTER("SparseMatrixAdd", Add, "T", std::complex<double>);
+REGISTER("SparseMatrixMul", Mul, "T", float);
+REGISTER("SparseMatrixMul", Mul, "T", double);
+REGISTER("SparseMatrixMul", Mul, "T", std::complex<double>);
+REGISTER("SparseMatrixSoftmax", Softmax, "type", float);
+REGISTER("SparseMatrixSoftmax", Softmax, "type", double);
+REGISTER("SparseMatrixSoftmaxGrad", SoftmaxGrad, "type", float);
+REGISTER("SparseMatrixSoftmaxGrad", SoftmaxGrad, "type", double);
 #undef REGISTER
 
 }  // namespace

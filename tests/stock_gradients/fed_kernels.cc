@@ -2,7 +2,7 @@
 //
 // Kernels labelled "fed" for ops that have none for the CPU, or none for these
 // attributes: a session wants one of every node, and the cases feed all outputs
-// of these (fed_kernels.py), so that it does not run.
+// of these (`fed` of old_ops.py), so that it does not run.
 
 #include "tensorflow/core/framework/op_kernel.h"
 

@@ -26,58 +26,24 @@ struct Array {
   std::vector<Complex> values;
 };
 
-// `array` with each of its vectors along `axis` replaced by `length` numbers,
-// result n of a vector v being the sum of factor(k, n, v_k).
-template <typename Factor>
-Array AlongAxis(const Array& array, int axis, int64_t length, Factor factor) {
-  Array result;
-  result.shape = array.shape;
+// `x` with `length` numbers in the place of each of its vectors v along `axis`:
+// number n is the sum of weight(k, n) v_k.
+template <typename Weight>
+Array AlongAxis(const Array& x, int axis, int64_t length, Weight weight) {
+  Array result{x.shape, {}};
   result.shape.set_dim(axis, length);
-  result.values.resize(result.shape.num_elements());
+  const int64_t size = x.shape.dim_size(axis);
   int64_t inner = 1;
-  for (int i = axis + 1; i < array.shape.dims(); ++i) {
-    inner *= array.shape.dim_size(i);
-  }
-  const int64_t size = array.shape.dim_size(axis);
-  for (int64_t i = 0; i < static_cast<int64_t>(result.values.size()); ++i) {
+  for (int i = axis + 1; i < x.shape.dims(); ++i) inner *= x.shape.dim_size(i);
+  for (int64_t i = 0; i < result.shape.num_elements(); ++i) {
     const int64_t n = i / inner % length, outer = i / inner / length;
+    Complex sum = 0;
     for (int64_t k = 0; k < size; ++k) {
-      const Complex x = array.values[(outer * size + k) * inner + i % inner];
-      result.values[i] += factor(k, n, x);
+      sum += weight(k, n) * x.values[(outer * size + k) * inner + i % inner];
     }
+    result.values.push_back(sum);
   }
   return result;
-}
-
-// exp(2 pi i k n / length), conjugated if `forward`; 0 for what is cropped.
-Complex Wave(int64_t k, int64_t n, int64_t length, bool forward) {
-  if (k >= length) return 0;
-  return std::polar(1.0, (forward ? -2 : 2) * M_PI * (k * n % length) / length);
-}
-
-Array Transformed(const Array& x, int axis, int64_t length, bool forward) {
-  const double scale = forward ? 1 : 1.0 / length;
-  return AlongAxis(x, axis, length, [&](int64_t k, int64_t n, Complex value) {
-    return scale * Wave(k, n, length, forward) * value;
-  });
-}
-
-// The first length / 2 + 1 frequencies.
-Array Halved(const Array& spectrum, int axis, int64_t length) {
-  return AlongAxis(
-      spectrum, axis, length / 2 + 1,
-      [](int64_t k, int64_t n, Complex value) { return k == n ? value : 0; });
-}
-
-// Real numbers of those frequencies.
-Array FromHalf(const Array& half, int axis, int64_t length) {
-  return AlongAxis(half, axis, length,
-                   [&](int64_t k, int64_t n, Complex value) {
-                     if (k > length / 2) return Complex(0);
-                     const double weight = (k == 0 || 2 * k == length) ? 1 : 2;
-                     const Complex term = Wave(k, n, length, false) * value;
-                     return Complex(weight * term.real() / length);
-                   });
 }
 
 template <typename T>
@@ -93,9 +59,8 @@ template <typename In, typename Out>
 class FourierOp : public OpKernel {
  public:
   explicit FourierOp(OpKernelConstruction* ctx)
-      : OpKernel(ctx),
-        forward_(type_string().find("IFFT") == std::string::npos &&
-                 type_string().find("IRFFT") == std::string::npos) {}
+      // "BatchIFFT", "IFFTND", "IRFFTND"
+      : OpKernel(ctx), forward_(type_string().find('I') == std::string::npos) {}
 
   void Compute(OpKernelContext* ctx) override {
     const Tensor& input = ctx->input(0);
@@ -119,14 +84,22 @@ class FourierOp : public OpKernel {
         lengths.push_back(input.dim_size(axis));
       }
     }
-    constexpr bool kFromReal = std::is_floating_point_v<In>;
-    constexpr bool kToReal = std::is_floating_point_v<Out>;
-    const size_t whole = axes.size() - (kToReal ? 1 : 0);
-    for (size_t i = 0; i < whole; ++i) {
-      x = Transformed(x, axes[i], lengths[i], forward_);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const int64_t length = lengths[i], half = length / 2 + 1;
+      const bool last = i + 1 == axes.size();
+      const bool to_half = last && std::is_floating_point_v<In>;
+      const bool of_half = last && std::is_floating_point_v<Out>;
+      const auto weight = [&](int64_t k, int64_t n) -> Complex {
+        if (k >= (of_half ? half : length)) return 0;  // cropped
+        // The conjugate frequency is missing from a half: As drops its
+        // imaginary part.
+        const double count = of_half && k != 0 && 2 * k != length ? 2 : 1;
+        const double angle = 2 * M_PI * (k * n % length) / length;
+        return forward_ ? std::polar(1.0, -angle)
+                        : std::polar(count / length, angle);
+      };
+      x = AlongAxis(x, axes[i], to_half ? half : length, weight);
     }
-    if (kFromReal) x = Halved(x, axes.back(), lengths.back());
-    if (kToReal) x = FromHalf(x, axes.back(), lengths.back());
     Tensor* output;
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, x.shape, &output));
     for (size_t i = 0; i < x.values.size(); ++i) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gradients of function calls do to the graph's library of functions, and what
+"""Effects of function calls' gradients on the graph's library of functions, and what
 XLA makes of them.
 
 Environment: PARITY_LIBRARY  libtensorflow_ext.so

@@ -8,7 +8,7 @@ from c_client import Graph, _Output
 
 
 class GraphApi:
-    """What libtensorflow_ext.so, a loaded library, does with a client's graph."""
+    """The functions of libtensorflow_ext.so, a loaded library, on a client's graph."""
 
     def __init__(self, library: str) -> None:
         self._library = ctypes.CDLL(library)
@@ -23,18 +23,10 @@ class GraphApi:
     ) -> list[str | None]:
         """TfExt_AddGradients. None where there is no gradient."""
         found = (_Output * len(xs))()
+        y, x, dy = graph._outputs(ys), graph._outputs(xs), graph._outputs(dys) if dys else None
         with graph._client.status() as status:
             self._library.TfExt_AddGradients(
-                graph._graph,
-                None,
-                graph._outputs(ys),
-                len(ys),
-                graph._outputs(xs),
-                len(xs),
-                graph._outputs(dys) if dys else None,
-                status,
-                found,
-                unconnected,
+                graph._graph, None, y, len(y), x, len(x), dy, status, found, unconnected
             )
         return graph._names(found)
 

@@ -23,10 +23,11 @@ from typing import Any
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
 
 import numpy as np
+import parity
 import parity_python
 import tensorflow as tf
 from covered_ops import NOT_IN_PYTHON, ONLY_IN_PYTHON, STAND_INS
-from parity import HERE, TOLERANCES, Case, Outcome, deviation, load_cases, run_cases, run_client
+from parity import Case, Outcome, load_cases, run_client
 
 Gradients = Sequence[np.ndarray | None]
 Row = list[str]
@@ -58,19 +59,13 @@ class Difference:
     ours: str = ""
     size: float = math.inf
     error: bool = False
-    mended: str = ""
+    fixed: str = ""
 
 
 def worst(found: Gradients, expected: Gradients) -> float:
     """The largest deviation of these gradients; None and zeros are the same."""
-    sizes = [0.0]
-    for f, e in zip(found, expected, strict=True):
-        if f is None and e is None:
-            continue
-        f = np.zeros_like(e) if f is None else f
-        e = np.zeros_like(f) if e is None else e
-        sizes.append(deviation(f, e, whole=True))
-    return max(sizes)
+    pairs = parity.paired(range(len(found)), found, expected)
+    return max((parity.deviation(f, e, whole=True) for _, f, e in pairs), default=0.0)
 
 
 def cell(message: str) -> str:
@@ -91,7 +86,7 @@ def cell(message: str) -> str:
 
 
 def verdict(found: Gradients, expected: Gradients) -> str:
-    """What is wrong with a gradient, fit for a cell of a table."""
+    """The fault of a gradient, fit for a cell of a table."""
     pairs = [(f, e) for f, e in zip(found, expected, strict=True) if e is not None]
     if {f is None for f, e in pairs if np.any(e != 0)} == {True}:
         return "none"
@@ -112,7 +107,7 @@ def compare(
         return Difference(case, order, cell(found), expected, our_size, error=True)
     size = worst(found, expected)
     types = [e.dtype.name for e in expected if e is not None] or ["float64"]
-    if size <= (case.tolerance or max(TOLERANCES[name] for name in types)):
+    if size <= (case.tolerance or max(parity.TOLERANCES[name] for name in types)):
         return None
     return Difference(case, order, verdict(found, expected), expected, our_size, size)
 
@@ -134,7 +129,7 @@ def table(differences: Iterable[Difference], error: bool, ours: bool = True) -> 
         row = min(group, key=lambda d: (d.order, -d.size))
         others = f" and {len(group) - 1} more" if len(group) > 1 else ""
         cells = [op, row.case.name + others, row.order, row.found]
-        rows.append([*cells, *([row.ours] if ours else []), *([row.mended] if row.mended else [])])
+        rows.append([*cells, *([row.ours] if ours else []), *([row.fixed] if row.fixed else [])])
     return rows
 
 
@@ -173,7 +168,7 @@ def python_differences(cases: Iterable[Case], library: str, kernels: str) -> lis
 def overridden_differences(cases: Sequence[Case], library: str, kernels: str) -> list[Difference]:
     """The same where a case brings a reference of its own, in place of Python's."""
     found: list[Difference] = []
-    for outcome in run_cases(cases, library, kernels):
+    for outcome in parity.run_cases(cases, library, kernels):
         with without_overriding():
             pythons = parity_python.prepare(outcome.case)["first"]
         expected, ours = outcome.task["first"], outcome.result["first"]
@@ -182,19 +177,19 @@ def overridden_differences(cases: Sequence[Case], library: str, kernels: str) ->
 
 
 def add_mended(rows: Iterable[Difference]) -> None:
-    """What Python gives for these after tensorflow_ext.gradients.mend().
+    """Adds Python's gradients of these after tensorflow_ext.gradients.fix().
 
     Without it where `import tensorflow_ext` is enough. From here on this process has
     the library: to be called last.
     """
     import tensorflow_ext
 
-    tensorflow_ext.gradients.mend()
+    tensorflow_ext.gradients.fix()
     for row in rows:
         with without_overriding():
             pythons = parity_python.prepare(by_python(row.case))[row.order]
         failed = isinstance(pythons, str)
-        row.mended = cell(pythons) if failed else f"{worst(pythons, row.expected):.1e}"
+        row.fixed = cell(pythons) if failed else f"{worst(pythons, row.expected):.1e}"
 
 
 # ---- TensorFlow's client gradients
@@ -203,7 +198,7 @@ def add_mended(rows: Iterable[Difference]) -> None:
 def client_outcomes(
     cases: Iterable[Case], library: str, kernels: str
 ) -> list[tuple[Outcome, Outcome]]:
-    """What TensorFlow's gradients give without the library, and what with it."""
+    """The outcomes without the library, and those with it."""
     every = {"every_direction": True}
     with_ours = [Outcome(case, parity_python.prepare(case) | every) for case in cases]
     run_client(with_ours, library, kernels)
@@ -294,7 +289,7 @@ def function_differences(
 
 def measure(library: str, kernels: str) -> dict[str, Any]:
     """All tables, as difference_tables.py takes them."""
-    modules = sorted(path.stem for path in HERE.glob("cases_*.py"))
+    modules = sorted(path.stem for path in parity.HERE.glob("cases_*.py"))
     cases = [
         case
         for case in load_cases(modules)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that graphs of today may not hold, but old ones that are still loaded may."""
+"""Nodes that need more than a call: of old graphs, without a kernel, with another gradient."""
 
+import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import graph_pb2
-from tensorflow.python.framework import op_def_registry
+from rows import call
 
-# A version of GraphDefs before the oldest of these ops was removed.
+# A version of GraphDefs before the oldest op for batches was removed.
 _PRODUCER = 10
 
 
@@ -16,40 +17,43 @@ def of_version(producer: int, build: Callable[..., Any]) -> Callable[..., Any]:
     """`build` in a graph of this version, which still takes the op."""
 
     def built(*inputs: Any, **attributes: Any) -> Any:
+        # A graph takes the lowest version of its parts.
         tf.import_graph_def(tf.compat.v1.GraphDef(versions={"producer": producer}))
         return build(*inputs, **attributes)
 
     return built
 
 
-def old_op(op: str, **attributes: Any) -> Callable[..., list[Any]]:
-    """A function of an op's inputs that adds the op and returns its outputs.
+def old_op(op: str, **attributes: Any) -> Callable[..., Any]:
+    """An op that graphs of today may not hold, but old ones that are still loaded may."""
+    return of_version(_PRODUCER, functools.partial(call, op, **attributes))
 
-    The graph becomes an old one by it: it takes the lowest version of its parts.
+
+def with_gradient(op: str, gradient: str, build: Any = None) -> Callable[..., Any]:
+    """`build`, by default the op alone, with Python's gradient of `op` that is registered
+    as `gradient`.
     """
 
-    def build(*inputs: Any) -> list[Any]:
-        graph = graph_pb2.GraphDef()
-        graph.versions.producer = _PRODUCER
-        node = graph.node.add(name="old", op=op)
-        op_def = op_def_registry.get(op)
-        tensors = [tf.convert_to_tensor(value) for value in inputs]
-        for argument, tensor in zip(op_def.input_arg, tensors, strict=True):
-            if argument.type_attr:
-                node.attr[argument.type_attr].type = tensor.dtype.as_datatype_enum
-        for name, value in attributes.items():
-            node.attr[name].b = value
-        for i, tensor in enumerate(tensors):
-            graph.node.add(name=f"x{i}", op="Placeholder").attr[
-                "dtype"
-            ].type = tensor.dtype.as_datatype_enum
-            node.input.append(f"x{i}")
-        outputs = tf.import_graph_def(
-            graph,
-            input_map={f"x{i}": tensor for i, tensor in enumerate(tensors)},
-            return_elements=[f"old:{k}" for k in range(len(op_def.output_arg))],
-            name="",
-        )
-        return list(outputs)
+    def built(*inputs: Any, **attributes: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        with graph.gradient_override_map({op: gradient}):
+            return (build or functools.partial(call, op))(*inputs, **attributes)
 
-    return build
+    return built
+
+
+def outputs_are_fed(op: str) -> AbstractContextManager[None]:
+    """Nodes of `op` that are added within get the kernel of fed_kernels.cc."""
+    return tf.compat.v1.get_default_graph()._kernel_label_map({op: "fed"})
+
+
+def fed(op: str, gradient: str | None = None) -> Callable[..., Any]:
+    """The op, which has no kernel for the CPU, as a node "fed" whose outputs a case feeds,
+    with Python's gradient that is registered as `gradient`.
+    """
+
+    def build(*inputs: Any, **attributes: Any) -> Any:
+        with outputs_are_fed(op):
+            return call(op, *inputs, **{"name": "fed", **attributes})
+
+    return with_gradient(op, gradient, build) if gradient else build

@@ -9,12 +9,8 @@ Second order: both differentiate their own first-order gradients once more.
 
 Where Python has no gradient, or a wrong one, the reference is central
 differences of what the client computes.
-
-As a program: python parity.py --library LIB cases_math [-k PATTERN]
-  [--kernels LIB], a library of kernels that both processes load
 """
 
-import argparse
 import dataclasses
 import importlib
 import json
@@ -24,7 +20,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,9 +60,8 @@ class Case:
       second_order: "python", "numeric", or None where there is none to check.
       variables: Which inputs become resource variables: `build` takes, and the
         gradients are by, the handle of a variable that holds the value.
-      known_shapes: Whether the placeholders know their shapes (else only their
-        ranks; a case that wants unknown ranks sets "rank", one that wants the first
-        axis unknown "inner").
+      static: What the placeholders know of their shapes: "all", "rank", "none", or
+        "inner" for all but the first axis.
       tolerance: Relative, instead of that of the type.
       step: Of the central differences. An op that has single precision only
         wants a large one, 1e-2, and a tolerance to match.
@@ -88,7 +83,7 @@ class Case:
     reference: str = "python"
     second_order: str | None = "python"
     variables: Sequence[int] = ()
-    known_shapes: bool | str = False
+    static: str = "rank"
     tolerance: float | None = None
     step: float = 1e-5
     no_gradient: bool = False
@@ -103,7 +98,7 @@ class Case:
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of a case.
+    """The outcome of a case.
 
     Attributes:
       case: The case.
@@ -119,7 +114,7 @@ class Outcome:
 
 
 def judge(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """What is wrong with the client's gradients; empty when nothing is."""
+    """The faults of the client's gradients."""
     problems = []
     if case.error is not None:
         message = result.get("error", result.get("second_error", ""))
@@ -144,7 +139,7 @@ def judge(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]
 
 
 def judge_function_runtime(case: Case, task: dict[str, Any], result: dict[str, Any]) -> list[str]:
-    """What is wrong with the function runtime's gradients; empty when nothing is."""
+    """The faults of the function runtime's gradients."""
     if "function_error" in result:
         return [f"the function runtime fails: {result['function_error']}"]
     expected, by = _reference(case, "first", task, result)
@@ -154,7 +149,7 @@ def judge_function_runtime(case: Case, task: dict[str, Any], result: dict[str, A
 def judge_python(
     case: Case, task: dict[str, Any], result: dict[str, Any], found: dict[str, Any]
 ) -> list[str]:
-    """What is wrong with Python's gradients `found`; empty when nothing is."""
+    """The faults of Python's gradients `found`."""
     problems = []
     for order in ("first", "second"):
         if order == "second" and case.second_order is None:
@@ -177,17 +172,23 @@ def _reference(
     return result.get(f"{order}_numeric", task[order]), by
 
 
+def paired(names: Sequence[Any], found: Any, expected: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The gradients by name, without those that are None in both.
+
+    Zeros and no gradient say the same.
+    """
+    for name, f, e in zip(names, found, expected, strict=True):
+        if f is not None or e is not None:
+            like = f if e is None else e
+            yield name, *(np.zeros(like.shape, like.dtype) if g is None else g for g in (f, e))
+
+
 def _compare(case: Case, what: str, found: Any, expected: Any, names: Sequence[str]) -> list[str]:
     if isinstance(expected, str):
         return [f"{what}: no reference, Python says {expected}"]
     problems = []
-    for name, f, e in zip(names, found, expected, strict=True):
-        if f is None and e is None:
-            continue
-        # Zeros and no gradient say the same.
-        like = f if e is None else e
-        f, e = (np.zeros(like.shape, like.dtype) if g is None else g for g in (f, e))
-        tolerance = case.tolerance or TOLERANCES[like.dtype.name]
+    for name, f, e in paired(names, found, expected):
+        tolerance = case.tolerance or TOLERANCES[f.dtype.name]
         if isinstance(e, Slopes):
             size, shown = e.deviation(f, whole=True), str(e)
         else:
@@ -238,7 +239,7 @@ def run_program(
     library: str | pathlib.Path,
     kernels: str | pathlib.Path | None = None,
 ) -> list[Outcome]:
-    """What a program of tests/clients makes of the same tasks.
+    """The outcomes of the same tasks with a program of tests/clients.
 
     The central differences that the C client has taken go on being the reference.
     """
@@ -315,34 +316,7 @@ def _run_client(
     return results, f"({process.returncode}): {process.stderr[-2000:]}"
 
 
-def load_cases(modules: Sequence[str], pattern: str = "") -> list[Case]:
-    """The CASES of these modules whose id contains `pattern`."""
+def load_cases(modules: Sequence[str]) -> list[Case]:
+    """The CASES of these modules."""
     sys.path.insert(0, str(HERE))
-    cases = []
-    for module in modules:
-        cases += importlib.import_module(module).CASES
-    return [case for case in cases if pattern in case.id]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", required=True)
-    parser.add_argument("--kernels", help="a library of kernels to load")
-    parser.add_argument("-k", default="", help="only cases whose id contains this")
-    parser.add_argument("modules", nargs="+")
-    arguments = parser.parse_args()
-    cases = load_cases(arguments.modules, arguments.k)
-    outcomes = run_cases(cases, arguments.library, arguments.kernels)
-    for outcome in outcomes:
-        second = outcome.result.get("second") is not None
-        verdict = "FAIL" if outcome.problems else "ok  "
-        print(f"{verdict} {outcome.case.id} (second: {second})")
-        for problem in outcome.problems:
-            print("   ", problem)
-    failed = sum(bool(outcome.problems) for outcome in outcomes)
-    print(f"{len(outcomes) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return [case for module in modules for case in importlib.import_module(module).CASES]

@@ -27,7 +27,7 @@ AnyGraph: TypeAlias = "Graph | program_client.Graph"
 
 
 def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
-    """What a client computes for a prepared case.
+    """A client's results for a prepared case.
 
     Returns "first" and "second", lists with an array or None for each input (for
     "second" upstream gradients follow), "first_numeric" and "second_numeric", their
@@ -82,7 +82,7 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def function_runtime_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
-    """What the function runtime computes by SymbolicGradient: "function", a list with
+    """The function runtime's results by SymbolicGradient: "function", a list with
     an array for each input, or else "function_error".
     """
     try:
@@ -186,7 +186,7 @@ def _differences(
 
 
 def _c_results(client: Client, settings: dict[str, Any], task: Any) -> dict[str, Any]:
-    """What this process alone computes: programs have not the functions for it."""
+    """Results that this process alone computes: programs lack the functions for them."""
     results: dict[str, Any] = {}
     if "function_runtime" in task:
         results |= function_runtime_results(client, task)

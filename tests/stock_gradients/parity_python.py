@@ -46,12 +46,13 @@ def prepare(case: "Case") -> dict[str, Any]:
         tf.random.set_seed(7)
         placeholders = []
         for i, value in enumerate(inputs):
-            shape: Any = value.shape if case.known_shapes else [None] * value.ndim
-            if case.known_shapes == "rank":
-                shape = None
-            elif case.known_shapes == "inner":
-                shape = [None, *value.shape[1:]][: value.ndim]
-            placeholders.append(v1.placeholder(value.dtype, shape, name=f"x{i}"))
+            shapes = {
+                "all": value.shape,
+                "inner": [None, *value.shape[1:]][: value.ndim],
+                "rank": [None] * value.ndim,
+                "none": None,
+            }
+            placeholders.append(v1.placeholder(value.dtype, shapes[case.static], name=f"x{i}"))
         names = [f"x{i}" for i in range(len(inputs))]
         for i in case.variables:
             names[i] = f"x{i}_handle"
@@ -62,7 +63,10 @@ def prepare(case: "Case") -> dict[str, Any]:
             tf.identity(y, name=f"y{k}")
             for k, y in enumerate(y for y in tensors if y.dtype.is_floating or y.dtype.is_complex)
         ]
-        if case.op not in {operation.type for operation in _operations(graph)}:
+        graph_def = graph.as_graph_def()
+        functions = graph_def.library.function
+        nodes = [*graph_def.node, *(node for f in functions for node in f.node_def)]
+        if case.op not in {node.op for node in nodes}:
             raise ValueError(f"{case.id}: the graph holds no {case.op}")
         if case.wrt is None:
             wrt = [i for i, v in enumerate(inputs) if _is_differentiable(v.dtype)]
@@ -162,18 +166,6 @@ def _variable(value: Any, example: np.ndarray, name: str) -> Any:
     assign = tf.raw_ops.AssignVariableOp(resource=handle, value=value)
     with tf.control_dependencies([assign]):
         return tf.identity(handle, name=name)
-
-
-def _operations(graph: Any) -> list[Any]:
-    """The operations of a graph and the nodes of its functions."""
-    functions = graph.as_graph_def().library.function
-    nodes = [node for function in functions for node in function.node_def]
-
-    class Operation:
-        def __init__(self, op: str) -> None:
-            self.type = op
-
-    return list(graph.get_operations()) + [Operation(node.op) for node in nodes]
 
 
 def _python_gradients(

@@ -2,7 +2,7 @@
 """Rows of the tables of cases: one call makes one `parity.Case`.
 
     case("Mul", "double", normal(3), normal(3, seed=1))  # of TensorFlow
-    numeric("Mod", "outer", x, y[:, None], known_shapes="rank")  # of differences
+    numeric("Mod", "outer", x, y[:, None], static="none")  # of differences
     case("ConcatV2", "rows", [x, y], axis=0)  # a list is a list argument
     case("Qr", "r", x, full_matrices=True, then=lambda q, r: r)  # of outputs
     case("Tan", "twice", x, build=lambda x: call("Tan", call("Tan", x)))
@@ -28,7 +28,9 @@ import tensorflow as tf
 from covered_ops import STAND_INS
 from parity import Case
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+from tensorflow.dtensor.python import gen_dtensor_ops
 
+_MODULES = (tf.raw_ops, gen_xla_ops, gen_dtensor_ops)
 _SETTINGS = {field.name for field in dataclasses.fields(Case)} - {"op", "name", "build", "inputs"}
 
 
@@ -37,7 +39,7 @@ def call(op: str, /, *inputs: Any, **attributes: Any) -> Any:
 
     The inputs are the arguments that `attributes` does not name, in the order of the op.
     """
-    function = getattr(tf.raw_ops, op, None) or getattr(gen_xla_ops, op)
+    function = next(getattr(ops, op) for ops in _MODULES if hasattr(ops, op))
     names = [name for name in inspect.signature(function).parameters if name not in attributes]
     outputs = function(**dict(zip(names, inputs, strict=False)), **attributes)
     return list(outputs) if isinstance(outputs, list | tuple) else outputs
@@ -93,10 +95,10 @@ def with_static_shapes(cases: list[Case]) -> list[Case]:
     A gradient that stands in for TensorFlow's has other nodes then.
     """
     more = [
-        dataclasses.replace(one, name=f"{one.name}_{name}", known_shapes=shapes)
+        dataclasses.replace(one, name=f"{one.name}_{name}", static=static)
         for one in cases
-        if one.op in STAND_INS and not one.known_shapes
-        for name, shapes in (("static", True), ("batch", "inner"))
+        if one.op in STAND_INS and one.static == "rank"
+        for name, static in (("static", "all"), ("batch", "inner"))
     ]
     return cases + more
 
@@ -105,8 +107,8 @@ def with_every_shape(one: Case) -> list[Case]:
     """The case with ranks known, with shapes known, and with neither."""
     return [
         one,
-        dataclasses.replace(one, name=f"{one.name}_static", known_shapes=True),
-        dataclasses.replace(one, name=f"{one.name}_rank", known_shapes="rank"),
+        dataclasses.replace(one, name=f"{one.name}_static", static="all"),
+        dataclasses.replace(one, name=f"{one.name}_rank", static="none"),
     ]
 
 

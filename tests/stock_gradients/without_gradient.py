@@ -11,10 +11,9 @@ import fnmatch
 _REASONS = {
     # ---- The result does not depend on a number continuously, or on none.
     "a random draw that no parameter moves continuously": (
-        "KmeansPlusPlusInitialization NonDeterministicInts RandomPoisson "
-        "RandomPoissonV2 SampleDistortedBoundingBox* StatefulRandomBinomial "
-        "StatefulStandardNormal* StatefulTruncatedNormal StatefulUniform* "
-        "StatelessSampleDistortedBoundingBox"
+        "KmeansPlusPlusInitialization NonDeterministicInts RandomPoisson RandomPoissonV2 "
+        "SampleDistortedBoundingBox* StatefulRandomBinomial StatefulStandardNormal* "
+        "StatefulTruncatedNormal StatefulUniform* StatelessSampleDistortedBoundingBox"
     ),
     "which elements it draws is not a result, and another run draws others": (
         "RandomCrop RandomShuffle"
@@ -23,31 +22,28 @@ _REASONS = {
         "CombinedNonMaxSuppression CTCBeamSearchDecoder GenerateBoundingBoxProposals"
     ),
     "a sequence of numbers of its own": "*CandidateSampler SobolSample",
-    "a count, a statistic or a search": (
-        "BoostedTrees* ComputeAccidentalHits DebugNumericSummary*"
-    ),
+    "a count, a statistic or a search": "BoostedTrees* ComputeAccidentalHits DebugNumericSummary*",
     "the numbers of a constant, a file or a text": (
-        "AudioMicrofrontend DTensorRestoreV2 Decode[CIPW]* Empty HostConst "
-        "ImmutableConst LoadAndRemapMatrix ParseExample ParseExampleV2 "
-        "ParseSequenceExample* "
-        "ParseSingle*Example Placeholder PlaceholderV2 Restore RestoreSlice RestoreV2"
+        "AudioMicrofrontend DTensorRestoreV2 Decode[CIPW]* Empty HostConst ImmutableConst "
+        "LoadAndRemapMatrix ParseExample ParseExampleV2 ParseSequenceExample* ParseSingle*Example "
+        "Placeholder PlaceholderV2 Restore RestoreSlice RestoreV2"
     ),
     "the numbers are packed in texts or variants": (
         "DeserializeManySparse DeserializeSparse SerializeManySparse SerializeSparse "
         "TakeManySparseFromTensorsMap"
     ),
     "quantized integers": (
-        "Quantized* QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange* "
-        "Requantize* UniformQuantized*Hybrid XlaDequantize"
+        "Quantized* QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange* Requantize* "
+        "UniformQuantized*Hybrid XlaDequantize"
     ),
     # ---- The derivative takes what TensorFlow does not have.
     "no op takes apart a batch of lists": "TensorListPushBackBatch",
-    "its transpose is to gather from all devices, which XLA has no op for": ("XlaReduceScatter"),
+    "its transpose is to gather from all devices, which XLA has no op for": "XlaReduceScatter",
     "its own kernel fails: it asks for an attribute that the op does not have": "XlaIf",
     "XLA does not say what stands behind a dynamic size": (
         "XlaSetDynamicDimensionSize XlaRemoveDynamicDimensionSize"
     ),
-    "TensorFlow's ops can say its gradient for dense matrices only": ("SparseMatrixSparseCholesky"),
+    "TensorFlow's ops can say its gradient for dense matrices only": "SparseMatrixSparseCholesky",
     "the derivative takes a kernel that cuDNN does not have": "CudnnRNNBackprop*",
     "its gradient would need an instance key of its own, which nothing gives": (
         "CollectiveAllToAll* CollectiveBcastSend* CollectiveGather* CollectiveReduce*"
@@ -55,30 +51,28 @@ _REASONS = {
     # ---- The numbers take a way that no gradient can follow.
     "reads, writes or makes a data set": (
         "*Dataset *DatasetReader *DatasetV? *DatasetToSingleElement *DatasetVariant "
-        "Anonymous*Iterator* *MemoryCache CompressElement DatasetFromGraph "
-        "DummyIterationCounter GetElementAtIndex Iterator IteratorFromStringHandle* "
-        "IteratorGetNext* IteratorV2 MultiDeviceIterator* OneShotIterator "
-        "SerializeIterator UncompressElement WindowOp"
+        "Anonymous*Iterator* *MemoryCache CompressElement DatasetFromGraph DummyIterationCounter "
+        "GetElementAtIndex Iterator IteratorFromStringHandle* IteratorGetNext* IteratorV2 "
+        "MultiDeviceIterator* OneShotIterator SerializeIterator UncompressElement WindowOp"
     ),
     "a queue, a stack, a map or a table that other steps fill": (
-        "*HashTable* AccumulatorTakeGradient BarrierTakeMany *Queue*V2 "
-        "LookupTableExport* MapPeek MapUnstage* OrderedMapPeek OrderedMapUnstage* "
-        "ResourceAccumulator* ResourceConditionalAccumulator "
-        "SparseAccumulatorTakeGradient StackPopV2 StackPushV2 StackV2 StagePeek Unstage"
+        "*HashTable* AccumulatorTakeGradient BarrierTakeMany *Queue*V2 LookupTableExport* MapPeek "
+        "MapUnstage* OrderedMapPeek OrderedMapUnstage* ResourceAccumulator* "
+        "ResourceConditionalAccumulator SparseAccumulatorTakeGradient StackPopV2 StackPushV2 "
+        "StackV2 StagePeek Unstage"
     ),
     "changes a variable": (
-        "Apply* Assign AssignAdd AssignSub Scatter[ADMSU]* ScatterNd[AMSU]* Sdca* "
-        "SparseApply* StridedSliceAssign"
+        "Apply* Assign AssignAdd AssignSub Scatter[ADMSU]* ScatterNd[AMSU]* Sdca* SparseApply* "
+        "StridedSliceAssign"
     ),
     "a variable, a part of it or a handle": (
-        "*HandleOp *ResourceHandle *SeedGenerator *StatsAggregatorHandle* "
-        "*ThreadPoolHandle CollectiveInitializeCommunicator DestroyTemporaryVariable "
-        "FakeParam Mutex* OptionalNone *ReaderV2 RefSelect SummaryWriter "
-        "TemporaryVariable Variable VariableV2"
+        "*HandleOp *ResourceHandle *SeedGenerator *StatsAggregatorHandle* *ThreadPoolHandle "
+        "CollectiveInitializeCommunicator DestroyTemporaryVariable FakeParam Mutex* OptionalNone "
+        "*ReaderV2 RefSelect SummaryWriter TemporaryVariable Variable VariableV2"
     ),
     "what is sent arrives in another program": (
-        "Collective*Recv* InfeedDequeue* OutfeedDequeue* Recv RpcCall RpcClient "
-        "RpcGetValue RpcServer XlaRecv XlaRecvFromHost"
+        "Collective*Recv* InfeedDequeue* OutfeedDequeue* Recv RpcCall RpcClient RpcGetValue "
+        "RpcServer XlaRecv XlaRecvFromHost"
     ),
     "mixes the arguments of calls that know nothing of each other": (
         "Batch BatchFunction Unbatch UnbatchGrad"
@@ -89,30 +83,29 @@ _REASONS = {
     "combines numbers by any function, and returns nothing of what lies between": (
         "XlaReduce XlaReduceWindow XlaScatter XlaSelectAndScatter XlaVariadicReduce*"
     ),
-    "its comparison takes its operands alone: no places can be sorted along": ("XlaVariadicSort"),
+    "its comparison takes its operands alone: no places can be sorted along": "XlaVariadicSort",
     # ---- No client has it in a graph that it differentiates.
     "TensorFlow's runtime or compiler adds it": (
         "_* CustomAggregator DTensorAll* DTensorReduceScatter XlaLaunch XlaLaunchV2"
     ),
     "the runtime of TPUs": (
-        "ConvertTo* GetMinibatch* MakeUnique MergeDedupData Prelinearize* "
-        "ReadVariableXlaSplitND RecvTPUEmbeddingActivations "
-        "RetrieveAllTPUEmbeddingParameters RetrieveTPUEmbedding* SortListOf* "
-        "SplitDedupData TopKUnique TopKWithUnique TPU* XlaRecvTPUEmbedding* XlaSparse*"
+        "ConvertTo* GetMinibatch* MakeUnique MergeDedupData Prelinearize* ReadVariableXlaSplitND "
+        "RecvTPUEmbeddingActivations RetrieveAllTPUEmbeddingParameters RetrieveTPUEmbedding* "
+        "SortListOf* SplitDedupData TopKUnique TopKWithUnique TPU* XlaRecvTPUEmbedding* "
+        "XlaSparse*"
     ),
     "an experiment of TensorFlow without kernels": "Risc*",
     "a model of TensorFlow Lite": "TfLiteSubgraphExecute",
     "TensorFlow has no kernel of it any more": "TensorArrayPack TensorArrayUnpack",
     "an op of TensorFlow's own tests": (
-        "A B Binary CheckPinned ComplexStruct CopyOp FiveFloatOutputs FloatOutput* "
-        "Foo? IntOutputFloatOutput ListOutput MixedStruct NPolymorphicOut* "
-        "Namespace>TestStringOutput OutT OutTypeList Polymorphic* RefOut "
-        "RefOutputFloatOutput Simple SleepIdentityOp TestAttr TestStringOutput "
-        "TwoFloat* Unary"
+        "A B Binary CheckPinned ComplexStruct CopyOp FiveFloatOutputs FloatOutput* Foo? "
+        "IntOutputFloatOutput ListOutput MixedStruct NPolymorphicOut* Namespace>TestStringOutput "
+        "OutT OutTypeList Polymorphic* RefOut RefOutputFloatOutput Simple SleepIdentityOp "
+        "TestAttr TestStringOutput TwoFloat* Unary"
     ),
 }
 
-# Of these, what not every version of TensorFlow has.
+# Some versions of TensorFlow do not have these.
 IN_SOME_VERSIONS = {"TfLiteSubgraphExecute"}
 
 # Patterns of names, as of files; the first one that fits an op has its reason.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What readable_table.h relies upon of the standard library, step by step, and
-// readers who look everything up while one thread changes the table.
+// Checks step by step that the standard library does what readable_table.h
+// relies upon, and that readers find everything while one thread changes the
+// table.
 
-#include "tensorflow_ext/gradient/readable_table.h"
+#include "tensorflow_ext/gradient/registry/readable_table.h"
 
 #include <atomic>
 #include <cstdio>

@@ -7,15 +7,14 @@
 // In a round a thread imports each GraphDef (a file), lets TfExt_InlineCalls
 // inline the calls that lead to y:0 in every other round, adds the gradient of
 // y:0 by x:0, makes a session, feeds four numbers to x, runs, and deletes all
-// of it. The gradients are to be those of the first round, bit by bit. But in a
+// of it. The gradients must be those of the first round, bit by bit. But in a
 // graph whose name begins with "changing_" the attribute max of each
 // FakeQuantWithMinMaxArgs and the names of the functions are others in every
 // round, as in a process that makes ever new graphs; its calls stay.
 //
-// LIBRARY may be "-": then TensorFlow does what it can alone. Prints the memory
-// that the process holds, in KiB, before the first round and after each tenth
-// of them. Exit status: 0; 1 where TensorFlow refuses something or a gradient
-// differs; 2, wrong arguments.
+// Prints the memory that the process holds, in KiB, before the first round and
+// after each tenth of them. Exit status: 0; 1 where TensorFlow refuses
+// something or a gradient differs; 2, wrong arguments.
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -25,7 +24,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -49,7 +47,7 @@ constexpr int kMostChanged = 8;  // attributes, in a graph
 template <typename T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
-// What TfExt_InlineCalls of gradient/c_api.h is; null without the library.
+// TfExt_InlineCalls of gradient/c_api.h.
 void (*inline_calls)(TF_Graph*, const TF_Output*, int, TF_Output*, TF_Status*);
 
 void Require(bool holds, const char* what, const char* why = "") {
@@ -67,8 +65,7 @@ struct Subject {
   std::string name;
   GraphDef graph;
   bool changes;
-  std::string bytes;  // where it does not change
-  Values expected;    // the same
+  Values expected;  // where it does not change
 };
 
 Subject Read(const char* path) {
@@ -76,8 +73,7 @@ Subject Read(const char* path) {
   Subject subject;
   subject.name = std::strrchr(path, '/') + 1;
   subject.changes = subject.name.rfind("changing_", 0) == 0;
-  subject.bytes.assign(std::istreambuf_iterator<char>(file), {});
-  Require(subject.graph.ParseFromString(subject.bytes), path, "no GraphDef");
+  Require(subject.graph.ParseFromIstream(&file), path, "no GraphDef");
   return subject;
 }
 
@@ -94,17 +90,16 @@ void Change(int round, NodeDef* node, int* number) {
   }
 }
 
-std::string Changed(GraphDef graph, int round) {
+void Change(int round, GraphDef* graph) {
   int number = 0;
-  for (NodeDef& node : *graph.mutable_node()) Change(round, &node, &number);
-  for (auto& function : *graph.mutable_library()->mutable_function()) {
+  for (NodeDef& node : *graph->mutable_node()) Change(round, &node, &number);
+  for (auto& function : *graph->mutable_library()->mutable_function()) {
     auto* signature = function.mutable_signature();
     signature->set_name(signature->name() + "_" + std::to_string(round));
     for (NodeDef& node : *function.mutable_node_def()) {
       Change(round, &node, &number);
     }
   }
-  return graph.SerializeAsString();
 }
 
 TF_Output Find(TF_Graph* graph, const char* name) {
@@ -119,8 +114,9 @@ Values Differentiate(const Subject& subject, int round) {
   const Owned<TF_Status> status(TF_NewStatus(), TF_DeleteStatus);
   const Owned<TF_Graph> graph(TF_NewGraph(), TF_DeleteGraph);
   {
-    const std::string bytes =
-        subject.changes ? Changed(subject.graph, round) : subject.bytes;
+    GraphDef changed = subject.graph;
+    if (subject.changes) Change(round, &changed);
+    const std::string bytes = changed.SerializeAsString();
     const Owned<TF_Buffer> buffer(
         TF_NewBufferFromString(bytes.data(), bytes.size()), TF_DeleteBuffer);
     const Owned<TF_ImportGraphDefOptions> options(
@@ -130,7 +126,7 @@ Values Differentiate(const Subject& subject, int round) {
     Require(status.get(), what);
   }
   TF_Output x = Find(graph.get(), "x"), y = Find(graph.get(), "y"), dx;
-  if (inline_calls != nullptr && !subject.changes && round % 2 == 1) {
+  if (!subject.changes && round % 2 == 1) {
     inline_calls(graph.get(), &y, 1, &y, status.get());
     Require(status.get(), what);
   }
@@ -183,19 +179,16 @@ int main(int argc, char** argv) {
   const int threads = argc > 4 ? std::atoi(argv[2]) : 0;
   const int rounds = argc > 4 ? std::atoi(argv[3]) : 0;
   if (threads < 1 || rounds < kParts) {
-    std::fprintf(stderr, "usage: %s LIBRARY|- THREADS ROUNDS GRAPH_DEF...\n",
+    std::fprintf(stderr, "usage: %s LIBRARY THREADS ROUNDS GRAPH_DEF...\n",
                  argv[0]);
     return 2;
   }
-  if (std::strcmp(argv[1], "-") != 0) {
-    const Owned<TF_Status> status(TF_NewStatus(), TF_DeleteStatus);
-    TF_LoadLibrary(argv[1], status.get());
-    Require(status.get(), argv[1]);
-    void* const library = dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD);
-    inline_calls = reinterpret_cast<decltype(inline_calls)>(
-        dlsym(library, "TfExt_InlineCalls"));
-    Require(inline_calls != nullptr, argv[1], "no TfExt_InlineCalls");
-  }
+  const Owned<TF_Status> status(TF_NewStatus(), TF_DeleteStatus);
+  TF_LoadLibrary(argv[1], status.get());
+  Require(status.get(), argv[1]);
+  inline_calls = reinterpret_cast<decltype(inline_calls)>(
+      dlsym(dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD), "TfExt_InlineCalls"));
+  Require(inline_calls != nullptr, argv[1], "no TfExt_InlineCalls");
   std::vector<Subject> subjects;
   for (int i = 4; i < argc; ++i) subjects.push_back(Read(argv[i]));
   for (Subject& subject : subjects) {

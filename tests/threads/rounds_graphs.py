@@ -11,19 +11,6 @@ import tensorflow_ext as tfe
 v1 = tf.compat.v1
 
 
-def _stock(x: tf.Tensor) -> tf.Tensor:
-    """Ops of TensorFlow, most of which have their gradient from this library."""
-    square = tf.reshape(x, [2, 2])
-    sums = tf.math.cumsum(tf.math.erfinv(x * 0.5)) + tf.math.lgamma(x + 3.0)
-    values, _ = tf.math.top_k(tf.sort(x), 3)
-    parts = tf.gather(tf.concat([x, tf.roll(x, 1, 0)], 0), [0, 5, 2])
-    solved = tf.linalg.det(square @ square + 3.0 * tf.eye(2))
-    pooled = tf.nn.max_pool1d(tf.reshape(x, [1, 4, 1]), 2, 1, "SAME")
-    batch = tf.einsum("ij,jk->ik", square, tf.linalg.diag(tf.math.digamma(x[:2] + 2)))
-    terms = (sums, values, parts, solved, pooled, batch)
-    return tf.add_n([tf.reduce_sum(tf.math.atan2(t, 2.0) + t * t) for t in terms])
-
-
 def _ours(x: tf.Tensor) -> tf.Tensor:
     """Ops of this library."""
     y = tfe.mish(tfe.gelu(x)) + tfe.snake(x, 0.5) + tfe.softshrink(x)
@@ -46,24 +33,6 @@ def _call(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(_outer(x))
 
 
-def _calls(x: tf.Tensor) -> tf.Tensor:
-    """The same, a branch and a loop."""
-    y = tf.cond(x[0] > 0, lambda: _outer(x), lambda: -x)
-    loop = tf.while_loop(
-        lambda i, _: i < 3,
-        lambda i, y: (i + 1, y + tf.math.lgamma(y * y + 2.0) * x),
-        (0, y),
-        maximum_iterations=3,
-    )
-    return tf.reduce_sum(_outer(loop[1]))
-
-
-def _tensorflows(x: tf.Tensor) -> tf.Tensor:
-    """What TensorFlow differentiates alone."""
-    y = tf.nn.relu(tf.reshape(x, [2, 2]) @ tf.ones([2, 2]) + 1.0)
-    return tf.reduce_sum(tf.sigmoid(tf.exp(y) * tf.sin(y)) + tf.square(y))
-
-
 def _attributes(x: tf.Tensor) -> tf.Tensor:
     """Ops whose attributes rounds.cc changes."""
     for _ in range(8):
@@ -78,15 +47,11 @@ def _deep_copy(x: tf.Tensor) -> tf.Tensor:
 
 # A name that begins with "changing_" is what rounds.cc looks for.
 GRAPHS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
-    "stock": _stock,
     "ours": _ours,
     "call": _call,
-    "calls": _calls,
     "changing_call": lambda x: tf.reduce_sum(_inner(x)),
-    "changing_calls": _calls,
     "changing_attributes": _attributes,
     "deep_copy": _deep_copy,
-    "tensorflows": _tensorflows,
 }
 
 
@@ -100,9 +65,3 @@ def write(folder: pathlib.Path, names: Iterable[str]) -> list[pathlib.Path]:
         files.append(folder / name)
         files[-1].write_bytes(graph.as_graph_def().SerializeToString())
     return files
-
-
-if __name__ == "__main__":
-    import sys
-
-    print(*write(pathlib.Path(sys.argv[1]), sys.argv[2:] or GRAPHS))

@@ -4,13 +4,14 @@
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
+import commands
 import pytest
 import tensorflow as tf
 
-from tensorflow_ext import _library, sysconfig
+from tensorflow_ext import sysconfig
+from tensorflow_ext._runtime import _library
 
 MINOR = ".".join(tf.__version__.split(".")[:2])
 LOADER = "libtensorflow_ext_loader.so"
@@ -24,7 +25,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     lib = tf.sysconfig.get_lib()
     libraries = sysconfig.get_tensorflow_libraries()
     flags = [f"-isystem{tf.sysconfig.get_include()}", f"-Wl,-rpath,{lib}"]
-    subprocess.run(["cc", PROGRAM, *flags, *libraries, "-o", made], check=True)
+    commands.run("cc", PROGRAM, *flags, *libraries, "-o", made)
     return made
 
 
@@ -45,47 +46,36 @@ def _add(folder: pathlib.Path, version: str, content: bytes | None = None) -> No
         file.write_bytes(content)
 
 
-def _load(program: pathlib.Path, folder: pathlib.Path) -> tuple[int, str]:
-    """The exit status, and what is said in words."""
-    done = subprocess.run(
-        [program, folder / LOADER],
-        env={"TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    printed = done.stdout or done.stderr
-    return done.returncode, printed.splitlines()[-1]
+def _load(program: pathlib.Path, folder: pathlib.Path, fails: bool = False) -> str:
+    """Runs the program; returns the sentence that it prints."""
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    printed = commands.run(program, folder / LOADER, env=environment, fails=fails)
+    return printed.splitlines()[-1]
 
 
 def test_that_of_the_version(program: pathlib.Path, folder: pathlib.Path) -> None:
     _add(folder, "2.0", b"of another TensorFlow")
     _add(folder, MINOR)
-    wanted = f"TensorFlow {tf.__version__} has TfExt>Relu"
-    assert _load(program, folder) == (0, wanted)
+    assert _load(program, folder) == f"TensorFlow {tf.__version__} has TfExt>Relu"
 
 
 def test_others_alone(program: pathlib.Path, folder: pathlib.Path) -> None:
     for version in ("2.9", "2.10"):
         _add(folder, version, b"")
     (folder / "cmake").mkdir()
-    status, said = _load(program, folder)
-    assert status == 1
+    said = _load(program, folder, fails=True)
     assert f"this process has TensorFlow {tf.__version__}, and tensorflow_ext" in said
     assert f"in {folder} has libraries for TensorFlow 2.9, 2.10: use one" in said
     assert f"that is built for {MINOR}" in said
 
 
 def test_none(program: pathlib.Path, folder: pathlib.Path) -> None:
-    status, said = _load(program, folder)
-    assert status == 1
-    assert "has libraries for TensorFlow none" in said
+    assert "has libraries for TensorFlow none" in _load(program, folder, fails=True)
 
 
 def test_one_that_cannot_be_loaded(program: pathlib.Path, folder: pathlib.Path) -> None:
     _add(folder, MINOR, b"not whole")
-    status, said = _load(program, folder)
-    assert status == 1
+    said = _load(program, folder, fails=True)
     assert f"{folder}/{MINOR}/libtensorflow_ext.so: file too short" in said
 
 
@@ -106,11 +96,5 @@ print(tf.add(1, 2).numpy())
     shutil.copy(folder / LOADER, other)
     _add(folder, MINOR)
     paths = [str(other / LOADER), str(folder / LOADER)]
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", source, *paths], check=True, capture_output=True, text=True
-    )
-    assert done.stdout.split() == ["True", "loaded", "3"]
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+    printed = commands.run(sys.executable, "-I", "-c", source, *paths)
+    assert printed.split() == ["True", "loaded", "3"]

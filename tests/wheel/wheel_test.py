@@ -6,13 +6,13 @@ more, in new environments, one for each Python and each TensorFlow.
 """
 
 import pathlib
-import subprocess
 import sys
 import sysconfig
 import zipfile
 
 import acceptance
 import check_wheel
+import commands
 import hatch_hooks
 import make_wheel
 import notices
@@ -27,9 +27,8 @@ MINOR = ".".join(tf.__version__.split(".")[:2])
 
 def _headers() -> list[str]:
     name = pathlib.Path("tools", "wheel", "public_headers.txt")
-    candidates = [ROOT / name, ROOT / "bazel-bin" / name]
-    (found,) = [path for path in candidates if path.is_file()][:1]
-    return found.read_text().split()
+    candidates = (ROOT / name, ROOT / "bazel-bin" / name)
+    return next(path for path in candidates if path.is_file()).read_text().split()
 
 
 def _make(out: pathlib.Path) -> pathlib.Path:
@@ -47,15 +46,14 @@ def installed(
     wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
 ) -> acceptance.Installed:
     prefix = tmp_path_factory.mktemp("environment")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+    commands.run(sys.executable, "-m", "venv", "--without-pip", prefix)
     python = prefix / "bin" / "python"
     packages = prefix / pathlib.Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
-    # Of a folder that is named so, files .pth are not read: not that of the checkout.
+    # In a folder that a .pth file names Python reads no .pth files: not that of the checkout.
     (packages / "tensorflow.pth").write_text(sysconfig.get_path("purelib"))
     before = acceptance.files_of(prefix)
-    pip = [sys.executable, "-m", "pip", "--python", str(python)]
-    pip.append("--disable-pip-version-check")
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    commands.run(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel)
     folder = tmp_path_factory.mktemp("folder")
     return acceptance.Installed(python, folder, pip, before)
 
@@ -105,19 +103,17 @@ def test_check_wheel_called_wrongly(
 def test_contents(wheel: pathlib.Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
-        notices_text = next(
-            opened.read(name).decode() for name in names if name.endswith(notices.FILE)
-        )
+        (licences,) = (opened.read(name) for name in names if name.endswith(notices.FILE))
     package = ROOT / staging.PACKAGE
-    for path in package.rglob("*.py"):
-        assert f"tensorflow_ext/{path.relative_to(package).as_posix()}" in names
-    for header in _headers():
-        assert f"tensorflow_ext/include/{header}" in names
-    wanted = ["_typed_wrappers/templates/go.jinja", "cmake/tensorflow_extConfig.cmake"]
-    wanted += [f"lib/{MINOR}/{name}" for name in (staging.LIBRARY, *staging.ARCHIVES)]
-    wanted.append(f"lib/{staging.LOADER}")
-    assert names >= {f"tensorflow_ext/{name}" for name in (*wanted, "py.typed")}
-    assert "Mozilla Public License" in notices_text
+    wanted = {
+        *(path.relative_to(package).as_posix() for path in package.rglob("*.py")),
+        *(f"include/{header}" for header in _headers()),
+        *(f"lib/{MINOR}/{name}" for name in (staging.LIBRARY, *staging.ARCHIVES)),
+        *("_typed_wrappers/templates/go.jinja", "cmake/tensorflow_extConfig.cmake"),
+        *(f"lib/{staging.LOADER}", "py.typed"),
+    }
+    assert {f"tensorflow_ext/{name}" for name in wanted} <= names
+    assert b"Mozilla Public License" in licences
     # TensorFlow's own libraries come with TensorFlow.
     libraries = {pathlib.PurePath(name).name for name in names if ".so" in name}
     assert libraries == {staging.LIBRARY, staging.LOADER}
@@ -155,22 +151,11 @@ def test_a_checkout_alone_is_no_wheel(tmp_path: pathlib.Path) -> None:
     """`pip wheel .`, say."""
     staging.stage(ROOT, tmp_path, [], [])
     tmp_path.joinpath(notices.FILE).touch()
-    done = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "./run wheel makes it" in done.stderr
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    assert "./run wheel makes it" in commands.run(*build, cwd=tmp_path, fails=True)
 
 
-# One after the other, the last of which takes all away again.
+# They run in this order: the last one removes everything.
 @pytest.mark.parametrize("name", [*acceptance.CHECKS, *acceptance.LAST_CHECKS])
 def test_installed(name: str, installed: acceptance.Installed) -> None:
     (acceptance.CHECKS | acceptance.LAST_CHECKS)[name](installed)
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))

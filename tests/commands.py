@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs for tests."""
+
+import subprocess
+from typing import Any
+
+
+def run(*command: object, fails: bool = False, **options: Any) -> str:
+    """Runs a program that must succeed; returns what it prints.
+
+    Args:
+      *command: The program and its arguments.
+      fails: The program must fail instead; what it prints then includes its errors.
+      **options: Those of subprocess.run.
+
+    Raises:
+      AssertionError: It does otherwise; the message has its output and its errors.
+    """
+    words = list(map(str, command))
+    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    said = f"{done.stdout}{done.stderr}"
+    failure = f"{' '.join(words)[:500]}: exit status {done.returncode}\n{said[-6000:]}"
+    assert (done.returncode != 0) == fails, failure
+    return said if fails else done.stdout

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TfExt_InlineCalls of gradient/c_api.h for C++ clients: whoever includes this
-// links libtensorflow_ext.so.
+// TfExt_InlineCalls of gradient/c_api.h for C++ clients, which must link
+// libtensorflow_ext.so.
 
 #ifndef TENSORFLOW_EXT_INLINE_CALLS_H_
 #define TENSORFLOW_EXT_INLINE_CALLS_H_
@@ -24,11 +24,11 @@
 
 namespace tensorflow_ext {
 
-// Adds to the graph of `scope` what computes `outputs`, tensors of it, without
-// calls of functions; `inlined` receives the tensors that take their place, one
-// for each. What lies between a call and `outputs` is copied, with the called
-// function's body as plain nodes in the place of the call; nothing that exists
-// is changed. See TfExt_InlineCalls for what it is good for, and its errors.
+// Adds nodes to the graph of `scope` that compute its tensors `outputs` without
+// function calls; `inlined` receives one replacement for each. Copies the nodes
+// between a call and `outputs`, with the called function's body as plain nodes
+// in place of the call; existing nodes do not change. TfExt_InlineCalls
+// explains when to use it, and lists its errors.
 inline absl::Status InlineCalls(const tensorflow::Scope& scope,
                                 const std::vector<tensorflow::Output>& outputs,
                                 std::vector<tensorflow::Output>* inlined) {

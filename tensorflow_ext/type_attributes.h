@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attribute `T` of ops and of their gradients, by the types that it admits:
-// for .Attr() of REGISTER_OP and the attributes of FunctionDefHelper::Define.
+// The attribute `T` of ops and of their gradients, named by the types that it
+// admits: for .Attr() of REGISTER_OP and for FunctionDefHelper::Define.
 
 #ifndef TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_
 #define TENSORFLOW_EXT_TYPE_ATTRIBUTES_H_

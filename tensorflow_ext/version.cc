@@ -2,8 +2,8 @@
 
 #include "tensorflow_ext/version.h"
 
-// TF_*_VERSION are on the compiler's command line, as in TensorFlow's own
-// build: the wheel's headers do not hold its version.
+// The compiler's command line defines TF_*_VERSION, as in TensorFlow's own
+// build: the wheel's headers do not contain its version.
 #define TENSORFLOW_EXT_STRING(x) #x
 #define TENSORFLOW_EXT_EXPANDED_STRING(x) TENSORFLOW_EXT_STRING(x)
 #define TENSORFLOW_EXT_TF_VERSION                                            \

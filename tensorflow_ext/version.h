@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which library this is, and which TensorFlow it was built for. Plain C.
+ * The versions of this library and of the TensorFlow it was built for. Plain C.
  *
- * TensorFlow's C++ interface changes from one minor version to the next, so
- * that the library runs in the minor version it was built for and in no other.
- * A process that loads it into another one sees an undefined symbol; the string
- * below is in the file all the same:
+ * TensorFlow's C++ interface changes from one minor version to the next, so the
+ * library runs only in the minor version it was built for. A process that loads
+ * it into another one sees an undefined symbol, but the string below is always
+ * in the file:
  *   strings libtensorflow_ext.so | grep 'for TensorFlow'
  */
 #ifndef TENSORFLOW_EXT_VERSION_H_
 #define TENSORFLOW_EXT_VERSION_H_
 
-/* This library's version, which stands here alone: everything else reads it,
- * this line or the library. docs/compatibility.md says how it moves. */
+/* This library's version. It is defined only here: everything else reads this
+ * line or asks the library. docs/compatibility.md explains when it changes. */
 #define TFEXT_VERSION "0.1.0"
 
 #ifdef __cplusplus
@@ -20,12 +20,12 @@ extern "C" {
 #endif
 
 /* "tensorflow_ext 0.1.0 for TensorFlow 2.21.0": this library's version and that
- * of the TensorFlow it was built for. The string lives as long as the library;
- * no errors; any thread. */
+ * of the TensorFlow it was built for. The string lives as long as the library.
+ * No errors; any thread. */
 __attribute__((visibility("default"))) const char* TfExt_Version(void);
 
 /* "2.21.0": the version of the TensorFlow that this library was built for. The
- * string lives as long as the library; no errors; any thread. */
+ * string lives as long as the library. No errors; any thread. */
 __attribute__((visibility("default"))) const char* TfExt_TensorFlowVersion(
     void);
 

@@ -5,7 +5,7 @@
 
 namespace tensorflow_ext {
 
-// Whether a variable of the environment is set to anything but 0 or nothing.
+// True if an environment variable is set to anything but 0 or the empty string.
 bool IsOnInEnvironment(const char* variable);
 
 }  // namespace tensorflow_ext

@@ -5,7 +5,7 @@
 
 namespace tensorflow_ext {
 
-// Whether no other copy of this library was in the process when this one was
+// True if no other copy of this library was in the process when this one was
 // loaded. Constant from then on; safe to call during static initialization.
 bool IsFirstCopy();
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The gradients of this library for everyone who does not link C++: plain C,
- * no exceptions, buffers and statuses of TensorFlow's C API. Every function may
- * be called from many threads.
+ * This library's gradients for clients that do not link C++: plain C, no
+ * exceptions, the buffers and statuses of TensorFlow's C API. Every function
+ * may be called from many threads.
  *
  * A client that only differentiates graphs needs none of this: loading the
  * library (TF_LoadLibrary) is enough for TF_AddGradients.
  *
- * Attributes of an op travel as a serialized tensorflow.NodeDef: `op` is the op
- * type, `attr` its attributes (those with a default may be missing); name,
- * inputs and device are ignored. NULL with length 0 stands for no attributes.
+ * The attributes of an op are passed as a serialized tensorflow.NodeDef: `op`
+ * is the op type and `attr` holds its attributes. Attributes with a default may
+ * be missing. The name, inputs and device are ignored. NULL with length 0 means
+ * no attributes.
  *
- * Errors common to all that take an op: NOT_FOUND, the op is not registered or
- * no gradient is; INVALID_ARGUMENT, the NodeDef does not parse or an attribute
+ * Errors of all functions that take an op: NOT_FOUND, the op or its gradient is
+ * not registered; INVALID_ARGUMENT, the NodeDef does not parse or an attribute
  * is missing or wrong; FAILED_PRECONDITION, the gradient's definition is wrong
  * (the message names the op, the node and what differs).
  */
@@ -31,7 +32,7 @@
 extern "C" {
 #endif
 
-/* Which registries know a gradient of an op: bits of
+/* The registries that know a gradient of an op: bits of
  * TfExt_GradientRegistries(). */
 enum {
   /* The function registry has a gradient (REGISTER_OP_GRADIENT). */
@@ -44,59 +45,59 @@ enum {
   /* The client registry says the op has none. */
   TFEXT_CLIENT_NO_GRADIENT = 8,
   /* The client registry's entry is this library's: it expands the function
-   * gradient, or differentiates the functions that the node calls. Comes with
+   * gradient or differentiates the functions that the node calls. Comes with
    * TFEXT_CLIENT_GRADIENT. */
   TFEXT_CLIENT_BRIDGED = 16,
-  /* ... and stands in for one that TensorFlow has. Comes with
+  /* This library's entry replaces a gradient of TensorFlow's. Comes with
    * TFEXT_CLIENT_BRIDGED. TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 in the environment,
    * when this library is loaded, keeps TensorFlow's. */
   TFEXT_CLIENT_STANDS_IN = 32,
-  /* The function registry's gradient is for the function runtime alone: it
-   * calls gradients of functions by SymbolicGradient, or asks less of the graph
-   * around the node than clients can. Comes with TFEXT_FUNCTION_GRADIENT. */
+  /* Only the function runtime can use the function registry's gradient: it
+   * calls gradients of functions by SymbolicGradient, or it ignores parts of
+   * the graph around the node that clients can use. Comes with
+   * TFEXT_FUNCTION_GRADIENT. */
   TFEXT_FUNCTION_RUNTIME_ALONE = 64,
   /* The definition that TfExt_GradientPlan gives was registered through this
-   * library; else it is TensorFlow's. The function registry has the same one,
-   * unless TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 keeps TensorFlow's there. */
+   * library; otherwise it is TensorFlow's. The function registry has the same
+   * one, unless TFEXT_KEEP_TENSORFLOW_GRADIENTS=1 keeps TensorFlow's there. */
   TFEXT_FUNCTION_OWN = 128,
-  /* ... and is in the function registry in the place of one that TensorFlow
-   * has. Comes with TFEXT_FUNCTION_OWN. */
+  /* This library's definition replaces TensorFlow's in the function registry.
+   * Comes with TFEXT_FUNCTION_OWN. */
   TFEXT_FUNCTION_STANDS_IN = 256,
-  /* It was registered with TFEXT_GRADIENT_INSTEAD: it takes the place of every
-   * other, Python's too. Comes with TFEXT_FUNCTION_OWN. */
+  /* The gradient was registered with TFEXT_GRADIENT_INSTEAD: it replaces every
+   * other, including Python's. Comes with TFEXT_FUNCTION_OWN. */
   TFEXT_GRADIENT_ASKED_FOR = 512,
 };
 
-/* The bits above for `op`; 0 for an op that no registry knows. */
+/* Returns the bits above for `op`; 0 if no registry knows the op. */
 TFEXT_EXPORT uint32_t TfExt_GradientRegistries(const char* op);
 
-/* Hands to the client registry the function gradient of every op that has one
- * there and none in the client registry, and the word of libraries that were
- * loaded after this one that an op has none (REGISTER_OP_NO_GRADIENT). Done
- * once when this library is loaded; call it again after another op library was
- * loaded. Returns how many ops have a gradient there now that had none. Other
- * threads may differentiate meanwhile, but not load a library: TensorFlow's
- * registries have no lock that would keep two writers apart. */
+/* Copies every function gradient to the client registry, for ops that have no
+ * gradient there, and every REGISTER_OP_NO_GRADIENT of libraries loaded after
+ * this one. Runs once when this library is loaded; call it again after loading
+ * another op library. Returns how many ops gained a gradient. Other threads may
+ * differentiate meanwhile, but must not load a library: TensorFlow's registries
+ * have no lock against two writers. */
 TFEXT_EXPORT int64_t TfExt_RegisterGradients(void);
 
 /* Writes the gradient of one op with the attributes of `node_def` (as above)
- * into `function_def`, as a serialized tensorflow.FunctionDef: its arguments
- * are the op's inputs and one upstream gradient per output, its results one
+ * into `function_def`, as a serialized tensorflow.FunctionDef. Its arguments
+ * are the op's inputs and one upstream gradient per output; its results are one
  * gradient per input. Called from any thread, once for each set of attributes
- * that a client meets. Must not let a C++ exception out. */
+ * that a client meets. A C++ exception must not leave it. */
 typedef void (*TfExt_GradientCreator)(const void* node_def,
                                       size_t node_def_length, void* data,
                                       TF_Buffer* function_def,
                                       TF_Status* status);
 
 /* Makes `creator` the gradient of `op` for every client: in the function
- * registry and the client registry, and in Python, where
- * tensorflow_ext.load_op_library loads the library that calls this (else at the
- * next tensorflow_ext.gradients.register_all()). `op` may be registered later.
- * `data` is handed to each call of the creator and is to live as long as the
- * process. Other threads may differentiate meanwhile, by the old gradient or by
- * the new one, but not load a library: TensorFlow's registries have no lock
- * that would keep two writers apart.
+ * registry, in the client registry, and in Python. Python sees it when
+ * tensorflow_ext.load_op_library loads the library that calls this function,
+ * otherwise at the next tensorflow_ext.gradients.register_all(). `op` may be
+ * registered later. Each call of the creator receives `data`, which must live
+ * as long as the process. Other threads may differentiate meanwhile, and get
+ * the old or the new gradient, but must not load a library: TensorFlow's
+ * registries have no lock against two writers.
  *
  * Errors: ALREADY_EXISTS, a registry has a gradient of the op, or says that it
  * has none, and `precedence` is TFEXT_GRADIENT_NEW; INVALID_ARGUMENT, no op or
@@ -108,54 +109,56 @@ TFEXT_EXPORT void TfExt_RegisterGradient(const char* op,
                                          TfExt_Precedence precedence,
                                          TF_Status* status);
 
-/* The same for libraries that register while they are loaded and have nobody to
- * give a status to: an error is written to TensorFlow's log, and kept for
- * TfExt_TakeRegistrationErrors. Returns whether it was registered (1 or 0). */
+/* The same for libraries that register while they are loaded, where no caller
+ * takes a status. An error goes to TensorFlow's log and is kept for
+ * TfExt_TakeRegistrationErrors. Returns 1 if the gradient was registered, else
+ * 0. */
 TFEXT_EXPORT int TfExt_RegisterGradientAtLoad(const char* op,
                                               TfExt_GradientCreator creator,
                                               void* data,
                                               TfExt_Precedence precedence);
 
-/* Writes into `errors` what went wrong in TfExt_RegisterGradientAtLoad and
- * TfExt_RegisterFormula since this was last asked, one a line. Whoever loads a
- * library asks after it. */
+/* Writes into `errors` the errors of TfExt_RegisterGradientAtLoad and
+ * TfExt_RegisterFormula since the last call, one per line. The program that
+ * loads a library should call it. */
 TFEXT_EXPORT void TfExt_TakeRegistrationErrors(TF_Buffer* errors,
                                                TF_Status* status);
 
-/* Writes into `names` the ops whose gradient the function registry holds, one a
- * line, sorted, without those that only TensorFlow's runtime adds (their names
- * begin with '_'). The caller owns `names` (TF_NewBuffer, TF_DeleteBuffer). */
+/* Writes into `names` the ops that have a gradient in the function registry,
+ * one per line, sorted. Ops that only TensorFlow's runtime adds (their names
+ * begin with '_') are not listed. The caller owns `names` (TF_NewBuffer,
+ * TF_DeleteBuffer). */
 TFEXT_EXPORT void TfExt_ListOps(TF_Buffer* names, TF_Status* status);
 
 /* Writes into `function_def` the gradient of an op with these attributes as a
  * serialized tensorflow.FunctionDef, as its author wrote it, after checking it
- * against the op: its arguments are the op's inputs and one upstream gradient
- * per output, its results one gradient per input. */
+ * against the op. Its arguments are the op's inputs and one upstream gradient
+ * per output; its results are one gradient per input. */
 TFEXT_EXPORT void TfExt_GradientFunctionDef(const void* node_def,
                                             size_t node_def_length,
                                             TF_Buffer* function_def,
                                             TF_Status* status);
 
-/* Writes into `plan` what a client has to run for that gradient, as a
- * serialized tensorflow.GraphDef: the body with all attributes filled in, in an
- * order in which every node follows its inputs, without the nodes that feed no
- * wanted gradient, and with the outputs of the forward op in place of nodes
- * that would compute it again.
+/* Writes into `plan` the nodes that a client must run for that gradient, as a
+ * serialized tensorflow.GraphDef. It is the body with all attributes filled in;
+ * every node comes after its inputs. Nodes that feed no wanted gradient are
+ * left out, and outputs of the forward op replace nodes that would compute it
+ * again.
  *
  * With I inputs and O outputs of the op (list arguments counted one by one):
- *   - a node of type _Arg with attribute index = k stands for input k (k < I),
- *     upstream gradient k - I (k < I + O) or output k - I - O of the forward
- *     op. Only those that are used appear;
- *   - a node of type _Retval with attribute index = k says that its input is
- *     the gradient of input k. Where there is none, input k has no gradient:
- *     its type cannot have one, the definition says so (TfExt>NoGradient), or
- *     it was not wanted.
- * Node inputs are "name:index" (index among all outputs of that node) or
- * "^name". An upstream gradient that is missing is zeros of that output's
- * shape: the client makes them.
+ *   - A node of type _Arg with attribute index = k is input k (k < I), upstream
+ *     gradient k - I (k < I + O) or output k - I - O of the forward op. Only
+ *     those that are used appear.
+ *   - A node of type _Retval with attribute index = k marks its input as the
+ *     gradient of input k. Without such a node, input k has no gradient: its
+ *     type cannot have one, the definition says so (TfExt>NoGradient), or it
+ *     was not wanted.
+ * Node inputs are "name:index" (an index among all outputs of that node) or
+ * "^name". A missing upstream gradient means zeros of that output's shape,
+ * which the client makes.
  *
- * `wanted`: for each of the I inputs, whether its gradient is asked for (0 or
- * 1); NULL asks for all. */
+ * `wanted` holds 1 for each of the I inputs whose gradient is wanted, else 0;
+ * NULL asks for all. */
 TFEXT_EXPORT void TfExt_GradientPlan(const void* node_def,
                                      size_t node_def_length,
                                      const uint8_t* wanted,
@@ -163,25 +166,26 @@ TFEXT_EXPORT void TfExt_GradientPlan(const void* node_def,
                                      TF_Status* status);
 
 /* Checks the gradient of the op that `node_def` names for all types that the op
- * admits. Attributes that it gives keep their values; of the others, types take
- * all that the OpDef allows (some of each kind, where it allows all), the rest
- * their defaults. A definition may refuse some types by UNIMPLEMENTED, not all.
- * Errors: those above; the message begins with the types. INVALID_ARGUMENT also
- * where an attribute has to be given because it has no default. */
+ * admits. Attributes that it gives keep their values. Types that it does not
+ * give take every value that the OpDef allows (some of each kind if it allows
+ * all); other attributes take their defaults. A definition may refuse some
+ * types by UNIMPLEMENTED, but not all. Errors: those above, with the types at
+ * the start of the message; INVALID_ARGUMENT also if a required attribute has
+ * no default. */
 TFEXT_EXPORT void TfExt_CheckDefinition(const void* node_def,
                                         size_t node_def_length,
                                         TF_Status* status);
 
-/* The debug switch. A gradient has the shape of its input; where both shapes
- * are known when it is added to a graph, another one is an error then. With
- * `check` 1 a node in the graph (TfExt>CheckGradientShape) checks the others
- * when they are computed; with 0 none does; -1 changes nothing. Says so for
- * gradients that are added from now on, in all clients. Returns what was
- * before: at first 1 if TFEXT_CHECK_GRADIENTS is set in the environment (to
- * anything but 0), else 0. */
+/* The debug switch. A gradient has the shape of its input. If both shapes are
+ * known when it is added to a graph, a mismatch is an error at once. With
+ * `check` 1, a node in the graph (TfExt>CheckGradientShape) checks the other
+ * gradients when they are computed; 0 turns this off and -1 changes nothing.
+ * The setting applies to gradients that are added from now on, in all clients.
+ * Returns the previous setting; at first it is 1 if TFEXT_CHECK_GRADIENTS is
+ * set in the environment (to anything but 0), else 0. */
 TFEXT_EXPORT int TfExt_CheckGradientShapes(int check);
 
-/* What TfExt_AddGradients gives for an x of which no y depends. */
+/* The gradient that TfExt_AddGradients gives for an x that no y depends on. */
 typedef enum TfExt_Unconnected {
   /* No tensor: an operation of NULL. */
   TFEXT_UNCONNECTED_NONE = 0,
@@ -189,55 +193,58 @@ typedef enum TfExt_Unconnected {
   TFEXT_UNCONNECTED_ZEROS = 1,
 } TfExt_Unconnected;
 
-/* TF_AddGradientsWithPrefix with its arguments, and more than that:
- *   - an x from which no path leads to y is no error: see `unconnected`;
- *   - the gradients are right where one y lies on the way to another, where
- *     TF_AddGradients may lose an upstream gradient;
- *   - what ends the process there is an error here: loops of TensorFlow 1 in an
- *     imported graph, and loops of TF_NewWhile of which some outputs have no
- *     gradient.
+/* TF_AddGradientsWithPrefix with these differences:
+ *   - An x from which no path leads to y is no error: see `unconnected`.
+ *   - The gradients are right if one y lies on the way to another;
+ *     TF_AddGradients may lose an upstream gradient there.
+ *   - Graphs that end the process there give an error here: loops of TensorFlow
+ *     1 in an imported graph, and loops of TF_NewWhile with some outputs that
+ *     have no gradient.
  * y: `ny` tensors, at least one. x: `nx` tensors. dx: NULL (ones) or `ny`
  * upstream gradients, of the type and shape of y. dy receives `nx` gradients,
- * of the type and shape of x (of the variable, where x is its handle). `prefix`
- * of the names of the nodes, or NULL.
+ * of the type and shape of x (of the variable, if x is its handle). `prefix`:
+ * starts the names of the nodes; may be NULL.
+ *
  * Errors: INVALID_ARGUMENT, a tensor is NULL or has an index that its operation
- * has not, or zeros are asked for of a handle whose variable's type is not
- * known; UNIMPLEMENTED, a loop, or a call that may not run again (then
- * TfExt_InlineCalls helps); else those of the gradients. After an error dy is
- * as it was. */
+ * does not have, or zeros are wanted for a handle whose variable's type is
+ * unknown; UNIMPLEMENTED, a loop, or a call that may not run again (then
+ * TfExt_InlineCalls helps); otherwise the errors of the gradients. An error
+ * leaves dy unchanged. */
 TFEXT_EXPORT void TfExt_AddGradients(TF_Graph* graph, const char* prefix,
                                      TF_Output* y, int ny, TF_Output* x, int nx,
                                      TF_Output* dx, TF_Status* status,
                                      TF_Output* dy,
                                      TfExt_Unconnected unconnected);
 
-/* Adds to the graph what computes `outputs` without calls of functions, and
- * writes into `inlined` the `n` tensors that take the place of `outputs`.
+/* Adds nodes to the graph that compute `outputs` without function calls, and
+ * writes into `inlined` the `n` tensors that replace `outputs`.
  *
- * What lies between a call and `outputs` is copied, the call's body in its
- * place as plain nodes, and so on with the calls therein. Nothing that exists
- * is changed, so a session may have run already (TF_LoadSessionFromSavedModel).
+ * Copies the nodes between a call and `outputs`, with the call's body in its
+ * place as plain nodes; calls in the body are replaced too. Existing nodes do
+ * not change, so a session may already have run (TF_LoadSessionFromSavedModel).
  * An output that no call leads to stays as it is.
  *
  * The gradient of a call (TF_AddGradients through PartitionedCall or
  * StatefulPartitionedCall) runs the function a second time. The gradient of
- * `inlined` does not: it is cheaper by a forward pass, and right for what may
- * not run again, as random numbers (dropout) or updates of what is read (batch
- * normalization in training). Run `inlined` in place of `outputs`, not both:
- * the two draw numbers of their own. What the calls do beside computing their
- * results happens whenever one of `inlined` is computed.
+ * `inlined` does not. It saves a forward pass, and it is right for functions
+ * that may not run again, such as those with random numbers (dropout) or with
+ * updates of variables that they read (batch normalization in training). Run
+ * `inlined` in place of `outputs`, not both: each draws its own random numbers.
+ * The side effects of the calls happen whenever any tensor of `inlined` is
+ * computed.
  *
  * Errors: INVALID_ARGUMENT, as above; NOT_FOUND, a function is not in the
- * graph; UNIMPLEMENTED, a function calls itself. `inlined` is then as it was.
- */
+ * graph; UNIMPLEMENTED, a function calls itself. An error leaves `inlined`
+ * unchanged. */
 TFEXT_EXPORT void TfExt_InlineCalls(TF_Graph* graph, const TF_Output* outputs,
                                     int n, TF_Output* inlined,
                                     TF_Status* status);
 
-/* The same for a graph that is a serialized tensorflow.GraphDef, its library
- * included. `outputs`: tensors as "node:index", one a line. Writes into `nodes`
- * the nodes to add, as a serialized GraphDef whose inputs are of these nodes or
- * of the graph, and into `inlined` the tensors, one a line. */
+/* The same for a graph given as a serialized tensorflow.GraphDef, its library
+ * included. `outputs`: tensors as "node:index", one per line. Writes into
+ * `nodes` the nodes to add, as a serialized GraphDef whose inputs come from
+ * these nodes or from the graph, and into `inlined` the tensors, one per
+ * line. */
 TFEXT_EXPORT void TfExt_InlineCallsOfGraphDef(
     const void* graph_def, size_t graph_def_length, const char* outputs,
     TF_Buffer* nodes, TF_Buffer* inlined, TF_Status* status);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FunctionDefHelper::Define with an error, which names the node, where that
-// ends the process. For the creators of REGISTER_OP_GRADIENT:
+// FunctionDefHelper::Define that returns an error, with the node's name, where
+// FunctionDefHelper's ends the process. For the creators of
+// REGISTER_OP_GRADIENT:
 //
 //   absl::Status SquareGradient(const tensorflow::AttrSlice& /*attrs*/,
 //                               tensorflow::FunctionDef* g) {
@@ -20,17 +21,18 @@
 //         g);
 //   }
 //
-// The table is the same, and it may say more:
-//   - nodes may stand in any order;
-//   - attributes that follow from a node's inputs may be left out, as the T of
-//     both nodes above. So they may in Python;
-//   - lists. As many names as the op has outputs name these, a list as a whole;
-//     as many as it makes tensors name these. "NODE:OUTPUT", with OUTPUT as in
-//     the OpDef, is an output of a node, "NODE:OUTPUT:INDEX" and
-//     "ARGUMENT:INDEX" are one tensor of a list;
-//   - a node's device is kept.
+// The table has the same form, and more is allowed:
+//   - Nodes may come in any order.
+//   - Attributes that follow from a node's inputs may be missing, as the T of
+//     both nodes above. In Python they may too.
+//   - Lists. If a node has as many names as its op has outputs, each names an
+//     output, a list as a whole; if it has as many names as it makes tensors,
+//     each names a tensor. "NODE:OUTPUT", with OUTPUT as in the OpDef, is an
+//     output of a node; "NODE:OUTPUT:INDEX" and "ARGUMENT:INDEX" are one tensor
+//     of a list.
+//   - A node keeps its device.
 //
-// This header and define_internal.h need TensorFlow's headers alone.
+// This header and define_internal.h need only TensorFlow's headers.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_H_
@@ -44,20 +46,20 @@
 
 namespace tensorflow_ext {
 
-// Writes a function without a name into `function`, which after an error is as
-// it was.
+// Writes a function without a name into `function`; an error leaves it
+// unchanged.
 //
-// `arguments`, `results`: "NAME: TYPE" as Input and Output of REGISTER_OP take
-// it. A result is an output of a node or an argument that has its name.
-// `attributes`: "NAME: KIND" as Attr takes it; "$NAME" in a node stands for its
+// `arguments`, `results`: "NAME: TYPE", in the form of Input and Output of
+// REGISTER_OP. A result is an output of a node or an argument of that name.
+// `attributes`: "NAME: KIND", in the form of Attr; "$NAME" in a node is its
 // value. `nodes`: see above and FunctionDefHelper::Node.
 //
-// Errors, all kInvalidArgument: a "NAME: TYPE" or "NAME: KIND" that is none; a
-// name that is there twice; an op that is not registered; an attribute that the
-// op has not, that is missing or of another kind; a "$NAME" that is not in
-// `attributes`; an input, a result or a control input that nothing makes; a
-// wrong number of inputs or names; an input of a wrong type, where that can be
-// seen; nodes that wait for each other.
+// Errors, all kInvalidArgument: a "NAME: TYPE" or "NAME: KIND" that does not
+// parse; a name that occurs twice; an op that is not registered; an attribute
+// that the op does not have, that is missing or of another kind; a "$NAME" that
+// is not in `attributes`; an input, a result or a control input that nothing
+// makes; a wrong number of inputs or names; an input of a wrong type, if the
+// type is known; a cycle of nodes.
 inline absl::Status Define(
     absl::Span<const std::string> arguments,
     absl::Span<const std::string> results,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the short-hand for gradients (formula/formula.h) stands on: a definition
- * is written call by call, over plain C, so that a library of formulas needs
- * neither TensorFlow's headers nor its C++, and libraries made with different
+ * The C interface below the short-hand for gradients (formula/formula.h). It
+ * builds a definition call by call. A library of formulas therefore needs
+ * neither TensorFlow's headers nor its C++, and libraries built with different
  * versions of the short-hand work in one process. Authors of gradients write
- * C++ with formula.h; this is for those who make a short-hand for another
+ * C++ with formula.h; this interface is for authors of a short-hand in another
  * language.
  *
- * A writer is called with a TfExt_Body whenever the gradient of its op is
- * wanted for new attributes, from any thread. Tensors of the body are numbers:
- * the op's inputs are 0, 1, ..., the upstream gradients of its outputs follow,
- * then what the nodes make. List arguments count one by one. TFEXT_NO_TENSOR
- * says that something failed, and in TfExt_BodyReturn that an input has no
- * gradient. The first failure is the definition's error, which every client
- * then gives; calls that follow it fail, too.
+ * A writer is called with a TfExt_Body, from any thread, whenever a client
+ * wants the gradient of its op for new attributes. Tensors of the body are
+ * numbers: the op's inputs are 0, 1, ..., then come the upstream gradients of
+ * its outputs, then the outputs of nodes. List arguments count one by one.
+ * TFEXT_NO_TENSOR means that a call failed; in TfExt_BodyReturn it means that
+ * an input has no gradient. The first failure becomes the definition's error,
+ * which every client reports. All calls after it fail too.
  *
  * Types are the numbers of tensorflow.DataType (1 is float). */
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_API_H_
@@ -32,27 +32,26 @@ extern "C" {
 
 typedef struct TfExt_Body TfExt_Body;
 
-/* Writes the gradient of one op with one set of attributes. Must not let a C++
- * exception out. */
+/* Writes the gradient of one op with one set of attributes. A C++ exception
+ * must not leave it. */
 typedef void (*TfExt_FormulaWriter)(TfExt_Body* body, void* data);
 
-/* What to do where a registry, of C and C++ clients or of the function runtime,
- * has a gradient of the op. */
+/* The effect of a registration if a registry, of C and C++ clients or of the
+ * function runtime, already has a gradient of the op. */
 typedef enum TfExt_Precedence {
   /* An error. */
   TFEXT_GRADIENT_NEW = 0,
-  /* The new gradient takes its place in every client, whoever's it is. Plans
-   * that clients have made with the other one are dropped; graphs keep their
-   * nodes. */
+  /* The new gradient replaces any other in every client. Plans that clients
+   * have made with the other one are dropped; graphs keep their nodes. */
   TFEXT_GRADIENT_INSTEAD = 1,
 } TfExt_Precedence;
 
 /* Registers `writer` as the gradient of `op`, as TfExt_RegisterGradient of
- * c_api.h does, from which its errors are. For libraries that register while
- * they are loaded and have nobody to give a status to: an error is written to
- * TensorFlow's log, and kept for TfExt_TakeRegistrationErrors. `data` is handed
- * to each call of the writer and is to live as long as the process. Returns
- * whether it was registered (1 or 0). */
+ * c_api.h does, with the same errors. For libraries that register while they
+ * are loaded, where no caller takes a status: an error goes to TensorFlow's log
+ * and is kept for TfExt_TakeRegistrationErrors. Each call of the writer
+ * receives `data`, which must live as long as the process. Returns 1 if the
+ * formula was registered, else 0. */
 TFEXT_EXPORT int TfExt_RegisterFormula(const char* op,
                                        TfExt_FormulaWriter writer, void* data,
                                        TfExt_Precedence precedence);
@@ -62,12 +61,12 @@ TFEXT_EXPORT int TfExt_RegisterFormula(const char* op,
 TFEXT_EXPORT const char* TfExt_BodyOp(const TfExt_Body* body);
 TFEXT_EXPORT int TfExt_BodyNumInputs(const TfExt_Body* body);
 TFEXT_EXPORT int TfExt_BodyNumOutputs(const TfExt_Body* body);
-/* The tensors of list argument (or argument) `name` of the op: the first, and
- * in `count` their number. */
+/* Returns the first tensor of the op's argument `name`, a list or not, and
+ * their number in `count`. */
 TFEXT_EXPORT int TfExt_BodyInputs(TfExt_Body* body, const char* name,
                                   int* count);
-/* Input, upstream gradient, and output `i` of the op. An output runs the op
- * once more in the function runtime; elsewhere what it gave is used. */
+/* Input, upstream gradient, and output `i` of the op. In the function runtime,
+ * an output runs the op once more; elsewhere the existing output is used. */
 TFEXT_EXPORT int TfExt_BodyInput(TfExt_Body* body, int i);
 TFEXT_EXPORT int TfExt_BodyUpstream(TfExt_Body* body, int i);
 TFEXT_EXPORT int TfExt_BodyOutput(TfExt_Body* body, int i);
@@ -83,8 +82,8 @@ typedef struct TfExt_String {
   size_t length;
 } TfExt_String;
 
-/* The gradient of the function, or of each of the functions, that attribute
- * `function` of the op names; see GradientOf in formula.h. */
+/* The gradient of the function, or of each of the functions, in the op's
+ * attribute `function`; see GradientOf in formula.h. */
 typedef struct TfExt_GradientOf {
   const char* function;
   const int32_t* inputs;
@@ -93,7 +92,7 @@ typedef struct TfExt_GradientOf {
   size_t num_results;
 } TfExt_GradientOf;
 
-/* What `elements` of a TfExt_Attribute points to. */
+/* The type that `elements` of a TfExt_Attribute points to. */
 typedef enum TfExt_AttributeKind {
   TFEXT_ATTRIBUTE_BOOL = 0,        /* uint8_t */
   TFEXT_ATTRIBUTE_INT = 1,         /* int64_t */
@@ -117,9 +116,9 @@ typedef struct TfExt_Attribute {
   size_t count;
 } TfExt_Attribute;
 
-/* Fills in `elements` and `count` of an attribute of the op, whose name and
- * kind (BOOL to TYPES) are given. Returns 0 where the op has none of that name
- * and kind, which is a failure. */
+/* Fills in `elements` and `count` of an attribute of the op, given its name and
+ * kind (BOOL to TYPES). Returns 0, a failure, if the op has no attribute of
+ * that name and kind. */
 TFEXT_EXPORT int TfExt_BodyAttribute(TfExt_Body* body,
                                      TfExt_Attribute* attribute);
 
@@ -132,13 +131,13 @@ typedef struct TfExt_Argument {
   int is_list;
 } TfExt_Argument;
 
-/* The line of the author's file that the next calls come from, for errors.
- * `file` is to live as long as the process. */
+/* Sets the line of the author's file that the next calls come from, for errors.
+ * `file` must live as long as the process. */
 TFEXT_EXPORT void TfExt_BodySetLine(TfExt_Body* body, const char* file,
                                     int line);
 /* Adds a node. Attributes that follow from its inputs may be missing. Returns
- * its first output, and in `num_outputs` how many follow one another from
- * there; 0 where it has none. */
+ * the first of its outputs, which have consecutive numbers, and their count in
+ * `num_outputs`; returns 0 if it has none. */
 TFEXT_EXPORT int TfExt_BodyNode(TfExt_Body* body, const char* op,
                                 const TfExt_Argument* arguments,
                                 int num_arguments,
@@ -147,12 +146,13 @@ TFEXT_EXPORT int TfExt_BodyNode(TfExt_Body* body, const char* op,
 /* A constant of any numeric type, or bool: a scalar, or a vector. */
 TFEXT_EXPORT int TfExt_BodyConstant(TfExt_Body* body, const double* numbers,
                                     int count, int is_vector, int type);
-/* `tensor`, not before `first` is there: Identity with a control input. */
+/* Returns `tensor`, computed only after `first`: Identity with a control
+ * input. */
 TFEXT_EXPORT int TfExt_BodyAfter(TfExt_Body* body, int tensor, int first);
 
 /* ---- The end. */
 
-/* The gradient of each input; to be called once. */
+/* Sets the gradient of each input. It must be called once. */
 TFEXT_EXPORT void TfExt_BodyReturn(TfExt_Body* body, const int* gradients,
                                    int count);
 /* Ends the definition with an error. `code`: a TF_Code. */

@@ -8,14 +8,15 @@
 //   }
 //   TFEXT_REGISTER_OP_GRADIENT("Your>Squareplus", SquareplusGradient);
 //
-// TensorFlow's macro ends the process where the op has a gradient already, and
-// TensorFlow or this library may come to have one. This one looks first: then
-// it is an error of whoever loads the library (TfExt_TakeRegistrationErrors),
-// while TFEXT_REGISTER_OP_STAND_IN takes the other's place in every client. It
-// also hands the gradient to all clients at once, where TensorFlow's reaches
-// the function runtime alone until TfExt_RegisterGradients() is called.
+// TensorFlow's macro ends the process if the op already has a gradient, and a
+// later version of TensorFlow or of this library may add one. This macro checks
+// first. A conflict is then an error that the program loading the library can
+// read (TfExt_TakeRegistrationErrors). TFEXT_REGISTER_OP_STAND_IN replaces the
+// other gradient in every client instead. These macros also give the gradient
+// to all clients at once; TensorFlow's reaches only the function runtime until
+// TfExt_RegisterGradients() is called.
 //
-// Public: needs TensorFlow's headers and is linked with libtensorflow_ext.so.
+// Public: needs TensorFlow's headers, and libtensorflow_ext.so at link time.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_REGISTER_OP_GRADIENT_H_
 #define TENSORFLOW_EXT_GRADIENT_REGISTER_OP_GRADIENT_H_
@@ -35,13 +36,13 @@
 
 namespace tensorflow_ext {
 
-// What writes a gradient: as tensorflow::gradient::Creator.
+// Writes a gradient, like tensorflow::gradient::Creator.
 using OpGradient = absl::Status (*)(const tensorflow::AttrSlice&,
                                     tensorflow::FunctionDef*);
 
 namespace internal {
 
-// Runs an OpGradient; what it throws becomes its error.
+// Runs an OpGradient; an exception becomes its error.
 inline absl::Status RunOpGradient(void* op_gradient,
                                   const tensorflow::NodeDef& node,
                                   tensorflow::FunctionDef* function) {

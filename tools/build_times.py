@@ -4,8 +4,8 @@
     bazel build --profile=/tmp/profile.gz //tensorflow_ext:libtensorflow_ext.so
     .venv/bin/python tools/build_times.py /tmp/profile.gz
 
-Seconds are those that the actions ran, added up over the cores. With several
-profiles a column stands for each.
+Seconds are the running times of the actions, added up over the cores. Several profiles give a
+column each.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-# What an action makes, by its progress message; the first that matches counts.
+# The kinds of actions, by their progress message; the first match counts.
 _KINDS = {
     "XLA's headers": r"Compiling tensorflow_ext/xla/.*",
     "ops/: CUDA kernels, `*.cu.cc`": r".*\.cu\.cc",
@@ -35,7 +35,7 @@ _MICROSECONDS = 1e6
 
 @dataclasses.dataclass
 class Total:
-    """The actions of one kind: how many, and the seconds that they ran."""
+    """The actions of one kind: their number and their seconds."""
 
     count: int = 0
     seconds: float = 0.0
@@ -52,7 +52,7 @@ class Profile:
     Attributes:
       wall: Its seconds from beginning to end.
       kinds: The actions by kind, as in `_KINDS`.
-      tests: The seconds of each test target, its shards added up.
+      tests: The seconds of each test target, added up over its shards.
     """
 
     wall: float
@@ -68,7 +68,7 @@ def _kind(message: str) -> str:
 
 
 def read(path: Path) -> Profile:
-    """Reads what `bazel --profile` wrote, compressed or not."""
+    """Reads a `bazel --profile` file, compressed or not."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
@@ -104,7 +104,7 @@ def _table(
 
 
 def render(profiles: list[Profile]) -> str:
-    """Two tables: kinds of actions and, where tests ran, the longest of them."""
+    """Two tables: the kinds of actions and, if tests ran, the longest tests."""
     kinds = [profile.kinds for profile in profiles]
     walls = [f"{profile.wall:.0f}" for profile in profiles]
     present = [k for k in [*_KINDS, _OTHER] if any(k in column for column in kinds)]

@@ -45,7 +45,7 @@ GROUPS = {
 COLUMNS = {
     name: f"{group}: {label}" for group, labels in GROUPS.items() for name, label in labels.items()
 }
-# Of these the tests compare the second order with differences or Python's.
+# The tests compare the second order of these ops with differences or with Python's.
 COMPARED = {
     case.op
     for case in load_cases(sorted(path.stem for path in HERE.glob("cases_*.py")))
@@ -55,9 +55,9 @@ COMPARED = {
 
 @dataclasses.dataclass
 class Row:
-    """One op: which registry has a gradient of it; see COLUMNS.
+    """One op, and the registries that have its gradient; see COLUMNS.
 
-    `declared_none`: a registry says that the op has no gradient.
+    `declared_none`: a registry declares that the op has no gradient.
     `second`: a client can differentiate the gradient once more.
     """
 
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def reasons(self) -> list[str]:
-        """Why it has no gradient somewhere."""
+        """The reasons why a gradient is missing somewhere."""
         if self.declared_none and not self.client:
             return []
         if not (self.client or self.python_stock or self.function):
@@ -111,9 +111,9 @@ def python_gradients() -> set[str]:
 
 
 def second_orders(ops: Sequence[str], library: str) -> dict[str, bool]:
-    """Whether each op can be differentiated twice by TF_AddGradients.
+    """For each op, true if TF_AddGradients can differentiate it twice.
 
-    An op that aborts the process counts as no.
+    An op that aborts the process counts as false.
     """
     results: dict[str, bool] = {}
     remaining = list(ops)
@@ -182,7 +182,7 @@ def _registered_ops() -> list[str]:
 
 
 def totals(rows: Iterable[Row]) -> dict[str, int]:
-    """How many rows have each column."""
+    """The number of rows that have each column."""
     listed = list(rows)
     return {name: sum(getattr(row, name) for row in listed) for name in COLUMNS}
 

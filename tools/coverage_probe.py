@@ -25,7 +25,7 @@ _DIFFERENTIABLE = {
     types_pb2.DT_DOUBLE,
     types_pb2.DT_COMPLEX64,
     types_pb2.DT_COMPLEX128,
-    # What holds numbers: lists of tensors, sparse matrices, variables.
+    # Types that hold numbers: lists of tensors, sparse matrices, variables.
     types_pb2.DT_VARIANT,
     types_pb2.DT_RESOURCE,
 }
@@ -34,9 +34,9 @@ _DIFFERENTIABLE = {
 class Answer(str, enum.Enum):
     YES = "yes"
     NO = "no"
-    # Differentiable, and no gradient reaches any input.
+    # Differentiable, but no gradient reaches any input.
     NONE = "none"
-    # No graph of the op could be made to ask.
+    # No graph of the op could be made.
     UNKNOWN = "unknown"
 
     __str__ = str.__str__
@@ -45,7 +45,7 @@ class Answer(str, enum.Enum):
 def _graph(
     client: Client, op_def: op_def_pb2.OpDef, node: node_def_pb2.NodeDef
 ) -> tuple[Graph, list[str], list[str]]:
-    """A graph with the op on placeholders; its differentiable ys and xs."""
+    """A graph with the op on placeholders, and its differentiable ys and xs."""
     graph_def = graph_pb2.GraphDef(library=FUNCTIONS)
     node.name = "op"
     xs = []
@@ -62,7 +62,7 @@ def _graph(
 
 
 def _differentiate(graph: Graph, ys: list[str], xs: list[str]) -> tuple[Answer, list[str]]:
-    """Whether the ys can be differentiated by the xs, and the gradients."""
+    """True if the ys can be differentiated by the xs, and the gradients."""
     found: list[str] = []
     for x in xs:
         try:

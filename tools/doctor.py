@@ -37,10 +37,10 @@ class Finding:
     """One line of the report.
 
     Attributes:
-      name: what was looked for.
-      found: its version and path.
-      state: OK; NOTE, for what works without it; LATER, for what ./run installs; WRONG.
-      fix: what to do about it, when state is not OK.
+      name: The thing that was looked for.
+      found: Its version and path.
+      state: OK; NOTE, if everything works without it; LATER, if ./run installs it; WRONG.
+      fix: How to fix it, if state is not OK.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Finding:
 
 
 def output_of(*command: str) -> str:
-    """What a command prints, on either stream; '' when it cannot be run."""
+    """The output of a command, on either stream; '' if it cannot be run."""
     try:
         done = subprocess.run(
             command,
@@ -72,7 +72,7 @@ def version_in(text: str) -> str:
 
 
 def sha256(file: str) -> str:
-    """The hash of a file of the checkout; '' if there is none."""
+    """The hash of a file of the checkout; '' if there is no such file."""
     path = ROOT / file
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
@@ -107,7 +107,7 @@ def check_python() -> Iterator[Finding]:
 
 
 def installed() -> dict[str, str]:
-    """The packages of .venv with their versions; what was left half made has none."""
+    """The packages of .venv with their versions; a half-made .venv has none."""
     if not SITE_PACKAGES.exists():
         return {}
     found = {}
@@ -119,7 +119,7 @@ def installed() -> dict[str, str]:
 
 
 def installed_tensorflow() -> str:
-    """The version of the TensorFlow in .venv; '' if there is none."""
+    """The version of TensorFlow in .venv; '' if there is none."""
     packages = installed()
     return packages.get("tensorflow") or packages.get("tensorflow-cpu") or ""
 
@@ -148,14 +148,14 @@ def check_packages() -> Iterator[Finding]:
 
 
 def _to_install(name: str, package: str) -> Finding:
-    """What a package of the system is for, which is not there."""
+    """Says what a missing system package is for."""
     if doctor_installs.may_install():
         return Finding(name, "none", LATER, f"./run build installs {package}.")
     return Finding(name, "none", WRONG, f"sudo apt-get install {package}")
 
 
 def check_bazel() -> Finding:
-    """The first that fits, as choose_bazel of tools/run/bazel.sh takes it."""
+    """The first Bazel that fits, chosen like choose_bazel in tools/run/bazel.sh."""
     paths = [path for path in map(shutil.which, ("bazel", "bazelisk")) if path]
     if not paths:
         return _to_install("Bazel", "bazel-bootstrap (or bazelisk)")
@@ -185,7 +185,7 @@ def check_compiler() -> Finding:
 
 
 def find_nvcc() -> Path | None:
-    """nvcc where ./run looks for it, in that order."""
+    """Looks for nvcc in the places where ./run looks, in the same order."""
     environ = os.environ
     places = [environ.get("NVCC", "")]
     if environ.get("CUDA_HOME"):
@@ -229,7 +229,7 @@ def check_gpu() -> Finding:
 
 
 def _tool(name: str, *arguments: str, oldest: str = "0") -> tuple[str, bool]:
-    """What there is of a program on PATH, and whether that is new enough."""
+    """The version of a program on PATH, and true if it is new enough."""
     path = shutil.which(name)
     version = version_in(output_of(path, *arguments)) if path else ""
     numbers, least = ([int(n) for n in v.split(".")] for v in (version or "-1", oldest))
@@ -245,7 +245,7 @@ def _language(name: str, language: str, *tools: tuple[str, bool]) -> Finding:
 
 
 def _downloaded(name: str, lock: str, folder: str) -> Iterator[Finding]:
-    """What `./run test` puts into .venv, if it is not what the lock file says."""
+    """The things that `./run test` puts into .venv, if they do not match the lock file."""
     stamp = VENV / folder / ".made-from"
     made_from = stamp.read_text().split() if stamp.exists() else [""]
     if made_from[0] != sha256(lock):
@@ -261,7 +261,7 @@ def oldest_rust() -> str:
 
 
 def check_languages() -> Iterator[Finding]:
-    """The languages whose tests are left out where there is no toolchain."""
+    """The languages; their tests are skipped if there is no toolchain."""
     yield _language("Go", "go", _tool("go", "version", oldest="1.19"))
     cargo = _tool("cargo", "--version")
     rustc = _tool("rustc", "--version", oldest=oldest_rust())

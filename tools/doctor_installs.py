@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ./run would install, for ./run doctor: before it is there.
+"""Tells ./run doctor what ./run would install.
 
-By the lists that ./run itself installs by: packages.txt and sizes.txt of tools/run.
+Uses the lists that ./run itself uses: packages.txt and sizes.txt of tools/run.
 """
 
 import os
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LISTS = Path(__file__).resolve().parent / "run"
-# On which ./run demo was run from nothing. The names of the packages are Debian's.
+# The systems on which ./run demo was run from nothing. Package names are Debian's.
 TRIED = ("Debian 12", "Debian 13", "Ubuntu 24.04")
 
 
 @dataclass
 class Size:
-    """What something takes, in MB; None: not to be known beforehand."""
+    """A size in MB; None if it is unknown beforehand."""
 
     download: int | None
     disk: int | None
@@ -40,7 +40,7 @@ def _rows(name: str) -> Iterator[list[str]]:
 
 
 def system() -> str:
-    """This system and its version: "Debian 12"; "an unknown system" if it is silent."""
+    """This system and its version: "Debian 12"; "an unknown system" if it has no name."""
     try:
         text = Path("/etc/os-release").read_text()
     except OSError:
@@ -51,16 +51,16 @@ def system() -> str:
 
 
 def may_install() -> bool:
-    """Whether ./run may install packages of the system."""
+    """True if ./run may install system packages."""
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
 def missing_packages(command: str, venv: Path) -> list[str]:
-    """The system's packages that a command needs, of those that are not here.
+    """The system packages that a command needs and that are missing.
 
     Args:
       command: "demo", which stands for every build, or "test".
-      venv: The virtual environment, which need not be there yet.
+      venv: The virtual environment, which may not exist yet.
     """
     missing = [
         package
@@ -77,7 +77,7 @@ def missing_packages(command: str, venv: Path) -> list[str]:
 
 
 def size_of_packages(packages: list[str]) -> Size:
-    """What apt-get says that packages take, with all that they need."""
+    """The sizes that apt-get gives for packages and everything that they need."""
     command = ["apt-get", "-o", "Debug::NoLocking=1", "--assume-no"]
     command += ["--no-install-recommends", "install", *packages]
     try:
@@ -105,21 +105,21 @@ def _megabytes(number: str, unit: str) -> int:
 
 
 def free_megabytes(folder: Path) -> int:
-    """What is free on a folder's disk; the folder need not be there yet."""
+    """The free space on a folder's disk; the folder may not exist yet."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free // 1_000_000
 
 
 def disk_of(folder: Path) -> int:
-    """The number of the disk that a folder is on, or is to be on."""
+    """The number of the disk of a folder; the folder may not exist yet."""
     while not folder.exists():
         folder = folder.parent
     return folder.stat().st_dev
 
 
 def _there(name: str, venv: Path) -> bool:
-    """Whether what sizes.txt names is there already."""
+    """True if an entry of sizes.txt is present already."""
     folders = {
         "packages_of_Python": venv / ".made-from",
         "packages_of_the_documentation": venv / ".docs-made-from",
@@ -131,16 +131,16 @@ def _there(name: str, venv: Path) -> bool:
 
 
 def plan(command: str, venv: Path, cache: Path) -> tuple[list[str], bool]:
-    """What a command would install.
+    """Lists the things that a command would install.
 
     Args:
-      command: "demo" or "test", which installs what demo does and more.
+      command: "demo", or "test", which installs what demo does and more.
       venv: The virtual environment.
-      cache: The folder in which Bazel and ./run keep what they make.
+      cache: The folder in which Bazel and ./run keep their output.
 
     Returns:
-      Lines to print, none where everything is there, and whether there is a reason that
-      it would fail: packages that this user may not install, too small a disk.
+      Lines to print, none if everything is present, and true if the command would fail:
+      because this user may not install packages, or because a disk is too small.
     """
     lines: list[str] = []
     fails = False
@@ -188,7 +188,7 @@ def report(venv: Path) -> bool:
       venv: The virtual environment.
 
     Returns:
-      Whether ./run demo would fail.
+      True if ./run demo would fail.
     """
     cache = Path(os.environ.get("CACHE") or Path.home() / ".cache" / "tensorflow_ext")
     here = system()

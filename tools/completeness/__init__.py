@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether each op has all that an op needs."""
+"""Checks that each op is complete."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names what the ops of this tree lack and where it goes, from the sources alone."""
+"""Names what the ops of this tree lack and where it goes. Reads the sources only."""
 
 import pathlib
 import sys
@@ -10,7 +10,7 @@ from completeness.checks import missing
 
 
 def main() -> int:
-    """Prints a line for each thing that is missing; exit status 1 if there is one."""
+    """Prints a line for each missing thing; the exit status is 1 if there is one."""
     found = missing(Tree(pathlib.Path(__file__).resolve().parents[2]))
     for sentence in found:
         print(sentence)

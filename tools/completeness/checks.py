@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is missing, and where it goes: a list of sentences, empty where nothing is."""
+"""The missing things and where they go: a list of sentences, empty if nothing is missing."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ POINTWISE_KERNELS = f"{KERNELS_ALONE}/pointwise_kernels.py"
 
 
 def missing(tree: Tree) -> list[str]:
-    """All that the ops of a tree lack, and rows that are of no op."""
+    """Everything that the ops of a tree lack, and rows that belong to no op."""
     cpp, python = CppFacts(tree), PythonFacts(tree)
     return [
         *_folders(cpp),
@@ -32,7 +32,7 @@ def missing(tree: Tree) -> list[str]:
 
 
 def _folders(cpp: CppFacts) -> Iterator[str]:
-    """The files that each folder must have, and what its headers promise."""
+    """Checks the files that each folder must have, and the promises of its headers."""
     for folder, paths in cpp.folders.items():
         for suffix in ("_op.cc", "_kernels.cc", "_grad.cc", "_gpu.cu.cc"):
             path = f"{OPS}/{folder}/{folder}{suffix}"
@@ -137,7 +137,8 @@ def _gpu_checks(cpp: CppFacts) -> Iterator[str]:
 
 
 def _reached(cpp: CppFacts, python: PythonFacts) -> Iterator[str]:
-    """An op is called by a function of Python, or by the gradient of one that is."""
+    """Each op needs a Python function that calls it, or must be the gradient of an op that has
+    one."""
     reached = {op for op in cpp.registered if python_name(op) in python.called_ops}
     pending = list(reached)
     while pending:

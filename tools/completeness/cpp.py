@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the C++ sources say of the ops."""
+"""Facts about the ops from the C++ sources."""
 
 import ast
 import functools
@@ -13,12 +13,12 @@ POINTWISE_LAUNCHERS = f"{KERNELS_ALONE}/pointwise_launchers.cc"
 BUDGETS = "tests/gpu/resource_usage_test.py"
 
 _NAME = rf"Name\({OP}\)"
-# A function at the margin: its name, and its body on lines of its own or on one.
+# A function at the margin: its name, and its body on one line or on its own lines.
 _FUNCTION = r"^[\w:&<> ]+?(\w+)\([^;{]*?\)\s*\{(?:\n(.*?)^\}|([^\n]*)\}$)"
 
 
 class CppFacts(Reading):
-    """What the C++ sources below a root say, and the checks of the GPU's kernels."""
+    """Facts from the C++ sources below a root, and from the checks of the GPU kernels."""
 
     # ----- C++.
 
@@ -37,7 +37,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def registered(self) -> dict[str, str]:
-        """Each op, without TfExt>, and its folder."""
+        """Each op, without TfExt>, with its folder."""
         found = {}
         for path, text in self._of_ops.items():
             for op in re.findall(rf"REGISTER_OP\({OP}\)", text):
@@ -46,7 +46,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def functor_lists(self) -> dict[str, dict[str, str]]:
-        """The lists of elementwise functors: the functor of each op, by the macro."""
+        """The lists of elementwise functors: the functor of each op, by macro."""
         found = {}
         for text in self._of_ops.values():
             for name, body in re.findall(
@@ -57,7 +57,7 @@ class CppFacts(Reading):
         return found
 
     def _listed(self, macro: str, text: str) -> dict[str, str]:
-        """The functors, by their ops, of the lists that a text hands to a macro."""
+        """The functors, by op, in the lists that a text passes to a macro."""
         return {
             op: functor
             for name, rows in self.functor_lists.items()
@@ -71,7 +71,7 @@ class CppFacts(Reading):
         return {x for rows in self.functor_lists.values() for x in rows.values()}
 
     def kernels(self, device: str) -> set[str]:
-        """The ops with a kernel for CPU or GPU."""
+        """The ops with a kernel for the CPU or GPU."""
         text = "\n".join(self._of_ops.values())
         builder = rf"Name\(\s*(?:{OP}|(\w+::k\w+))\)\s*\.Device\(DEVICE_{device}\)"
         found = {
@@ -92,7 +92,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def _elementwise(self) -> set[str]:
-        """The ops of which REGISTER_ELEMENTWISE makes kernels and lowering."""
+        """The ops whose kernels and lowerings REGISTER_ELEMENTWISE makes."""
         text = "\n".join(self._of_ops.values())
         found = set(re.findall(rf"REGISTER_ELEMENTWISE\(\s*{OP}", text))
         return found | set(self._listed("REGISTER_ELEMENTWISE", text))
@@ -106,7 +106,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def gradients(self) -> dict[str, set[str]]:
-        """Each op with a gradient, and the ops that the gradient is made of."""
+        """Each op with a gradient, and the ops that the gradient uses."""
         found = {}
         for path, text in self._of_ops.items():
             if not path.endswith("_grad.cc"):
@@ -122,7 +122,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def undefined(self) -> list[tuple[str, str]]:
-        """(header, function) of what is declared and not defined in the folder."""
+        """(header, function) for each function that is declared but not defined in its folder."""
         found = []
         function = r"^(?:void|int|int64_t|bool) (\w+)\("
         for path, text in self._of_ops.items():
@@ -139,7 +139,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def cases(self) -> set[str]:
-        """The ops with a case that computes something."""
+        """The ops with a test case that computes something."""
         found = set()
         for _, text in self.sources("tests/clients/cases", ".cases"):
             for block in re.split(r"^op ", text, flags=re.M)[1:]:
@@ -150,7 +150,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def gradient_files(self) -> dict[str, str]:
-        """Where the gradient of each op is registered."""
+        """The file that registers the gradient of each op."""
         return {
             op: path
             for path, text in self._of_ops.items()
@@ -159,7 +159,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def absent_headers(self) -> list[tuple[str, str]]:
-        """(file, header) of what is included and not there."""
+        """(file, header) for each included header that does not exist."""
         return [
             (path, header)
             for path, text in self._of_ops.items()
@@ -169,7 +169,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def unread_functors(self) -> list[tuple[str, str]]:
-        """(header, functor) of elementwise functors whose members nothing reads."""
+        """(header, functor) for each elementwise functor whose members nothing reads."""
         texts = "\n".join(self._of_ops.values())
         members = r"^struct (\w+) \{(?:(?!^\}).*\n)*?  (?:float|bool|int\w*) [\w, ]+;"
         return [
@@ -180,10 +180,10 @@ class CppFacts(Reading):
             and not re.search(rf"ReadAttributes\([^)]*\b{functor}\*", texts)
         ]
 
-    # ----- The GPU's kernels.
+    # ----- GPU kernels.
 
     def functors(self, device: str) -> dict[str, str]:
-        """The functors that loops of CPU or GPU are instantiated for, and where."""
+        """The functors that the loops of the CPU or GPU are instantiated for, and where."""
         found = {}
         macro = f"INSTANTIATE_{device}_ELEMENTWISE"
         for path, text in self._of_ops.items():
@@ -196,7 +196,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def functors_of_three(self) -> dict[str, str]:
-        """The elementwise functors of three arguments, and their headers."""
+        """The elementwise functors with three arguments, and their headers."""
         arity = r"^struct (\w+) \{\n  static constexpr int kArity = 3;"
         return {
             functor: path
@@ -207,12 +207,12 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def functor_budgets(self) -> set[str]:
-        """The functors with a budget of registers of their own."""
+        """The functors with their own register budget."""
         return set(self.dictionary(BUDGETS, "_FUNCTOR_REGISTERS"))
 
     @functools.cached_property
     def gpu_launchers(self) -> dict[str, str]:
-        """The launchers of kernels of their own, and the headers that declare them."""
+        """The launchers of hand-written kernels, and the headers that declare them."""
         return {
             name: path
             for path, text in self._of_ops.items()
@@ -222,7 +222,7 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def launched_alone(self) -> set[str]:
-        """The functors and launchers that the checks of kernels alone can call."""
+        """The functors and launchers that the kernels' standalone checks can call."""
         texts = [text for _, text in self.sources(KERNELS_ALONE, "_launchers.cc")]
         text = "\n".join(texts)
         found = set(re.findall(r"\b\w+\b", text))
@@ -273,13 +273,13 @@ class CppFacts(Reading):
 
     @functools.cached_property
     def budgets(self) -> set[str]:
-        """The kernels with a budget of registers."""
+        """The kernels with a register budget."""
         rows = self.dictionary(BUDGETS, "_REGISTERS")
         return {name.partition("<")[0] for name in rows}
 
 
 def _ops_of(function: str, bodies: dict[str, str], seen: set[str]) -> set[str]:
-    """The ops that a function of a file names, or one that it calls."""
+    """The ops that a function of a file names, directly or in functions that it calls."""
     seen.add(function)
     body = bodies.get(function, "")
     found = set(re.findall(OP, body))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python sources, the tables and the pages say of the ops."""
+"""Facts about the ops from the Python sources, the tables and the pages."""
 
 import ast
 import functools
@@ -13,7 +13,7 @@ FORMULAS = "tools/documentation/formulas.py"
 
 
 class PythonFacts(Reading):
-    """What the Python sources, the tables and the pages below a root say."""
+    """Facts from the Python sources, the tables and the pages below a root."""
 
     @functools.cached_property
     def modules(self) -> dict[str, str]:
@@ -27,7 +27,7 @@ class PythonFacts(Reading):
 
     @functools.cached_property
     def functions(self) -> dict[str, str]:
-        """The functions that are decorated with @op, and their files."""
+        """The functions decorated with @op, and their files."""
         return {
             node.name: path
             for path in self.modules.values()
@@ -49,12 +49,12 @@ class PythonFacts(Reading):
 
     @functools.cached_property
     def exported(self) -> set[str]:
-        """What the modules of functions have in __all__."""
+        """The names in __all__ of the modules of functions."""
         return {name for path in self.modules.values() for name in self.names(path, "__all__")}
 
     @functools.cached_property
     def imported_modules(self) -> dict[str, int]:
-        """How often ops/__init__.py names each module in its three lists."""
+        """The number of times that ops/__init__.py names each module in its three lists."""
         path = f"{PYTHON}/ops/__init__.py"
         text = self.tree.read(path)
         return {
@@ -71,8 +71,8 @@ class PythonFacts(Reading):
         return {name for t in texts for name in re.findall(r"raw_ops\.(\w+)", t)}
 
     def rules(self, ops: Iterable[str]) -> set[str]:
-        """Those of the ops, as raw_ops names them, that a rule vectorizes, and others
-        with a rule."""
+        """The given ops, as raw_ops names them, that have a vectorization rule, and other ops that
+        have one."""
         rows = self.dictionary(f"{PYTHON}/_vectorize/__init__.py", "_RULES")
         plain = {
             f"{name}_grad"
@@ -83,7 +83,7 @@ class PythonFacts(Reading):
 
     @functools.cached_property
     def comparisons(self) -> dict[str, bool]:
-        """The functions that are compared, and whether with tensors of any shape."""
+        """The functions that are compared; true for those compared with tensors of any shape."""
         found: dict[str, bool] = {}
         for node in calls(self.parse("tests/python/comparisons.py"), "Comparison"):
             name = str(ast.literal_eval(node.args[0])).partition(",")[0]
@@ -95,18 +95,18 @@ class PythonFacts(Reading):
 
     @functools.cached_property
     def formulas(self) -> set[str]:
-        """The ops, without TfExt>, with a formula in LaTeX on their page."""
+        """The ops, without TfExt>, with a LaTeX formula on their page."""
         return set(self.dictionary(FORMULAS, "FORMULAS"))
 
     @functools.cached_property
     def in_readme(self) -> set[str]:
-        """The names in README's section of the ops."""
+        """The names in the README's section on ops."""
         section = self.tree.read("README.md").partition("\n## The ops\n")[2]
         return set(re.findall(r"`(\w+)`", section.partition("\n## ")[0]))
 
     @functools.cached_property
     def benchmarks(self) -> dict[str, str]:
-        """The suites of benchmarks: their modules, and the text of each."""
+        """The benchmark suites: their modules, and the text of each."""
         return {
             path.rsplit("/", 1)[1].removesuffix(".py"): text
             for path, text in self.sources("benchmarks", ".py")
@@ -122,7 +122,7 @@ class PythonFacts(Reading):
 
     @functools.cached_property
     def layers(self) -> dict[str, str]:
-        """The layers that Keras is told of, and their files."""
+        """The layers registered with Keras, and their files."""
         decorator = "keras.saving.register_keras_serializable"
         return {
             node.name: path
@@ -134,7 +134,7 @@ class PythonFacts(Reading):
 
     @functools.cached_property
     def layer_classes(self) -> set[str]:
-        """Those of them that are layers, and no schedules or the like."""
+        """The layers among them, without schedules and the like."""
         return {
             name for name, path in self.layers.items() if not path.rsplit("/", 1)[1].startswith("_")
         }
@@ -151,6 +151,6 @@ class PythonFacts(Reading):
         return imported & set(self.names(path, "__all__"))
 
     def mentions(self, path: str, prefix: str) -> set[str]:
-        """The names that a file has behind a prefix such as `layers.`."""
+        """The names that follow a prefix such as `layers.` in a file."""
         text = self.tree.read(path)
         return set(re.findall(rf"\b{re.escape(prefix)}(\w+)", text))

@@ -12,13 +12,13 @@ OP = r'"TfExt>(\w+)"'
 
 
 def python_name(op: str) -> str:
-    """As tensorflow_ext.raw_ops names an op."""
+    """The name of an op in tensorflow_ext.raw_ops."""
     words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", op)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()
 
 
 def calls(module: ast.Module, name: str) -> Iterator[ast.Call]:
-    """The calls of a function of this name."""
+    """The calls of the function with this name."""
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(name):
             yield node
@@ -30,13 +30,13 @@ def _parsed(text: str) -> ast.Module:
 
 
 class Reading:
-    """What all kinds of facts are read with."""
+    """Reads sources for every kind of fact."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
 
     def parse(self, path: str) -> ast.Module:
-        """A file of Python, empty where there is none."""
+        """The syntax tree of a Python file; empty if there is no such file."""
         return _parsed(self.tree.read(path) if self.tree.exists(path) else "")
 
     def sources(self, folder: str, *suffixes: str) -> Iterator[tuple[str, str]]:
@@ -45,7 +45,7 @@ class Reading:
             yield path, self.tree.read(path)
 
     def assigned(self, path: str, name: str) -> ast.expr | None:
-        """What a module assigns to a name."""
+        """The value that a module assigns to a name."""
         for node in self.parse(path).body:
             if isinstance(node, ast.Assign):
                 targets = node.targets
@@ -69,6 +69,6 @@ class Reading:
         }
 
     def names(self, path: str, name: str) -> list[str]:
-        """The strings of a list or a tuple that a module assigns to a name."""
+        """The strings of a list or tuple that a module assigns to a name."""
         value = self.assigned(path, name)
         return [] if value is None else list(ast.literal_eval(value))

@@ -14,7 +14,7 @@ _HEADER = "| case | ours | rival | ratio |\n|---|--:|---|--:|"
 
 
 def tables_of(op: str) -> dict[str, str]:
-    """A table for each group of rows that measures an op, as Markdown, by its heading.
+    """The rows that measure an op: for each group a heading and a Markdown table.
 
     Args:
       op: The op's name without its namespace.
@@ -37,7 +37,7 @@ def _groups() -> dict[str, list[dict[str, Any]]]:
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The rows; a time that is the same as in the row above is left out."""
+    """The rows; a time that is the same as in the row above is omitted."""
     lines = []
     last = None
     for row in rows:

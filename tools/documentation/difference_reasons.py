@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why gradients differ: by the party that is wrong and the reason, the ops."""
+"""The reasons why gradients differ: the ops, by the party that is wrong and by reason."""
 
 REASONS = {
     "python": {

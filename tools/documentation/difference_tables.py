@@ -23,7 +23,7 @@ from difference_reasons import REASONS
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = _ROOT / "tests" / "stock_gradients" / "known_differences.json.gz"
 
-# What known_differences.py writes.
+# The data that known_differences.py writes.
 Measured = Mapping[str, Any]
 
 _PYTHON = "op | case | order | Python | this library | after fix() | why"
@@ -49,7 +49,7 @@ _HEADINGS = {key: heading for key, (heading, _) in TABLES.items()} | {"python_no
 def record(measured: Iterable[Measured], file: pathlib.Path = DATA) -> None:
     in_order = sorted(measured, key=lambda one: [*map(int, one["tensorflow"].split("."))])
     data = {"newest": in_order[-1], "by_version": _by_version(in_order)}
-    # Without the time, so that the same measurements are the same file.
+    # Without the time, so that the same measurements give the same file.
     file.write_bytes(gzip.compress(json.dumps(data).encode(), mtime=0))
 
 
@@ -59,19 +59,19 @@ def recorded(file: pathlib.Path = DATA) -> dict[str, Any]:
 
 
 def _by_version(measured: Sequence[Measured]) -> dict[str, Any]:
-    """What is not the same with all versions: a row an op, with a cell for each version."""
+    """The results that differ between versions: a row per op, with a cell for each version."""
     cells = [_cells(one) for one in measured]
     found: dict[str, list[list[str]]] = {}
     for table, op in sorted({key for one in cells for key in one}):
         row = [one.get((table, op), "") for one in cells]
-        # Not a number's digits, and not the words of an error.
+        # Ignores the digits of a number and the words of an error.
         if len({re.sub(r": (\d\.\de[-+]\d\d|`.*)$", "", cell) for cell in row}) > 1:
             found.setdefault(table, []).append([op, *row])
     return {"versions": [one["tensorflow"] for one in measured], "tables": found}
 
 
 def _cells(measured: Measured) -> dict[tuple[str, str], str]:
-    """The worst case of each op, by the table and the op."""
+    """The worst case of each op, by table and op."""
     cells = {("python_none", op): "none" for op in measured["python_none"]}
     for table, rows in measured["tables"].items():
         for op, case, *rest in rows:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The formulas of the ops in LaTeX, for their pages.
 
-An op's value, then its gradient: dx is that of the input x for
-the upstream gradient dy.
+Each has an op's value, then its gradient: dx is the gradient of the input x for the upstream
+gradient dy.
 """
 
 _ZERO_OUT = (

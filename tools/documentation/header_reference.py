@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from python_reference import escaped, paragraphs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# A page's headers, in the order in which it has them.
+# The headers of each page, in their order on it.
 PAGES = {
     "c": (
         "The C interface",
@@ -130,7 +130,7 @@ def _declarations(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_complete(lines: list[str]) -> bool:
-    """True if the lines end where a declaration, a macro or the call of one does."""
+    """True if the lines end where a declaration, a macro or a macro call ends."""
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", "\n".join(lines), flags=re.DOTALL).rstrip()
     if any(code.count(opening) != code.count(closing) for opening, closing in ("{}", "()")):
         return False
@@ -140,7 +140,7 @@ def _is_complete(lines: list[str]) -> bool:
 
 
 def _shown(code: str) -> str:
-    """Declarations without private parts, bodies of functions and compilers' hints."""
+    """Declarations without private parts, function bodies and compiler hints."""
     code = _UNSHOWN.sub("", code)
     body = re.compile(r"\)( const)?(?:\s*:(?!:)[^{};]*)?\s*(?=\{)")
     if code.startswith("#"):

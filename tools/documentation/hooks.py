@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs calls while it builds the site: adds the pages that are made."""
+"""Hooks that MkDocs calls while it builds the site: they add the generated pages."""
 
 import functools
 import pathlib
@@ -9,8 +9,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-# MkDocs takes this folder out of the path again once this module is loaded, so all is
-# imported here.
+# MkDocs removes this folder from the path once this module is loaded, so everything is imported
+# here.
 _HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(_HERE), str(_HERE.parent)]
 
@@ -23,12 +23,12 @@ import stock_page  # noqa: E402
 
 @functools.cache
 def _made() -> dict[str, str | bytes]:
-    """The pages that are made, once: an edit changes none of them."""
+    """The generated pages, made once: an edit changes none of them."""
     return {**api_pages.files(), **op_pages.files(), **stock_page.files()}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the pages that nav does not name into it."""
+    """Adds the pages that nav does not name."""
     docs = pathlib.Path(config.docs_dir)
     nav = {title: pages for section in config.nav for title, pages in section.items()}
     named = str(config.nav)
@@ -39,7 +39,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages and drawings that are made, and the sources they link to."""
+    """Adds the generated pages and drawings, and the sources that they link to."""
     made = dict(_made())
     docs = pathlib.Path(config.docs_dir)
     pages = {
@@ -58,7 +58,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Adds the tables of differences; leads links to files of the repository to their pages."""
+    """Adds the tables of differences; links to files of the repository lead to their pages."""
     if page.file.src_uri == "known_differences.md":
         markdown += "\n" + difference_tables.markdown(difference_tables.recorded())
     return sources.rewrite(markdown, page.file.src_uri)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page per op of this library, from its OpDef, its cases, its gradient's plan."""
+"""A page per op of this library, made from its OpDef, its cases and its gradient's plan."""
 
 import functools
 import html
@@ -122,7 +122,7 @@ def _text(text: str, own: str) -> str:
 
 
 def _paragraphs(text: str, own: str) -> str:
-    """Paragraphs; those that are indented stay as they are."""
+    """Paragraphs as Markdown; indented ones stay as they are."""
     parts = []
     for part in text.split("\n\n"):
         indented = all(line.startswith("  ") for line in part.splitlines())
@@ -226,7 +226,7 @@ class _Page:
             yield f"| attribute | `{attr.name}` | `{kind}` | {described} |"
 
     def _explanation(self) -> _explain.Explanation:
-        """The gradient for attributes of a case, or else for any that fit."""
+        """The gradient for the attributes of a case, or else for any attributes that fit."""
         node = next(iter(instances(self._op_def)))
         for attr in self._op_def.attr:
             if attr.name not in node.attr and attr.HasField("default_value"):
@@ -305,7 +305,7 @@ class _Page:
 
 
 def _folded(title: str, text: str) -> str:
-    """What opens at a click."""
+    """Text that opens on a click."""
     indented = "\n".join(f"    {line}" for line in text.splitlines())
     return f'??? abstract "{title}"\n\n{indented}'
 

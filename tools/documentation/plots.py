@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of elementwise ops: the value and the gradient by one input."""
+"""Plots of elementwise ops: the value and the gradient as functions of one input."""
 
 import dataclasses
 import io
@@ -18,14 +18,14 @@ from matplotlib import pyplot
 
 # Readable on white and on black.
 _VALUE, _GRADIENT, _FRAME = "#3f7fd6", "#e0722c", "#808890"
-# Attributes that have no default; those of other names are 0.5.
+# Attributes that have no default; all others are 0.5.
 _ATTRIBUTES = {"min": -1.0, "max": 1.0, "factor": 2.0}
 _RANGE = np.linspace(-4, 4, 801)
 
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """An op by one of its inputs, the others and attributes being given."""
+    """An op as a function of one input, with fixed other inputs and attributes."""
 
     along: str
     given: dict[str, float]
@@ -38,10 +38,10 @@ class Curve:
 
 
 def curve(name: str, op_def: op_def_pb2.OpDef) -> Curve | None:
-    """What to plot of an op; None for one that is not elementwise.
+    """The curve to plot for an op; None if the op is not elementwise.
 
     Args:
-      name: Its function's name in raw_ops.
+      name: The name of its function in raw_ops.
       op_def: Its OpDef.
     """
     rule = _vectorize.RULES.get(name)
@@ -51,7 +51,7 @@ def curve(name: str, op_def: op_def_pb2.OpDef) -> Curve | None:
     types = {argument.type_attr for argument in op_def.input_arg}
     if types != {"T"} or name in ("no_gradient", "sparsemax", "sparsemax_grad"):
         return None
-    # A gradient op: by what its forward op was given.
+    # A gradient op is plotted over the inputs of its forward op.
     along = names[1] if names[0] == "gradients" else names[0]
     needed = [
         attr for attr in op_def.attr if attr.type != "type" and not attr.HasField("default_value")
@@ -113,7 +113,7 @@ def draw(name: str, op_def: op_def_pb2.OpDef, what: Curve) -> bytes:
 
 
 def _broken(values: tf.Tensor) -> np.ndarray:
-    """The values with a gap where they jump."""
+    """The values with a gap at each jump."""
     array = np.array(values)
     jumps = np.abs(np.diff(array)) > 0.2
     array[1:][jumps] = np.nan

@@ -32,7 +32,7 @@ def summary(module: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Plain text as Markdown; what is between backticks stays code."""
+    """Plain text as Markdown; text between backticks stays code."""
     parts = re.split(r"(`[^`]+`)", text)
     parts[::2] = [
         re.sub(r"([\\*_\[\]|#])", r"\\\1", html.escape(part, quote=False)) for part in parts[::2]
@@ -41,7 +41,7 @@ def escaped(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Paragraphs as Markdown; indented ones are code, and "- " starts an item of a list."""
+    """Paragraphs as Markdown; indented ones are code, and "- " starts a list item."""
     parts = []
     for part in re.split(r"\n{2,}", text.strip("\n")):
         lines = part.splitlines()
@@ -111,7 +111,7 @@ def _signature(name: str, value: Any) -> str:
 
 
 def _documentation(value: Any) -> str:
-    """A docstring in Google's style as Markdown."""
+    """A Google-style docstring as Markdown."""
     text, *sections = _SECTION.split(inspect.getdoc(value) or "")
     parts = [paragraphs(text)]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
@@ -122,7 +122,7 @@ def _documentation(value: Any) -> str:
 
 
 def _items(text: str) -> str:
-    """The list of a section; each item begins at the margin, as "name: text"."""
+    """The list in a section; each item begins at the margin, as "name: text"."""
     items = []
     for item in re.split(r"\n(?=\S)", text):
         name, _, described = " ".join(item.split()).partition(": ")

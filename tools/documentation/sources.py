@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the files of the repository that other pages link to.
 
-docs/ links to sources as they lie in the repository, so that the pages read there too.
-On the site each such file has a page under source/.
+docs/ links to source files by their paths in the repository, so the pages also work there. On the
+site each such file has a page under source/.
 """
 
 import pathlib
@@ -28,7 +28,7 @@ _LANGUAGES = {
     ".toml": "toml",
     ".yml": "yaml",
 }
-# Not to be found, and no menus beside the code.
+# Hidden from the search, and without menus beside the code.
 _FRONT = "---\nsearch:\n  exclude: true\nhide: [navigation, toc]\n---\n"
 
 
@@ -48,7 +48,7 @@ def pages(written: dict[str, str]) -> dict[str, str]:
                 continue
             path = ROOT / target
             if not path.exists():
-                continue  # MkDocs says so.
+                continue  # MkDocs reports it.
             made[page] = _content(path)
             if page.endswith("README.md"):
                 pending[page] = made[page]
@@ -95,7 +95,7 @@ def _targets(markdown: str, name: str) -> list[str]:
 
 
 def _outside_code(markdown: str, change: Callable[[str], str]) -> str:
-    """Changes what is neither in a code block nor in code within a line."""
+    """Changes the text that is neither in a code block nor in inline code."""
     parts, end = [], 0
     for code in _CODE.finditer(markdown):
         # The text of a link may be code.
@@ -121,7 +121,7 @@ def _page_of(path: str) -> str:
     if (ROOT / path).is_dir():
         has_readme = (ROOT / path / "README.md").is_file()
         return f"source/{path}/{'README' if has_readme else 'index'}.md"
-    # MkDocs leaves out what begins with a dot.
+    # MkDocs skips names that begin with a dot.
     path = re.sub(r"(^|/)\.", r"\1dot-", path)
     return f"source/{path}" if path.endswith(".md") else f"source/{path}.md"
 

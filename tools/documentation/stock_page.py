@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of TensorFlow's own ops: who has a gradient of which."""
+"""The page of TensorFlow's own ops and the gradients that each client has."""
 
 import html
 import json
@@ -10,12 +10,12 @@ import tensorflow as tf
 from tensorflow_ext._runtime import _fixing, _library
 
 _BITS = _library.Registries
-# What _cells() says of a row.
+# The columns of _cells().
 _COLUMNS = ("Python", "C and C++", "function runtime", "second order in C")
 
 
 def files() -> dict[str, str | bytes]:
-    """The page and the rows, which a script puts into it."""
+    """The page, and the rows that a script puts into it."""
     rows = [row for row in coverage.collect() if not row.op.startswith(("TfExt>", "_"))]
     shown = [row for row in rows if row.python or row.client or row.function]
     own = [row for row in shown if _BITS.FUNCTION_OWN in _library.registries(row.op)]
@@ -23,7 +23,7 @@ def files() -> dict[str, str | bytes]:
 
 
 def _cells(row: coverage.Row) -> list[str]:
-    """Whose gradient each client has: ours, theirs or none."""
+    """The source of each client's gradient: this library, TensorFlow or none."""
     bits = _library.registries(row.op)
     if row.python_stock:
         python = "TensorFlow's"

@@ -28,7 +28,7 @@ from c_client import tensorflow_dir
 
 HERE = pathlib.Path(__file__).absolute().parent
 # Without the package around it, which loads the library.
-sys.path.append(str(HERE.parents[1] / "python" / "tensorflow_ext" / "testing"))
+sys.path.append(str(HERE.parents[1] / "python" / "tensorflow_ext" / "testing" / "_gradient"))
 from _comparison import Slopes, deviation  # noqa: E402
 
 # Relative to the largest magnitude of the reference. They are wider than some unit roundoffs

@@ -98,7 +98,11 @@ class Planner {
       return body_node.outputs[output];
     }
     Source source = body_node.outputs[0];
-    (source.kind == Source::kStep ? source.output : source.index) += output;
+    if (source.kind == Source::kStep) {
+      source.output += output;
+    } else {
+      source.index += output;
+    }
     return source;
   }
 

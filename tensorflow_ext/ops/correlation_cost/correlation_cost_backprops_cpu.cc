@@ -169,13 +169,15 @@ struct CorrelationGradRows {
     rows.step = apart * row_size;
     rows.count = range.end - range.begin;
     if (WindowsArePixels(dims)) {
-      const int64_t first = dims.first_pixel();
-      const int64_t of_row = dims.output_width * dims.output_channels();
-      rows.coefficients = image.gradients +
-                          (RowOfA(image, y, range.begin) - first) * of_row -
-                          first * dims.output_channels() +
-                          SeenFromA(image, range.begin) * count;
-      rows.pixel_step = dims.output_channels();
+      const int64_t of_pixel = dims.output_channels();
+      const int64_t of_row = dims.output_width * of_pixel;
+      // The gradients begin at the first pixel, in rows as in columns.
+      const int64_t row = RowOfA(image, y, range.begin) - dims.first_pixel();
+      const int64_t column = -dims.first_pixel();
+      const int64_t channel = SeenFromA(image, range.begin) * count;
+      rows.coefficients =
+          image.gradients + row * of_row + column * of_pixel + channel;
+      rows.pixel_step = of_pixel;
       rows.row_step = image.argument == CorrelationArgument::kA
                           ? count
                           : apart * of_row - count;

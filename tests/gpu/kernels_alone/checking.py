@@ -12,7 +12,7 @@ from numeric import NumericType
 
 # In the source tree; where this folder travels alone, the file lies beside this one.
 _HERE = pathlib.Path(__file__).absolute().parent
-sys.path.append(str(_HERE / "../../../python/tensorflow_ext/testing"))
+sys.path.append(str(_HERE / "../../../python/tensorflow_ext/testing/_gradient"))
 from _comparison import distances  # noqa: E402
 
 Check = Callable[[Device], None]

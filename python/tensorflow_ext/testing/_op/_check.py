@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_op and check_library."""
 
+import dataclasses
 import functools
 import os
 import pathlib
@@ -115,6 +116,11 @@ def check_op(
     return report
 
 
+# The options of an op that check_library takes: those of Options, and of its task.
+_FIELDS = {field.name for field in dataclasses.fields(Options)} - {"seed"}
+_OPTIONS = _FIELDS | {"inputs", "attrs", "checks", "leave_out", "samples"}
+
+
 def check_library(
     path: str | os.PathLike[str],
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -171,21 +177,23 @@ def check_library(
     load = Load([library], list(modules))
     tasks = {}
     for name in names:
-        own: dict[str, Any] = {"samples": samples, **options.get(name, {})}
-        how = Options(
-            tuple(own.pop("without_gradient", ())),
-            own.pop("surrogate", False),
-            own.pop("tolerance", 64.0),
-            own.pop("order", 2),
-            seed,
+        own = dict(options.get(name, {}))
+        unknown = sorted(own.keys() - _OPTIONS)
+        if unknown:
+            raise ValueError(f"options of {name}: there is no {unknown}")
+        how = dataclasses.replace(
+            Options(seed=seed), **{key: own[key] for key in own.keys() & _FIELDS}
         )
-        given, values = own.pop("inputs", None), own.pop("attrs", None)
-        count = own.pop("samples")
-        of_op = _wanted(own.pop("checks", None), own.pop("leave_out", ()))
-        if own:
-            raise ValueError(f"options of {name}: there is no {sorted(own)}")
-        rest = [check for check in wanted if check in of_op]
-        tasks[name] = _task(op_defs[name], given, values, how, rest, count, load)
+        of_op = _wanted(own.get("checks"), own.get("leave_out", ()))
+        tasks[name] = _task(
+            op_defs[name],
+            own.get("inputs"),
+            own.get("attrs"),
+            how,
+            [check for check in wanted if check in of_op],
+            own.get("samples", samples),
+            load,
+        )
     found = _check_all(tasks, processes or os.cpu_count() or 1, timeout)
     findings = [finding for name in names for finding in found[name]]
     report = OpReport(names, wanted, findings)

@@ -181,11 +181,11 @@ def wrong_inputs(subject: Subject) -> Iterator[OpFinding]:
     for example in subject.examples[:_REFUSED_EXAMPLES]:
         for wrong in _wrong(example):
             with _limited_memory():
-                message, was_refused, crashed = _give(subject, wrong)
-            refused, taken = refused + was_refused, taken + (not was_refused)
-            if message:
-                yield subject.finding("wrong inputs", Verdict.FAILED, message)
-            crashes += crashed
+                answer = _give(subject, wrong)
+            refused, taken = refused + answer.refused, taken + (not answer.refused)
+            if answer.fault:
+                yield subject.finding("wrong inputs", Verdict.FAILED, answer.fault)
+            crashes += answer.crashed
             if crashes == _MOST_CRASHES:
                 yield subject.finding(
                     "wrong inputs", Verdict.NOTE, "no more was tried, for the crashes"
@@ -194,28 +194,40 @@ def wrong_inputs(subject: Subject) -> Iterator[OpFinding]:
     yield subject.finding("wrong inputs", Verdict.PASSED, f"{refused} refused, {taken} taken")
 
 
-def _give(subject: Subject, wrong: _Wrong) -> tuple[str, bool, bool]:
-    """What is wrong, whether it was refused, and whether a process ended."""
+@dataclasses.dataclass(frozen=True)
+class _Answer:
+    """How an op answers a wrong input: `fault` is empty if the answer is right."""
+
+    fault: str = ""
+    refused: bool = False
+    crashed: bool = False
+
+
+def _give(subject: Subject, wrong: _Wrong) -> _Answer:
+    """Gives the op a wrong input."""
     example, place = wrong.example, f"{wrong.example.variant}; {wrong.what}"
     said = _ask(subject, example, wrong.what)
     if said.crash:
-        return f"{place}: the shape function {said.crash}", True, True
+        fault = f"{place}: the shape function {said.crash}"
+        return _Answer(fault, refused=True, crashed=True)
     if said.size > _MOST_ELEMENTS:
-        return "", True, False  # right as it may be, it takes too long
+        return _Answer(refused=True)  # right as it may be, it takes too long
     try:
         first = subject.attempt(f"{place}, kernel", run, example)
         second = subject.attempt(f"{place}, kernel again", run, example)
     except CrashedError as error:
-        return f"{place}: the kernel {error}", False, True
+        return _Answer(f"{place}: the kernel {error}", crashed=True)
     except REFUSALS as error:
         if isinstance(error, _REFUSING):
-            return "", True, False
-        text = f"{place}: {brief(error)}; expected an InvalidArgumentError"
-        return text, True, False
+            return _Answer(refused=True)
+        fault = f"{place}: {brief(error)}; expected an InvalidArgumentError"
+        return _Answer(fault, refused=True)
     if not subject.values_vary and not _calls.same_bits(first, second):
-        text = f"{place}: is taken, and gives other values each time: it reads memory "
-        return text + "that is not its own, or forgets to write some", False, False
-    return _disagreement(example, first, said), False, False
+        return _Answer(
+            f"{place}: is taken, and gives other values each time: it reads memory that is not "
+            "its own, or forgets to write some"
+        )
+    return _Answer(_disagreement(example, first, said))
 
 
 def _wrong(example: Example) -> Iterator[_Wrong]:

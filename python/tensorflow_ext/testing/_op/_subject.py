@@ -36,7 +36,7 @@ class CrashedError(Exception):
 class Options:
     """How an op is to be checked; `check_op` says what each means."""
 
-    without_gradient: tuple[str, ...] = ()
+    without_gradient: Sequence[str] = ()
     surrogate: bool = False
     tolerance: float = 64.0
     order: int = 2

@@ -2,7 +2,7 @@
 """Keras layers around the ops.
 
 Importing this package imports Keras, which comes with TensorFlow, and registers
-the layers with keras.saving: import it before loading a model that has them.
+the layers with keras.saving. Import it before you load a model that uses them.
 """
 
 import keras

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several families of layers share: arguments and shapes that are checked."""
+"""Checks of arguments and shapes that several families of layers share."""
 
 import math
 import numbers
@@ -19,7 +19,7 @@ def check(layer: object, argument: str, value: Any, valid: bool, expected: str) 
 
 
 def integer(layer: object, argument: str, value: Any, least: int | None = None) -> int:
-    """The argument as an int; raises a ValueError if it is none or below `least`."""
+    """The argument as an int; a ValueError if it is not an integer or is below `least`."""
     expected = "an integer" if least is None else f"an integer, at least {least}"
     valid = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     in_range = valid and (least is None or int(value) >= least)
@@ -28,13 +28,13 @@ def integer(layer: object, argument: str, value: Any, least: int | None = None) 
 
 
 def boolean(layer: object, argument: str, value: Any) -> bool:
-    """The argument; raises a ValueError if it is neither True nor False."""
+    """The argument; a ValueError if it is neither True nor False."""
     check(layer, argument, value, value in (True, False), "True or False")
     return bool(value)
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number other than NaN."""
+    """True for a number other than NaN."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
 
 
@@ -46,8 +46,8 @@ def finite(
     most: float = math.inf,
     alternative: str = "",
 ) -> float:
-    """The argument as a float; raises a ValueError, which names what else it may be,
-    if it is no finite number within the bounds."""
+    """The argument as a float; a ValueError if it is not a finite number within the bounds.
+    The message names the alternative."""
     expected = "a finite number"
     if least > -math.inf:
         expected += f", at least {least:g}"
@@ -61,8 +61,7 @@ def finite(
 
 
 def above(layer: object, argument: str, value: Any, bound: float) -> float:
-    """The argument as a float; raises a ValueError if it is no finite number above
-    the bound."""
+    """The argument as a float; a ValueError if it is not a finite number above the bound."""
     valid = is_number(value) and bound < value < math.inf
     check(layer, argument, value, valid, f"a finite number above {bound:g}")
     return float(value)
@@ -80,7 +79,7 @@ def check_shape(
 
 
 def known_last(layer: keras.layers.Layer, shape: Shape) -> int:
-    """The last dimension of the layer's input; a ValueError if it is not known."""
+    """The last dimension of the layer's input; a ValueError if it is unknown."""
     size = shape[-1] if len(shape) > 0 else None
     expected = "a known last dimension"
     check_shape(layer, "inputs", shape, size is not None, expected)
@@ -88,7 +87,7 @@ def known_last(layer: keras.layers.Layer, shape: Shape) -> int:
 
 
 def same(a: int | None, b: int | None) -> bool:
-    """Whether two dimensions may be the same; one that is not known may."""
+    """True if two dimensions may be equal; an unknown dimension may equal any other."""
     return a is None or b is None or a == b
 
 
@@ -97,7 +96,7 @@ def same_shape(a: Shape, b: Shape) -> bool:
 
 
 class SameShape(keras.layers.Layer):
-    """A layer of the shape of its input."""
+    """A layer whose output has the shape of its input."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -106,8 +105,8 @@ class SameShape(keras.layers.Layer):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return input_shape
 
-    # A layer that has none of its own gets one by Keras of the arguments as they were
-    # given: a DTypePolicy or a regularizer among them cannot be saved.
+    # Without this method, Keras makes a configuration from the arguments as they were
+    # given. A DTypePolicy or a regularizer among them cannot be saved.
     def get_config(self) -> dict[str, Any]:
         return super().get_config()
 
@@ -116,7 +115,7 @@ class OfTwo(keras.layers.Layer):
     """A layer that is called with a list of two tensors.
 
     Attributes:
-      input_names: What they are called in errors.
+      input_names: Names of the two tensors in error messages.
     """
 
     input_names: tuple[str, str]
@@ -126,8 +125,8 @@ class OfTwo(keras.layers.Layer):
         return super().get_config()
 
     def _check_two(self, inputs: Any) -> None:
-        """Raises a ValueError unless these are two tensors, or shapes."""
-        # One shape is a tuple, too.
+        """Raises a ValueError unless these are two tensors or two shapes."""
+        # A single shape is a tuple, too.
         is_list = isinstance(inputs, (list, tuple)) and not any(
             x is None or isinstance(x, int) for x in inputs
         )

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the layers over images share.
+"""Base class of the layers over images.
 
-data_format: the kernels compute channels-last, for their vectors run over the channels
-of a pixel, which then lie side by side. A layer of data_format 'channels_first'
-transposes its images before and its result after, so that each is read and written
-once more, and so is each of their gradients: on a CPU, a step of training takes about
-twice as long in RoiAlign and Resampler, and half as long again in CorrelationCost.
+data_format: the kernels compute channels-last, because their vectors run over the
+channels of a pixel, which are then adjacent in memory. With data_format
+'channels_first', a layer transposes its images and its result, which reads and writes
+each of them, and each of their gradients, once more. On a CPU, a training step then
+takes about twice as long in RoiAlign and Resampler, and 1.5 times as long in
+CorrelationCost.
 
-Coordinates (of regions, of points, of flows) count pixels: bfloat16 has no odd number
-above 256 and float16 none above 2048. A layer that takes coordinates computes in
-float32 where its compute type is one of these, and returns the compute type. Its inputs
-are not cast by Keras, so coordinates of type float32 stay what they are.
+Coordinates (of regions, points and flows) count pixels, but bfloat16 has no odd number
+above 256 and float16 none above 2048. If its compute type is one of these, a layer that
+takes coordinates computes in float32 and returns the compute type. Keras does not cast
+the inputs of such a layer, so coordinates of type float32 keep their values.
 """
 
 from collections.abc import Sequence
@@ -24,10 +25,10 @@ from tensorflow_ext.ops._common import DATA_FORMATS, channels_first, channels_la
 
 
 class OverImages(OfTwo):
-    """A layer over images and something else, in a data format.
+    """A layer that takes images, in a data format, and one other input.
 
     Attributes:
-      has_coordinates: Whether one of the inputs has coordinates.
+      has_coordinates: Whether one of the inputs holds coordinates.
       has_channels: Which of the inputs are in the data format.
     """
 
@@ -46,14 +47,14 @@ class OverImages(OfTwo):
             self.autocast = False
 
     def compute(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-        """The result of inputs whose channels are last."""
+        """The result for inputs whose channels are last."""
         raise NotImplementedError
 
     def computed_shape(self, first: Shape, second: Shape) -> Shape:
-        """The shape of what `compute` returns.
+        """The shape of the result of `compute`.
 
         Raises:
-          ValueError: By `expect`, of shapes that are wrong.
+          ValueError: A shape is wrong; raised by `expect`.
         """
         raise NotImplementedError
 
@@ -61,10 +62,10 @@ class OverImages(OfTwo):
         """Raises a ValueError unless the shape is valid.
 
         Args:
-          which: Of which input.
-          shape: Its shape, the channels last.
-          valid: Whether it is valid.
-          *expected: The dimensions of one that is, the channels last.
+          which: Index of the input.
+          shape: Its shape, channels last.
+          valid: Whether the shape is valid.
+          *expected: The expected dimensions, channels last.
         """
         if self._is_transposed(which):
             shape, expected = channels_first(shape), channels_first(expected)

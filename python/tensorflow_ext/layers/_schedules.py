@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that change while training, and layers that have one.
+"""Schedules: numbers that change during training, and the base of layers that use one.
 
-A schedule is a keras.optimizers.schedules.LearningRateSchedule, of these or of Keras',
-or another callable of the step, a scalar integer tensor, that Keras can save.
+A schedule is a keras.optimizers.schedules.LearningRateSchedule, from this module or from
+Keras, or another callable that Keras can save. It takes the step, a scalar integer tensor.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ Schedule: TypeAlias = Callable[[Any], Any]
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class DomainAdversarialSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """Rises from 0 to `maximum`, first fast: for `GradientReversal`.
+    """Rises from 0 to `maximum`, fast at first. For `GradientReversal`.
 
     At step s it is maximum * (2 / (1 + exp(-gamma p)) - 1) with p = min(s / steps, 1).
 
     Args:
-      steps: Training steps in all, at least 1.
+      steps: Total number of training steps, at least 1.
       gamma: How fast it rises; above 0.
-      maximum: What it comes close to; finite.
+      maximum: The value that it approaches; finite.
 
     Source: Y. Ganin and V. Lempitsky, "Unsupervised Domain Adaptation by
     Backpropagation", ICML 2015, section 4.
@@ -47,21 +47,21 @@ class DomainAdversarialSchedule(keras.optimizers.schedules.LearningRateSchedule)
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class PolynomialSparsity(keras.optimizers.schedules.LearningRateSchedule):
-    """Rises from one sparsity to another, first fast: for `MagnitudePruning`.
+    """Rises from one sparsity to another, fast at first. For `MagnitudePruning`.
 
-    At step s, from `begin_step` on and until `end_step`, it is
+    At step s, from `begin_step` to `end_step`, it is
 
         final + (initial - final) * (1 - (s - begin_step) / (end_step - begin_step))
         ** power
 
-    and changes every `frequency` steps only. Before it is 0, and then `final_sparsity`.
+    and changes only every `frequency` steps. It is 0 before and `final_sparsity` after.
 
     Args:
       initial_sparsity: Sparsity at `begin_step`, in [0, 1].
       final_sparsity: Sparsity from `end_step` on, in [0, 1].
       begin_step: The first step that prunes, at least 0.
-      end_step: Above `begin_step`.
-      power: Above 0; the larger, the earlier most is pruned.
+      end_step: The step that reaches `final_sparsity`; above `begin_step`.
+      power: Above 0. A larger power prunes more of the values early.
       frequency: Steps from one change to the next, at least 1.
 
     Source: M. Zhu and S. Gupta, "To prune, or not to prune: exploring the efficacy of
@@ -107,16 +107,16 @@ class PolynomialSparsity(keras.optimizers.schedules.LearningRateSchedule):
 
 
 class Scheduled(SameShape):
-    """A layer that has a number that may be a schedule.
+    """A layer with an argument that is a number or a schedule.
 
     Attributes:
-      step: With a schedule: the training calls so far, a weight that is not trained.
+      step: Counts the calls in training, if there is a schedule; a non-trainable weight.
     """
 
     def _number_or_schedule(
         self, argument: str, value: Any, least: float, most: float
     ) -> float | Schedule:
-        """The argument, and `step` if it needs one; a ValueError if it is neither."""
+        """The argument; adds `step` for a schedule. A ValueError if it is neither."""
         if isinstance(value, dict):
             value = keras.saving.deserialize_keras_object(value)
         if not callable(value):
@@ -133,5 +133,5 @@ class Scheduled(SameShape):
 
 
 def serialize(value: Any) -> Any:
-    """A number, or what Keras saves of a schedule."""
+    """A number as it is, or a schedule as Keras serializes it."""
     return keras.saving.serialize_keras_object(value) if callable(value) else value

@@ -27,7 +27,7 @@ class GELU(SameShape):
     """Gaussian error linear unit, by `gelu`.
 
     Args:
-      approximate: Whether it is the form with tanh, or the exact one; that of
+      approximate: Whether to use the form with tanh instead of the exact one.
         `keras.activations.gelu` is exact by default.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
@@ -80,7 +80,7 @@ class TanhShrink(SameShape):
 
 
 class _Shrinkage(SameShape):
-    """A layer that is 0 from one bound to the other."""
+    """A layer that gives 0 between two bounds."""
 
     def __init__(self, lower: float = -0.5, upper: float = 0.5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -110,7 +110,7 @@ class HardShrink(_Shrinkage):
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class SoftShrink(_Shrinkage):
-    """x less the bound that it is beyond, 0 between them, by `softshrink`.
+    """x minus the bound that it exceeds, 0 between the bounds, by `softshrink`.
 
     Args:
       lower: Lower bound; may be -infinity.
@@ -124,12 +124,12 @@ class SoftShrink(_Shrinkage):
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class Snake(SameShape):
-    """x + sin(f x)^2 / f, by `snake`, with a frequency f that is trained.
+    """x + sin(f x)^2 / f with a trained frequency f, by `snake`.
 
     Args:
       frequency_initializer: Initializer of `frequency`.
-      per_channel: Whether each element of the last dimension has a frequency of its
-        own, or all have one, as in TF Addons.
+      per_channel: Whether each element of the last dimension has its own frequency.
+        If not, all share one, as in TF Addons.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -164,7 +164,7 @@ class Sparsemax(SameShape):
     """The nearest point of the probability simplex, by `sparsemax`.
 
     Args:
-      axis: The axis along which the result sums up to 1.
+      axis: The axis along which the result sums to 1.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -191,8 +191,8 @@ class Sparsemax(SameShape):
 class SwiGLU(OfTwo):
     """gate * sigmoid(gate) * value, by `swiglu`.
 
-    Call it with [gate, value], two tensors of one shape. The masks of both are
-    combined as by `keras.layers.Multiply`: by a logical or, if both have one.
+    Call it with [gate, value], two tensors of the same shape. If both have a mask, the
+    result has their logical or, as in `keras.layers.Multiply`.
 
     Args:
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.

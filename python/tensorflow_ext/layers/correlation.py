@@ -13,22 +13,21 @@ from tensorflow_ext.ops import correlation as ops
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class CorrelationCost(OverImages):
-    """The correlation of each pixel's surroundings in one image with those of the
-    pixels around it in another, by `correlation_cost`.
+    """Correlates the window around each pixel of one image with the windows around
+    nearby pixels of another, by `correlation_cost`.
 
-    Call it with [a, b], both [N, H, W, C]. Gives [N, H', W', D * D], a channel for
-    each displacement; `correlation_cost` says what H', W' and D are.
+    Call it with [a, b], both [N, H, W, C]. Returns [N, H', W', D * D], with a channel for
+    each displacement. `correlation_cost` defines H', W' and D.
 
     Args:
-      kernel_size: Pixels of a window along each axis, odd.
+      kernel_size: Size of a window along each axis, in pixels; odd.
       max_displacement: Largest displacement along each axis, in pixels; at least 0.
       stride_1: Pixels of a between neighbouring outputs; at least 1.
       stride_2: Pixels between neighbouring displacements; at least 1.
-      pad: Pixels of zeros that the images are taken to have on each side; at
-        least 0.
+      pad: Pixels of zero padding on each side of the images; at least 0.
       data_format: 'channels_last', or 'channels_first' for images [N, C, H, W] and a
-        result [N, D * D, H', W'], which are transposed
-        (tensorflow_ext/layers/_images.py says why); by default that of Keras.
+        result [N, D * D, H', W'], which are then transposed
+        (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 

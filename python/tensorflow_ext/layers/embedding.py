@@ -22,38 +22,39 @@ _COMBINERS = ("sum", "mean", "sqrtn")
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class EmbeddingBag(keras.layers.Layer):
-    """The sum or mean of the vectors that each bag of indices names, by
-    `embedding_bag`: what `keras.layers.Embedding` and a sum over the bag compute,
-    without the vectors of the bag in memory.
+    """The sum or mean of the vectors that each bag of indices names, by `embedding_bag`.
 
-    Call it with indices [..., L], and optionally weights of the same shape. Gives
-    [..., output_dim]. With n counted indices i and their weights w in a bag it is the
+    It computes the same as `keras.layers.Embedding` and a sum over the bag, but never
+    holds the vectors of the bag in memory.
+
+    Call it with indices [..., L], and optionally weights of the same shape. Returns
+    [..., output_dim]. For a bag of n counted indices i with weights w, the result is the
     sum of w_i * embeddings[i], divided by
 
     - 1 for combiner 'sum',
-    - the sum of w_i, without weights n, for 'mean',
-    - the root of the sum of w_i^2, without weights of n, for 'sqrtn',
+    - the sum of w_i (n without weights) for 'mean',
+    - the square root of the sum of w_i^2 (of n without weights) for 'sqrtn',
 
-    as in tf.nn.embedding_lookup_sparse. A bag of which nothing counts, and one whose
-    divisor is 0, gives 0. In mixed precision the table and the sums keep float32.
+    as in tf.nn.embedding_lookup_sparse. A bag without counted indices, or with a divisor
+    of 0, gives 0. In mixed precision the table and the sums keep float32.
 
     An index does not count where the Keras mask of `indices`, or the argument `mask`,
-    is False: a mask of its shape, or of its first dimensions for whole bags. What
-    stands there need not name a vector. The result has no mask.
+    is False. The mask has the shape of `indices`, or its first dimensions to mask whole
+    bags. A masked index need not name a vector. The result has no mask.
 
     Args:
-      input_dim: Vectors in the table; indices are below it.
-      output_dim: Size of each.
+      input_dim: Number of vectors in the table; indices are below it.
+      output_dim: Size of each vector.
       embeddings_initializer: Initializer of the table, `embeddings`.
       embeddings_regularizer: Regularizer of the table.
       embeddings_constraint: Constraint of the table.
-      mask_zero: Whether index 0 does not count.
+      mask_zero: Whether to ignore index 0.
       combiner: 'sum', 'mean' or 'sqrtn'; also in upper case, as in TF Addons.
       sparse_gradients: Whether the gradient of the table is a tf.IndexedSlices that
         has each vector of the batch once, instead of a tensor of the table's shape.
-        Then keras.optimizers.SGD without momentum writes no others; Adam and most
-        others of Keras write the whole table all the same, for their averages. XLA
-        knows no such gradient: a model with the layer is not compiled with it.
+        keras.optimizers.SGD without momentum then writes only these vectors. Adam and
+        most other Keras optimizers still write the whole table, for their averages. XLA
+        does not support such gradients, so a model with this layer is not compiled.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -95,7 +96,7 @@ class EmbeddingBag(keras.layers.Layer):
             autocast=False,
         )
 
-    # Keras gives the mask of the indices as `mask` if there are no weights, else as
+    # Keras passes the mask of the indices as `mask` if there are no weights, else as
     # `indices_mask`.
     def call(
         self,
@@ -146,7 +147,7 @@ class EmbeddingBag(keras.layers.Layer):
         }
 
     def _counted(self, indices: tf.Tensor, mask: tf.Tensor | None) -> tf.Tensor | None:
-        """Which indices count, of their shape; None if all do."""
+        """A mask of the indices that count, in their shape; None if all do."""
         counted = tf.not_equal(indices, 0) if self.mask_zero else None
         if mask is None:
             return counted
@@ -162,8 +163,8 @@ class EmbeddingBag(keras.layers.Layer):
     def _factors(
         self, indices: tf.Tensor, weights: tf.Tensor | None, counted: tf.Tensor | None
     ) -> tf.Tensor:
-        """What each vector is multiplied with for the combiner."""
-        # A float16 counts to 2048.
+        """The factor of each vector, according to the combiner."""
+        # A float16 can count only to 2048.
         dtype = tf.as_dtype(self.variable_dtype)
         wide = tf.float32 if dtype.size < tf.float32.size else dtype
         ones = weights is None
@@ -185,7 +186,7 @@ class EmbeddingBag(keras.layers.Layer):
         rows = tf.stack([tf.reduce_prod(shape[:-1]), shape[-1]])
         table = self.embeddings.value
         if self.sparse_gradients:
-            # The gradient of tf.gather has each vector that was gathered once.
+            # The gradient of tf.gather then has each gathered vector once.
             unique, indices = tf.unique(tf.reshape(indices, [-1]), indices.dtype)
             table = tf.gather(table, unique)
         indices = tf.reshape(indices, rows)

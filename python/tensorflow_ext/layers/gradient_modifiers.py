@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers that are there for their gradient: reversed, or straight through."""
+"""Layers that modify the gradient: reversed, or straight-through."""
 
 import math
 from typing import Any
@@ -16,19 +16,19 @@ from tensorflow_ext.ops import gradient_modifiers as ops
 class GradientReversal(Scheduled):
     """Identity whose gradient is -scale * dy, by `reverse_gradient`.
 
-    Between features and a classifier of their domain it makes features that do
-    not tell the domain (Y. Ganin and V. Lempitsky, "Unsupervised Domain
-    Adaptation by Backpropagation", ICML 2015). They let the scale rise while
+    Placed between features and a classifier of their domain, it trains features that
+    do not reveal the domain (Y. Ganin and V. Lempitsky, "Unsupervised Domain
+    Adaptation by Backpropagation", ICML 2015). The authors increase the scale during
     training:
 
         GradientReversal(DomainAdversarialSchedule(steps=epochs * steps_per_epoch))
 
-    With a schedule the layer has a weight, `step`, that counts its calls in training
-    and is saved with the model; a layer that is called twice in each training step
-    counts both.
+    With a schedule, the layer has a weight, `step`, that counts its calls in training
+    and is saved with the model. A layer that is called twice in each training step
+    counts both calls.
 
     Args:
-      scale: Factor of the reversed gradient, finite; or a schedule of it.
+      scale: Factor of the reversed gradient, finite; or a schedule for it.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -38,14 +38,14 @@ class GradientReversal(Scheduled):
 
     @property
     def strength(self) -> tf.Tensor:
-        """The factor as it is now, a scalar of type float32."""
+        """The current factor, a scalar of type float32."""
         scale = self.scale(self.step) if callable(self.scale) else self.scale
         return tf.cast(scale, tf.float32)
 
     def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
         if not callable(self.scale):
             return ops.reverse_gradient(inputs, scale=self.scale)
-        # The op's scale is an attribute, which no variable can be.
+        # The op's scale is an attribute, which cannot be a variable.
         strength = tf.stop_gradient(tf.cast(self.strength, inputs.dtype))
         outputs = ops.straight_through(inputs, -strength * inputs)
         if training:

@@ -11,7 +11,7 @@ from tensorflow_ext.ops import normalization as ops
 
 
 class _Normalization(SameShape):
-    """A layer that has weights over its input's last dimension."""
+    """A layer with weights over the last dimension of its input."""
 
     def __init__(self, epsilon: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -29,8 +29,7 @@ class _Normalization(SameShape):
         )
 
     def _floating(self, inputs: tf.Tensor) -> tf.Tensor:
-        """The inputs; integers, which Keras does not cast, in a type that does not
-        overflow."""
+        """The inputs. Integers, which Keras does not cast, get a type that does not overflow."""
         if not (inputs.dtype.is_integer or inputs.dtype.is_bool):
             return inputs
         wide = self.compute_dtype == "float64"
@@ -44,8 +43,8 @@ class _Normalization(SameShape):
 class LayerNormalization(_Normalization):
     """`keras.layers.LayerNormalization` over the last dimension, by `layer_norm`.
 
-    The same arguments, defaults and weights, so that one takes the weights of the
-    other; `axis` is -1 always. In mixed precision the weights are rounded to the
+    It has the same arguments, defaults and weights, so the two layers can exchange
+    weights; `axis` is always -1. In mixed precision the weights are rounded to the
     layer's compute type, and the computation is in float32.
 
     Args:
@@ -131,8 +130,8 @@ class LayerNormalization(_Normalization):
 class RmsNormalization(_Normalization):
     """`keras.layers.RMSNormalization` over the last dimension, by `rms_norm`.
 
-    The same defaults and weight, so that one takes the weights of the other;
-    `axis` is -1 always. In mixed precision the weight is rounded to the layer's
+    It has the same defaults and weight, so the two layers can exchange weights;
+    `axis` is always -1. In mixed precision the weight is rounded to the layer's
     compute type, and the computation is in float32.
 
     Args:

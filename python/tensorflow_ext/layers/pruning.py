@@ -19,30 +19,30 @@ _GRADIENTS = ("straight_through", "masked")
 class MagnitudePruning(Scheduled):
     """Sets the values of least magnitude to zero, by `prune_by_magnitude`.
 
-    Called on another layer's weights, or on activations. What is to be pruned is
-    said by a threshold or by a sparsity; both are kept in `level`, a weight that
-    is not trained, which may be assigned to while training:
+    Call it on another layer's weights, or on activations. Either a threshold or a
+    sparsity chooses the values to prune. It is kept in `level`, a non-trainable weight
+    that you may assign during training:
 
         pruning = MagnitudePruning(sparsity=0.0)
         outputs = inputs @ pruning(kernel)
         pruning.level.assign(0.9)
 
     With a schedule, `MagnitudePruning(PolynomialSparsity(...))`, each call in training
-    assigns it, and counts in `step`, another weight. The weight `reached` has the
-    fraction of zeros in the last call in training; `SparsityReport` reports both.
+    assigns `level` and increments `step`, another weight. The weight `reached` holds the
+    fraction of zeros in the last call in training. `SparsityReport` reports both.
 
     Args:
-      threshold: The least magnitude that stays; infinity prunes all.
-      sparsity: The fraction of the values that is set to zero, in [0, 1]; of
-        equal magnitudes at the limit all stay. Or a schedule of it. Either this or
-        `threshold`.
-      gradient: What becomes of the gradient of pruned values:
-        'straight_through' hands it on, 'masked' drops it.
+      threshold: The least magnitude that is kept; infinity prunes everything.
+      sparsity: The fraction of the values to set to zero, in [0, 1], or a schedule for
+        it. If several values have the magnitude at the limit, all of them are kept. Give
+        either this or `threshold`.
+      gradient: How to treat the gradient of pruned values: 'straight_through' passes it
+        on, 'masked' drops it.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
 
     Raises:
-      ValueError: Not exactly one of `threshold` and `sparsity` is given, or one is
-        not what it may be.
+      ValueError: Not exactly one of `threshold` and `sparsity` is given, or an argument
+        is invalid.
     """
 
     def __init__(
@@ -109,20 +109,20 @@ class MagnitudePruning(Scheduled):
 
 
 class SparsityReport(keras.callbacks.Callback):
-    """Reports at the end of each epoch how sparse what a model prunes is.
+    """Reports the sparsity of a model's pruned values at the end of each epoch.
 
-    For each `MagnitudePruning` in the model, however deep, it adds to `logs`, and so to
-    keras.callbacks.History, what the layer's last call in training had:
+    For each `MagnitudePruning` in the model, at any depth, it adds values of the layer's
+    last call in training to `logs`, and so to keras.callbacks.History:
 
     - NAME_reached_sparsity: the fraction of zeros,
-    - NAME_target_sparsity: the fraction that was asked for, unless it is a threshold
-      that says what is pruned.
+    - NAME_target_sparsity: the requested fraction, unless the layer has a threshold.
 
-    NAME is the layer's name; its path, if several have that name. Give it before other
-    callbacks that read `logs`, such as keras.callbacks.CSVLogger and TensorBoard.
+    NAME is the layer's name, or its path if several layers have that name. List this
+    callback before others that read `logs`, such as keras.callbacks.CSVLogger and
+    TensorBoard.
 
     Args:
-      verbose: 1 to print them too, else 0.
+      verbose: 1 to print the values too, else 0.
     """
 
     def __init__(self, verbose: int = 0) -> None:
@@ -144,8 +144,8 @@ class SparsityReport(keras.callbacks.Callback):
 
 
 def _named(model: keras.Model) -> Iterator[tuple[str, MagnitudePruning]]:
-    """The layers of a model that prune, each with a name that no other one has."""
-    # Keras has no public function that finds layers that are attributes of layers.
+    """The layers of a model that prune, each with a unique name."""
+    # Keras has no public function that finds layers which are attributes of layers.
     layers = [x for x in model._flatten_layers() if isinstance(x, MagnitudePruning)]
     names = [layer.name for layer in layers]
     paths = [layer.path or layer.name for layer in layers]
@@ -159,11 +159,11 @@ def _named(model: keras.Model) -> Iterator[tuple[str, MagnitudePruning]]:
 
 
 def _threshold_of(values: tf.Tensor, sparsity: tf.Tensor) -> tf.Tensor:
-    """The least magnitude that stays where a fraction of the values is pruned."""
+    """The least magnitude that is kept when a fraction of the values is pruned."""
     magnitudes = tf.sort(tf.reshape(tf.abs(tf.stop_gradient(values)), [-1]))
     size = tf.size(magnitudes)
     pruned = tf.cast(tf.round(sparsity * tf.cast(size, sparsity.dtype)), tf.int32)
-    # Beyond the largest, infinity: all are pruned.
+    # A threshold of infinity prunes all values.
     infinity = tf.constant([math.inf], magnitudes.dtype)
     padded = tf.concat([magnitudes, infinity], axis=0)
     return padded[tf.clip_by_value(pruned, 0, size)]

@@ -14,18 +14,18 @@ from tensorflow_ext.ops import randomized as ops
 class RReLU(SameShape):
     """Randomized leaky rectified linear unit, by `rrelu`: x where x >= 0, else a x.
 
-    In training a is drawn for each element, uniformly from `lower` to `upper`; else it
-    is their mean. The seeds are those of a keras.random.SeedGenerator, whose state is
-    kept in *.keras and *.weights.h5: what is loaded from these goes on with the numbers
-    that would have come. It is kept neither in Keras' older *.h5, nor by `get_weights`
-    and `clone_model`: these, and a file without it, leave the layer's own.
-    Replicas of a tf.distribute.Strategy draw the same, as with Keras' own layers.
+    In training, a is drawn for each element, uniformly from `lower` to `upper`;
+    otherwise it is their mean. The seeds come from a keras.random.SeedGenerator, whose
+    state is saved in *.keras and *.weights.h5: a loaded layer continues the same
+    sequence of numbers. Keras' older *.h5, `get_weights` and `clone_model` do not save
+    the state. Loading from them, or from a file without it, keeps the layer's state.
+    Replicas of a tf.distribute.Strategy draw the same numbers, as with Keras' layers.
 
     Args:
       lower: Smallest slope, finite.
       upper: Largest slope, at least `lower`.
-      seed: An integer, for the same numbers each time; None for others, or those of
-        keras.utils.set_random_seed.
+      seed: An integer gives the same numbers each time; None gives different ones, or
+        those of keras.utils.set_random_seed.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 

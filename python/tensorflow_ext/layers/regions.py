@@ -12,7 +12,7 @@ from tensorflow_ext.ops import regions as ops
 
 
 class _OverRegions(OverImages):
-    """A layer that makes pooled_height * pooled_width bins of every region."""
+    """A layer that divides every region into pooled_height * pooled_width bins."""
 
     input_names = ("data", "rois")
 
@@ -44,16 +44,16 @@ class RoiPooling(_OverRegions):
     """The largest value in each bin of each region, by `roi_pool`.
 
     Call it with [data, rois]: images [N, H, W, C] and regions [R, 5], each (index
-    of its image, x1, y1, x2, y2). Gives [R, pooled_height, pooled_width, C]. There
-    is no gradient to rois.
+    of its image, x1, y1, x2, y2). Returns [R, pooled_height, pooled_width, C]. `rois`
+    has no gradient.
 
     Args:
       pooled_height: Rows of bins, at least 1.
       pooled_width: Columns of bins, at least 1.
       spatial_scale: Pixels of data per unit of the corners.
       data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
-        result [R, C, pooled_height, pooled_width], which are transposed
-        (tensorflow_ext/layers/_images.py says why); by default that of Keras.
+        result [R, C, pooled_height, pooled_width], which are then transposed
+        (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -72,19 +72,19 @@ class RoiAlign(_OverRegions):
     """The mean of bilinear samples in each bin of each region, by `roi_align`.
 
     Call it with [data, rois]: images [N, H, W, C] and regions [R, 5], each (index
-    of its image, x1, y1, x2, y2). Gives [R, pooled_height, pooled_width, C]. There
-    is no gradient to rois.
+    of its image, x1, y1, x2, y2). Returns [R, pooled_height, pooled_width, C]. `rois`
+    has no gradient.
 
     Args:
       pooled_height: Rows of bins, at least 1.
       pooled_width: Columns of bins, at least 1.
       spatial_scale: Pixels of data per unit of the corners.
-      sampling_ratio: Samples along each side of a bin; 0: as many as it has
-        pixels, rounded up.
-      aligned: Whether corners are moved by half a pixel; see `roi_align`.
+      sampling_ratio: Samples along each side of a bin; 0 means one per pixel, rounded
+        up.
+      aligned: Whether to shift corners by half a pixel; see `roi_align`.
       data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
-        result [R, C, pooled_height, pooled_width], which are transposed
-        (tensorflow_ext/layers/_images.py says why); by default that of Keras.
+        result [R, C, pooled_height, pooled_width], which are then transposed
+        (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 

@@ -11,15 +11,15 @@ from tensorflow_ext.ops import resampling as ops
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class Resampler(OverImages):
-    """Images at given points, by `resampler`: bilinear, and 0 outside of the image.
+    """Samples images at given points, by `resampler`: bilinear, 0 outside of the image.
 
     Call it with [data, warp]: images [N, H, W, C] and points (x, y) in pixels
-    [N, ..., 2]. Gives [N, ..., C]. There is a gradient to both.
+    [N, ..., 2]. Returns [N, ..., C]. Both inputs have a gradient.
 
     Args:
       data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
-        result [N, C, ...], which are transposed (tensorflow_ext/layers/_images.py
-        says why), warp being the same; by default that of Keras.
+        result [N, C, ...], which are then transposed (tensorflow_ext/layers/_images.py
+        says why); warp stays the same. Defaults to that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
@@ -38,17 +38,17 @@ class Resampler(OverImages):
 
 @keras.saving.register_keras_serializable(package="tensorflow_ext")
 class DenseImageWarp(OverImages):
-    """Images that are moved by a flow, by `dense_image_warp`: bilinear, and beyond
-    the border what is on it.
+    """Warps images by a flow, by `dense_image_warp`: bilinear; points outside of the
+    image take the nearest border.
 
     Call it with [image, flow]: images [N, H, W, C] and, for each pixel (y, x) of the
-    result, (dy, dx) [N, H', W', 2]; H' and W' are H and W as a rule. Gives
-    [N, H', W', C], the image at (y - dy, x - dx). There is a gradient to both.
+    result, (dy, dx) [N, H', W', 2]; H' and W' are usually H and W. Returns
+    [N, H', W', C], the image at (y - dy, x - dx). Both inputs have a gradient.
 
     Args:
       data_format: 'channels_last', or 'channels_first' for images [N, C, H, W], flows
-        [N, 2, H', W'] and a result [N, C, H', W'], which are transposed
-        (tensorflow_ext/layers/_images.py says why); by default that of Keras.
+        [N, 2, H', W'] and a result [N, C, H', W'], which are then transposed
+        (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
       **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A function for each op.
 
-They behave as TensorFlow's own functions: eagerly they return tensors, in a
-graph they add a node. Inputs are tensors or what tf.convert_to_tensor takes.
+They behave like TensorFlow's own functions: eagerly they return tensors, in a
+graph they add a node. Inputs are tensors or anything that tf.convert_to_tensor takes.
 `F` stands for half, bfloat16, float and double; half and bfloat16 are computed
-in float. NaN propagates and empty tensors work unless something else is said.
+in float. Unless stated otherwise, NaN propagates and empty tensors work.
 
 Errors: tf.errors.InvalidArgumentError (ValueError while a graph is built) names
-the argument, its value and what was expected; an unsupported type is a TypeError
+the argument, its value and the expected value. An unsupported type is a TypeError
 or tf.errors.InvalidArgumentError.
 
-A module holds a family of ops. What else Python has of the family is in the module of
-the same name: Keras layers in tensorflow_ext.layers, rules that serve no other family
-in tensorflow_ext._vectorize. No module has the name of a function, which would hide it.
+A module holds a family of ops. The rest of the family's Python code is in modules of
+the same name: its Keras layers in tensorflow_ext.layers, and vectorization rules that no
+other family uses in tensorflow_ext._vectorize. No module has the name of a function,
+because it would hide the function.
 """
 
 import inspect
@@ -59,7 +60,7 @@ __all__ += regions.__all__
 __all__ += resampling.__all__
 __all__ += zeroing.__all__
 
-# Each by its name.
+# The functions by name.
 FUNCTIONS: dict[str, Callable] = {
     name: globals()[name] for name in __all__ if inspect.isfunction(globals()[name])
 }

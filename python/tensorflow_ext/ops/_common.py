@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every op's function is made of."""
+"""Helpers of the functions of ops."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
@@ -8,19 +8,19 @@ import numpy.typing as npt
 import tensorflow as tf
 from tensorflow.python.autograph.impl import api as autograph
 
-# What tf.convert_to_tensor takes.
+# The types that tf.convert_to_tensor takes.
 TensorLike: TypeAlias = tf.Tensor | tf.Variable | npt.ArrayLike
 
 _Function = TypeVar("_Function", bound=Callable)
 
 
 def op(function: _Function) -> _Function:
-    """Tells AutoGraph that there is no Python control flow to convert."""
+    """Tells AutoGraph that the function has no Python control flow to convert."""
     return autograph.autograph_artifact(function)
 
 
-# Where the channels of images are. The kernels run along the channels of a pixel,
-# which are to lie side by side: what has them first is transposed, and back.
+# Layouts of images. The kernels run along the channels of a pixel, which must be
+# adjacent in memory, so channels-first images are transposed and the result back.
 DATA_FORMATS = ("channels_last", "channels_first")
 
 
@@ -37,6 +37,6 @@ def channels_first(dimensions: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def transpose(x: TensorLike, order: Callable[[Sequence[Any]], Any]) -> tf.Tensor:
-    """`x` with its dimensions in another order; images, if their rank is not known."""
+    """`x` with its dimensions in another order. An unknown rank counts as 4, for images."""
     x = tf.convert_to_tensor(x)
     return tf.transpose(x, order(range(4 if x.shape.rank is None else x.shape.rank)))

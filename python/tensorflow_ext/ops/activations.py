@@ -43,15 +43,15 @@ def relu(features: TensorLike, name: str | None = None) -> tf.Tensor:
 def gelu(x: TensorLike, approximate: bool = True, name: str | None = None) -> tf.Tensor:
     """Gaussian error linear unit: x P(X <= x) for a standard normal X.
 
-    Infinity gives the limit: 0 at -infinity. The exact form keeps its relative
-    accuracy where x is negative.
+    Infinity gives the limit, which is 0 at -infinity. The exact form keeps its
+    relative accuracy where x is negative.
 
     Gradient: P(X <= x) + x p(x) with the density p, or the derivative of the
-    other form.
+    approximate form.
 
     Args:
       x: Tensor of type F and any shape.
-      approximate: Whether P(X <= x) is approximated by
+      approximate: Whether to approximate P(X <= x) by
         (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
       name: Name for the op.
 
@@ -68,13 +68,13 @@ def gelu(x: TensorLike, approximate: bool = True, name: str | None = None) -> tf
 def swiglu(gate: TensorLike, value: TensorLike, name: str | None = None) -> tf.Tensor:
     """Linear unit gated by SiLU: gate * sigmoid(gate) * value.
 
-    An infinite gate gives the limit: -infinity closes it.
+    An infinite gate gives the limit: -infinity closes the gate.
 
-    Gradient: of both, in one pass.
+    Gradient: to both inputs, in one pass.
 
     Args:
       gate: Tensor of type F and any shape.
-      value: Tensor of the same type and shape; nothing is broadcast.
+      value: Tensor of the same type and shape; there is no broadcasting.
       name: Name for the op.
 
     Returns:
@@ -89,7 +89,7 @@ def swiglu(gate: TensorLike, value: TensorLike, name: str | None = None) -> tf.T
 def mish(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Mish activation: x tanh(softplus(x)) = x tanh(log(1 + e^x)).
 
-    Infinity gives the limit: 0 at -infinity.
+    Infinity gives the limit, which is 0 at -infinity.
 
     Gradient: t + x (1 - t^2) sigmoid(x) with t = tanh(softplus(x)).
 
@@ -130,7 +130,7 @@ def lisht(x: TensorLike, name: str | None = None) -> tf.Tensor:
 def tanhshrink(x: TensorLike, name: str | None = None) -> tf.Tensor:
     """Tanh shrinkage: x - tanh(x).
 
-    Accurate near 0 too, where the difference has no correct digit.
+    The result is accurate near 0 too, where a plain difference has no correct digit.
 
     Gradient: tanh(x)^2.
 
@@ -195,17 +195,17 @@ def softshrink(
 
 @op
 def snake(x: TensorLike, frequency: TensorLike = 1.0, name: str | None = None) -> tf.Tensor:
-    """Snake: x + sin(f x)^2 / f with the frequency f, a line with waves on it.
+    """Snake: x + sin(f x)^2 / f with the frequency f.
 
-    Nothing cancels where f x is small; where f is 0 it is x.
+    There is no cancellation where f x is small; where f is 0 the result is x.
 
     Gradient: 1 + sin(2 f x) to x and x sin(2 f x) / f - sin(f x)^2 / f^2 to the
     frequency, in one pass, each summed to its input's shape.
 
     Args:
       x: Tensor of type F and any shape.
-      frequency: Number or tensor of a shape that broadcasts with that of x; cast to
-        x's type. One for all, or one for each channel, which may be trained.
+      frequency: Number, or tensor of a shape that broadcasts with that of x; cast to
+        x's type. Use one for all elements or one for each channel. It may be trained.
       name: Name for the op.
 
     Returns:
@@ -223,28 +223,29 @@ def snake(x: TensorLike, frequency: TensorLike = 1.0, name: str | None = None) -
 
 @op
 def sparsemax(logits: TensorLike, axis: int = -1, name: str | None = None) -> tf.Tensor:
-    """Sparsemax: max(logits - t, 0), where t is such that it sums up to 1 along `axis`.
+    """Sparsemax: max(logits - t, 0), with t chosen so that it sums to 1 along `axis`.
 
     This is the point of the probability simplex that is nearest to the logits. Unlike
-    softmax it gives exact zeros. keras.activations.sparsemax of Keras 3.15 computes
-    something else on TensorFlow, which does not sum up to 1.
+    softmax it gives exact zeros. On TensorFlow, keras.activations.sparsemax of Keras 3.15
+    computes something else, which does not sum to 1.
 
-    Logits with NaN or infinity among them along the axis, or of -infinity alone, give
-    NaN throughout; -infinity beside finite ones gives 0.
+    If the logits along the axis contain NaN or infinity, or are all -infinity, the whole
+    result along it is NaN. -infinity beside finite logits gives 0.
 
-    Gradient: dy less its mean over the elements where the result is positive, else 0.
+    Gradient: where the result is positive, dy minus the mean of dy over these elements;
+    elsewhere 0.
 
     Args:
       logits: Tensor of type F and shape [..., D], or with D at another axis.
-      axis: The axis along which to sum up; negative ones count from the last. Along
-        another one than the last, `logits` is transposed and the result back.
+      axis: The axis along which the result sums to 1; a negative axis counts from the
+        last. For any axis but the last, `logits` and the result are transposed.
       name: Name for the op.
 
     Returns:
       Tensor of the same type and shape.
 
     Raises:
-      ValueError: `logits` has no such axis.
+      ValueError: `axis` is out of range for `logits`.
       tf.errors.InvalidArgumentError: `logits` is a scalar.
 
     Source: A. F. T. Martins and R. F. Astudillo, "From Softmax to Sparsemax: A Sparse
@@ -264,7 +265,7 @@ def sparsemax(logits: TensorLike, axis: int = -1, name: str | None = None) -> tf
 
 
 def _with_last_axis(x: tf.Tensor, axis: int) -> list[int] | tf.Tensor:
-    """The permutation that swaps an axis of x and the last one."""
+    """The permutation that swaps an axis of x with the last one."""
     if x.shape.rank is not None:
         axes = list(range(x.shape.rank))
         axes[axis], axes[-1] = axes[-1], axes[axis]

@@ -11,7 +11,7 @@ __all__ = ["floor_mod", "multiply_left"]
 
 @op
 def floor_mod(x: TensorLike, y: TensorLike, name: str | None = None) -> tf.Tensor:
-    """Remainder of the floored division, as numpy.mod: it has the sign of y.
+    """Remainder of floored division, like numpy.mod; it has the sign of y.
 
     Gradient: dy to x and -floor(x / y) * dy to y, each summed to its input's
     shape; none for integers.

@@ -11,7 +11,7 @@ from tensorflow_ext.ops._common import TensorLike, op
 
 __all__ = ["ClipByGlobalNorm", "clip_by_global_norm"]
 
-# What tf.gradients and tape.gradient give.
+# The types of gradients that tf.gradients and tape.gradient return.
 _Gradient: TypeAlias = TensorLike | tf.IndexedSlices | None
 
 
@@ -30,30 +30,29 @@ def clip_by_global_norm(
     most `clip_norm`.
 
     With norm = sqrt(sum of the squares of all values), each value is multiplied
-    by min(1, clip_norm / norm). A drop-in for tf.clip_by_global_norm: a norm that
-    is not finite makes all values NaN. Squares neither overflow nor vanish: they
-    are summed in double, those of doubles in several ranges.
+    by min(1, clip_norm / norm). This is a drop-in for tf.clip_by_global_norm: a norm
+    that is not finite makes all values NaN. Squares neither overflow nor vanish,
+    because they are summed in double, and those of doubles in several ranges.
 
     Gradient: the exact derivative with respect to values and clip_norm, through
     both outputs; 0 through the norm where it is 0.
 
     Args:
-      values: Tensors of one type F and any shapes, at least one. None is passed
-        over; of tf.IndexedSlices the values count, repeated indices too.
+      values: Tensors of one type F and any shapes, at least one. None is skipped.
+        For tf.IndexedSlices the norm uses their values, including repeated indices.
       clip_norm: Scalar of the same type, at least 0; 0 makes all values 0,
         infinity clips nothing.
       name: Name for the op.
 
     Returns:
       clipped: A list of the scaled values; None where there was None.
-      norm: Scalar of type F, before clipping; infinite if the type does not hold
-        it.
+      norm: Scalar of type F, the norm before clipping; infinite if it overflows the type.
 
     Raises:
-      TypeError: `values` is no sequence, but a tensor or an iterator.
-      ValueError: There is no value that is not None.
-      tf.errors.InvalidArgumentError: `clip_norm` is no scalar, negative or NaN
-        (compiled by XLA, which cannot refuse it, the latter make all values NaN).
+      TypeError: `values` is not a sequence but a tensor or an iterator.
+      ValueError: All values are None.
+      tf.errors.InvalidArgumentError: `clip_norm` is not a scalar, is negative or is NaN.
+        XLA cannot report the last two; compiled code then makes all values NaN.
 
     Source: R. Pascanu et al., "On the difficulty of training recurrent neural
     networks", ICML 2013.

@@ -28,15 +28,15 @@ def correlation_cost(
     data_format: str = "channels_last",
     name: str | None = None,
 ) -> tf.Tensor:
-    """Correlation of the surroundings of each pixel of one image with those of the
-    pixels around it in another.
+    """Correlates the window around each pixel of one image with the windows around
+    nearby pixels of another.
 
     With r = max_displacement // stride_2 there are D = 2 * r + 1 displacements
-    (i - r) * stride_2, i = 0, 1 ... D - 1, along each axis. Output (y, x) stands for
+    (i - r) * stride_2, i = 0, 1 ... D - 1, along each axis. Output (y, x) belongs to
     the pixel p = (y, x) * stride_1 + max_displacement + (kernel_size - 1) // 2 - pad
-    of a. Its channel i * D + j is, for the displacement d = (i - r, j - r) *
-    stride_2, rows first, the mean over the kernel_size * kernel_size pixels o
-    around 0 and over the channels c of
+    of a. Its channel i * D + j belongs to the displacement d = (i - r, j - r) *
+    stride_2, rows first. It is the mean, over the kernel_size * kernel_size offsets o
+    around 0 and over the channels c, of
 
         a[p + o, c] * b[p + d + o, c]
 
@@ -47,15 +47,15 @@ def correlation_cost(
     Args:
       a: First images, of type F and shape [N, H, W, C], or as `data_format` says.
       b: Second images, of the same type and shape.
-      kernel_size: Pixels of a window along each axis, odd.
+      kernel_size: Size of a window along each axis, in pixels; odd.
       max_displacement: Largest displacement along each axis, in pixels; at least 0.
       stride_1: Pixels of a between neighbouring outputs; at least 1.
       stride_2: Pixels between neighbouring displacements; at least 1.
-      pad: Pixels of zeros that the images are taken to have on each side; at
-        least 0. With stride_1 = 1 the output has the images' height and width for
-        pad = max_displacement + (kernel_size - 1) // 2.
-      data_format: 'channels_last', or 'channels_first' for [N, C, H, W], input and
-        output; these are transposed, for the kernels run along the channels.
+      pad: Pixels of zero padding on each side of the images; at least 0. With
+        stride_1 = 1 and pad = max_displacement + (kernel_size - 1) // 2, the output has
+        the images' height and width.
+      data_format: 'channels_last', or 'channels_first' for [N, C, H, W] as input and
+        output. The latter are transposed, because the kernels run along the channels.
       name: Name for the op.
 
     Returns:
@@ -66,7 +66,7 @@ def correlation_cost(
     Raises:
       tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
         the images are too small for the attributes.
-      ValueError: `data_format` is none of the two.
+      ValueError: `data_format` is neither of the two.
 
     Source: A. Dosovitskiy et al., "FlowNet: Learning Optical Flow with
     Convolutional Networks", ICCV 2015, section 3.

@@ -19,29 +19,29 @@ def embedding_bag(
 ) -> tf.Tensor:
     """Weighted sum of the rows of a table that each bag of indices names.
 
-    output[b] is the sum over l of weights[b, l] * params[indices[b, l]]; with
-    combiner 'mean' it is divided by L, the number of indices in a bag. A bag of no
-    indices gives 0. The rows are never gathered into memory: neither the op nor its
-    gradient needs any that grows with B * L * E.
+    output[b] is the sum over l of weights[b, l] * params[indices[b, l]]. With
+    combiner 'mean' it is divided by L, the number of indices in a bag. An empty bag
+    gives 0. The rows are never gathered into memory: neither the op nor its gradient
+    needs memory that grows with B * L * E.
 
-    Gradient: to params, as a tensor of its shape, and to weights. On a GPU its sum
-    over the positions that name a row has a fixed order only under
+    Gradient: to params, as a tensor of its shape, and to weights. On a GPU, the order
+    in which it adds up the positions that name a row is fixed only under
     tf.config.experimental.enable_op_determinism().
 
     Args:
-      indices: Rows of `params`, int32 or int64 [B, L]. One may occur repeatedly.
+      indices: Rows of `params`, int32 or int64 [B, L]. An index may occur repeatedly.
       params: Table of type F and shape [V, E].
       weights: Weight of each index, of the same type and shape [B, L]; None for 1.
-      combiner: 'sum', or 'mean' to divide by L; in upper case too.
+      combiner: 'sum', or 'mean' to divide by L; also in upper case.
       name: Name for the op.
 
     Returns:
       Tensor of type F and shape [B, E].
 
     Raises:
-      ValueError: The combiner is none of the two.
-      tf.errors.InvalidArgumentError: A rank or a shape is wrong, or an index names no
-        row (on the CPU; elsewhere it is left out).
+      ValueError: The combiner is neither of the two.
+      tf.errors.InvalidArgumentError: A rank or a shape is wrong, or an index is out of
+        range (on the CPU; other devices ignore such an index).
 
     Source: TensorFlow Addons' EmbeddingBag, and PyTorch's torch.nn.EmbeddingBag.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that are there for their gradient: identities and straight-through estimators."""
+"""Ops that modify the gradient: identities and straight-through estimators."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ def sign_straight_through(x: TensorLike, clip: float = 1.0, name: str | None = N
 
     Args:
       x: Tensor of type F and any shape.
-      clip: Where the gradient ends; above 0.
+      clip: The magnitude of x beyond which the gradient is 0; above 0.
       name: Name for the op.
 
     Returns:
@@ -81,7 +81,7 @@ def reverse_gradient(input: TensorLike, scale: float = 1.0, name: str | None = N
 def reverse_gradient_n(
     inputs: Sequence[TensorLike], scale: float = 1.0, name: str | None = None
 ) -> list[tf.Tensor]:
-    """`reverse_gradient` of several tensors, of any types and shapes.
+    """`reverse_gradient` for several tensors of any types and shapes.
 
     Gradient: -scale * dy to tensors of a floating-point or complex type; none to
     the others.
@@ -140,7 +140,7 @@ def straight_through(
 ) -> tf.Tensor:
     """Returns `value`, bit for bit, with the gradient of `surrogate`.
 
-    What `surrogate + tf.stop_gradient(value - surrogate)` approximates.
+    `surrogate + tf.stop_gradient(value - surrogate)` only approximates this.
     Gradient: none to value, dy to surrogate.
 
     Args:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalization of rows, the last dimension, by their own statistics."""
+"""Normalization over the last dimension."""
 
 from typing import NamedTuple
 
@@ -46,8 +46,8 @@ def layer_norm(
     inverse_stddev = 1 / sqrt(variance + epsilon) and the variance is the biased
     one, mean((x - mean)**2).
 
-    Gradient: to x, scale and offset, through all three outputs; its sums over
-    rows are the same bits for any number of threads.
+    Gradient: to x, scale and offset, through all three outputs. Its sums over
+    rows are bit-identical for any number of threads.
 
     Args:
       x: Tensor of type F and shape [..., D].
@@ -59,9 +59,9 @@ def layer_norm(
 
     Returns:
       y: Tensor of the type and shape of `x`.
-      mean: Mean of each row: of shape [...], float64 if `x` is, else float32.
-      inverse_stddev: Reciprocal of each row's standard deviation, epsilon
-        included; as `mean`.
+      mean: Mean of each row, of shape [...]; float64 if `x` is, else float32.
+      inverse_stddev: Reciprocal of each row's standard deviation, including epsilon;
+        type and shape as `mean`.
 
     Raises:
       tf.errors.InvalidArgumentError: `x` is a scalar, `scale` or `offset` is not
@@ -83,8 +83,8 @@ def rms_norm(
     y = x * inverse_rms * scale, where
     inverse_rms = 1 / sqrt(mean(x**2) + epsilon).
 
-    Gradient: to x and scale, through both outputs; its sums over rows are the
-    same bits for any number of threads.
+    Gradient: to x and scale, through both outputs. Its sums over rows are
+    bit-identical for any number of threads.
 
     Args:
       x: Tensor of type F and shape [..., D].
@@ -95,8 +95,8 @@ def rms_norm(
 
     Returns:
       y: Tensor of the type and shape of `x`.
-      inverse_rms: Reciprocal of each row's root mean square, epsilon included: of
-        shape [...], float64 if `x` is, else float32.
+      inverse_rms: Reciprocal of each row's root mean square, including epsilon, of
+        shape [...]; float64 if `x` is, else float32.
 
     Raises:
       tf.errors.InvalidArgumentError: `x` is a scalar, `scale` is not [D], or

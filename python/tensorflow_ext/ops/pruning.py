@@ -20,23 +20,22 @@ def prune_by_magnitude(
 ) -> tf.Tensor:
     """Sets weights to zero where abs(weights) < threshold; NaN stays NaN.
 
-    Gradient: dy for 'straight_through', so that pruned weights go on learning
-    and may come back; dy where the weight was kept, else 0, for 'masked'. None to
-    threshold.
+    Gradient: for 'straight_through' dy, so that pruned weights keep learning and may
+    come back; for 'masked' dy where the weight was kept, else 0. None to threshold.
 
     Args:
       weights: Tensor of type F and any shape.
-      threshold: Scalar of the same type, the least magnitude that stays; 0 or
+      threshold: Scalar of the same type, the least magnitude that is kept; 0 or
         less keeps all.
-      gradient: What becomes of the gradient of pruned weights.
+      gradient: How to treat the gradient of pruned weights.
       name: Name for the op.
 
     Returns:
       Tensor of the type and shape of `weights`.
 
     Raises:
-      tf.errors.InvalidArgumentError: `threshold` is no scalar or NaN (compiled by
-        XLA, which cannot refuse it, NaN makes all weights NaN).
+      tf.errors.InvalidArgumentError: `threshold` is not a scalar or is NaN. XLA cannot
+        report the latter; compiled code then makes all weights NaN.
 
     Source: S. Han et al., "Learning both Weights and Connections for Efficient
     Neural Networks", NIPS 2015.

@@ -11,7 +11,7 @@ from tensorflow_ext.ops._common import TensorLike, op
 
 __all__ = ["rrelu"]
 
-_ANY_SEED = np.zeros(2, np.int32)  # for what draws nothing
+_ANY_SEED = np.zeros(2, np.int32)  # unused when nothing is drawn
 
 
 @op
@@ -27,25 +27,24 @@ def rrelu(
     """Randomized leaky rectified linear unit: x where x >= 0, else a x.
 
     In training, the slope a is drawn for each element, uniformly from `lower` to
-    `upper`; else it is their mean. The slopes of a seed do not depend on the
-    device, the number of threads or whether XLA compiles the op.
+    `upper`; otherwise it is their mean. The slopes depend only on the seed, not on
+    the device, the number of threads or whether XLA compiles the op.
 
     Gradient: dy where x >= 0, else a dy, with the slopes of the forward pass. They
-    are drawn again, not kept.
+    are drawn again, not stored.
 
     Args:
       x: Tensor of type F and any shape. -infinity times a slope of 0 is NaN.
       lower: Smallest slope, a finite number; rounded to float.
       upper: Largest slope, >= lower.
-      training: Whether slopes are drawn; None: they are not. A tensor chooses when
-        it is run.
-      seed: An int, with which each call draws other slopes, the same ones in every
-        run under tf.random.set_seed, as tf.random.uniform(seed=...) does. Or two
-        integers, a tensor of type int32 or int64 and shape [2]: every call has the
-        slopes that belong to them. With one of shape [B, 2], x[i] has the slopes
-        that it has alone with seed[i]. None: other slopes in each call, drawn with
-        TensorFlow's global generator.
-      rng: The generator to draw a seed from, in the place of `seed`.
+      training: Whether to draw slopes; None means no. A tensor decides at run time.
+      seed: An int, with which each call draws different slopes that are the same in
+        every run under tf.random.set_seed, like tf.random.uniform(seed=...). Or a
+        tensor of type int32 or int64 and shape [2], which determines the slopes of
+        every call. With shape [B, 2], x[i] has the slopes that it would have alone with
+        seed[i]. None draws different slopes in each call, with TensorFlow's global
+        generator.
+      rng: A generator to draw the seed from, instead of `seed`.
       name: Name for the op.
 
     Returns:
@@ -77,8 +76,8 @@ def rrelu(
     if training is not None and not isinstance(training, bool | int | np.bool_):
         training = tf.convert_to_tensor(training)
         if (value := tf.get_static_value(training)) is None:
-            # Drawn in both cases and outside of the branches: what draws cannot run
-            # again, as gradients of functions do.
+            # The seed is drawn in both cases, outside of the branches: gradients of
+            # functions run their ops again, which would draw another seed.
             drawn = _draw_seed(seed, rng)
             return tf.cond(
                 tf.cast(training, tf.bool),
@@ -93,7 +92,7 @@ def rrelu(
 
 
 def _draw_seed(seed: int | TensorLike | None, rng: tf.random.Generator | None) -> TensorLike:
-    """The seed of the op, 64 bits: what rrelu's arguments say."""
+    """The op's seed of 64 bits, from rrelu's arguments."""
     if rng is not None:
         return rng.uniform_full_int([2], tf.int32)
     if seed is not None and not isinstance(seed, int | np.integer):

@@ -29,8 +29,8 @@ def roi_pool(
 ) -> RoiPool:
     """Max pooling over the bins of a grid laid over each region of interest.
 
-    A region's corners are scaled and rounded half away from zero, and belong to
-    it: its width is max(x2 - x1 + 1, 1). Bin i covers the columns
+    A region's corners are scaled and rounded half away from zero, and are part of
+    the region: its width is max(x2 - x1 + 1, 1). Bin i covers the columns
     floor(i * width / pooled_width) up to ceil((i + 1) * width / pooled_width) of
     the region, clipped to the image; rows likewise. An empty bin gives 0.
 
@@ -53,7 +53,8 @@ def roi_pool(
 
     Raises:
       tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
-        a region names no image (on the CPU; elsewhere it reads as 0).
+        a region's image index is out of range (on the CPU; on other devices such a
+        region gives 0).
 
     Source: R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
     """
@@ -71,19 +72,19 @@ def roi_align(
     aligned: bool = True,
     name: str | None = None,
 ) -> tf.Tensor:
-    """Means of bilinear samples in the bins of a grid laid over each region.
+    """Mean of bilinear samples in each bin of a grid laid over each region.
 
     A region's corners are scaled and, if `aligned`, moved by -0.5; they are not
-    rounded. The samples of a bin are evenly spaced. One beyond -1 or beyond the
-    height (width) counts as 0, one between there and the nearest pixel as that
-    pixel. Semantics are those of torchvision's `roi_align` and of Detectron2's
+    rounded. The samples of a bin are evenly spaced. A sample beyond -1 or beyond the
+    height (width) counts as 0; one between there and the nearest pixel counts as that
+    pixel. The semantics are those of torchvision's `roi_align` and of Detectron2's
     ROIAlign, for images in the layout [N, H, W, C].
 
-    The cost does not depend on the number of samples. A region with a corner
-    that is NaN or infinite is 0, and so is, if `aligned` and `sampling_ratio` is
-    0, one of no or negative size.
+    The cost does not depend on the number of samples. A region gives 0 if a corner
+    is NaN or infinite. If `aligned` and `sampling_ratio` is 0, a region of zero or
+    negative size gives 0 too.
 
-    Gradient: each bin's gradient, times its weights, to the bin's pixels; none
+    Gradient: each bin's gradient, times its weights, goes to the bin's pixels; none
     to rois.
 
     Args:
@@ -93,10 +94,10 @@ def roi_align(
       pooled_height: Rows of bins, at least 1.
       pooled_width: Columns of bins, at least 1.
       spatial_scale: Pixels of `data` per unit of the corners.
-      sampling_ratio: Samples along each side of a bin; 0: as many as it has
-        pixels, rounded up.
-      aligned: Whether corners are those of pixels that cover [h, h + 1] x
-        [w, w + 1]. If not, pixels are points, and a region is at least 1 x 1.
+      sampling_ratio: Samples along each side of a bin; 0 means one per pixel, rounded
+        up.
+      aligned: Whether corners refer to pixels that cover [h, h + 1] x [w, w + 1]. If
+        not, pixels are points, and a region is at least 1 x 1.
       name: Name for the op.
 
     Returns:
@@ -104,7 +105,8 @@ def roi_align(
 
     Raises:
       tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
-        a region names no image (on the CPU; elsewhere it reads as 0).
+        a region's image index is out of range (on the CPU; on other devices such a
+        region gives 0).
 
     Source: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", ICCV 2017,
       section 3.

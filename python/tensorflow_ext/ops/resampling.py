@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points in images."""
+"""Sampling of images at given points."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,12 +16,12 @@ __all__ = ["dense_image_warp", "interpolate_bilinear", "resampler"]
 def resampler(data: TensorLike, warp: TensorLike, name: str | None = None) -> tf.Tensor:
     """Samples images at given points by bilinear interpolation.
 
-    Pixels outside of the image count as 0, so that the value falls to 0 within
-    one pixel of the edge; a point outside of (-1, W) x (-1, H), or with a
-    coordinate that is NaN, is 0.
+    Pixels outside of the image count as 0, so the value falls to 0 within one pixel
+    of the edge. A point outside of (-1, W) x (-1, H), or with a NaN coordinate,
+    gives 0.
 
-    Gradient: to both inputs. Where a coordinate is a whole number its derivative
-    has a jump, and is the one from the right.
+    Gradient: to both inputs. Where a coordinate is a whole number, its derivative
+    jumps; the gradient is the derivative from the right.
 
     Args:
       data: Images, of type F and shape [N, H, W, C].
@@ -47,27 +47,27 @@ def interpolate_bilinear(
     indexing: Literal["ij", "xy"] = "ij",
     name: str | None = None,
 ) -> tf.Tensor:
-    """Samples images at given points, those outside at the nearest border.
+    """Samples images at given points; points outside take the nearest border.
 
-    As TensorFlow Addons' function of this name; images of one row or one column are
-    taken, too. A coordinate that is NaN gives 0.
+    It matches TensorFlow Addons' function of this name, and also takes images of one
+    row or one column. A NaN coordinate gives 0.
 
-    Gradient: to both inputs. Where a coordinate is a whole number its derivative
-    has a jump, and is the one from the right; beyond the border it is 0.
+    Gradient: to both inputs. Where a coordinate is a whole number, its derivative
+    jumps; the gradient is the derivative from the right. Beyond the border it is 0.
 
     Args:
       grid: Images, of type F and shape [N, H, W, C].
       query_points: Points in pixels, of a type F and shape [N, ..., 2], or [1, ..., 2]
         for the same points in all images.
-      indexing: What a point is: 'ij' for (row, column), 'xy' for (x, y).
+      indexing: 'ij' for points (row, column), 'xy' for points (x, y).
       name: Name for the ops.
 
     Returns:
-      Tensor of the type of `grid` and shape [N, ..., C], computed in float64 if one
-      of the two is, else in float32.
+      Tensor of the type of `grid` and shape [N, ..., C], computed in float64 if either
+      argument is, else in float32.
 
     Raises:
-      ValueError: `indexing` is none of the two; a rank, or the last size of
+      ValueError: `indexing` is neither of the two; or a rank, or the last size of
         `query_points`, is known and wrong.
       TypeError: An argument is not of a type F.
       tf.errors.InvalidArgumentError: A rank or a shape is wrong.
@@ -88,21 +88,21 @@ def interpolate_bilinear(
 def dense_image_warp(image: TensorLike, flow: TensorLike, name: str | None = None) -> tf.Tensor:
     """Moves the pixels of images by a flow, with bilinear interpolation.
 
-    output[n, y, x] is `image[n]` at (y - flow[n, y, x, 0], x - flow[n, y, x, 1]); what
-    lies outside is taken at the nearest border. As TensorFlow Addons' function of this
-    name; images of one row or one column are taken, too. A flow that is NaN gives 0.
+    output[n, y, x] is `image[n]` at (y - flow[n, y, x, 0], x - flow[n, y, x, 1]); points
+    outside take the nearest border. It matches TensorFlow Addons' function of this name,
+    and also takes images of one row or one column. A NaN flow gives 0.
 
-    Gradient: to both inputs, as that of `interpolate_bilinear`.
+    Gradient: to both inputs, like that of `interpolate_bilinear`.
 
     Args:
       image: Images, of type F and shape [N, H, W, C].
-      flow: Pixels, rows first, of a type F and shape [N, H, W, 2]; of another height
-        and width than the images, it gives as many pixels as it has.
+      flow: Displacements in pixels, rows first, of a type F and shape [N, H, W, 2]. Its
+        height and width may differ from those of the images; the result has the flow's.
       name: Name for the ops.
 
     Returns:
-      Tensor of the type of `image` and shape [N, H, W, C], computed in float64 if one
-      of the two is, else in float32.
+      Tensor of the type of `image` and shape [N, H, W, C], computed in float64 if
+      either argument is, else in float32.
 
     Raises:
       TypeError: An argument is not of a type F.
@@ -114,7 +114,7 @@ def dense_image_warp(image: TensorLike, flow: TensorLike, name: str | None = Non
         moves = _floating("dense_image_warp", "flow", flow)
         sizes = [None, None, None, 2]
         moves = _ensure("dense_image_warp", "flow", moves, sizes, "[N, H, W, 2]")
-        # Half types do not tell the columns of a large image apart.
+        # Half types cannot represent every column of a large image.
         moves = tf.cast(moves, _wide(moves.dtype))
         height, width = tf.unstack(tf.shape(moves)[1:3])
         grid = tf.stack(tf.meshgrid(tf.range(width), tf.range(height)), axis=-1)
@@ -153,8 +153,8 @@ def _points(function: str, value: TensorLike) -> tf.Tensor:
 def _ensure(
     function: str, name: str, tensor: tf.Tensor, sizes: Sequence[int | None], expected: str
 ) -> tf.Tensor:
-    """The tensor, whose shape is checked now as far as it is known, else when it is
-    computed: what it has too few of would be broadcast."""
+    """The tensor with its shape checked: now as far as it is known, else at run time.
+    Dimensions that are too small would be broadcast."""
     if not tensor.shape.is_compatible_with(sizes):
         raise ValueError(
             f"{function}: argument '{name}' has shape {tensor.shape}, expected {expected}"
@@ -165,7 +165,7 @@ def _ensure(
 
 
 def _of_each(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
-    """`points`, repeated for each image where those of one are given."""
+    """`points`, repeated for each image if there is only one set of them."""
     sets = points.shape[0] if points.shape.rank else None
     if sets not in (None, 1):
         return points
@@ -180,10 +180,10 @@ def _wide(*types: tf.DType) -> tf.DType:
 
 
 def _at_the_nearest(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
-    """Images at points (x, y), those outside moved to the nearest border.
+    """Images at points (x, y); points outside are moved to the nearest border.
 
-    The derivative from the right is 0 from the last pixel on, where that of
-    tf.clip_by_value is 1.
+    From the last pixel on, the derivative from the right is 0. That of tf.clip_by_value
+    is 1 there.
     """
     dtype = _wide(images.dtype, points.dtype)
     points = tf.cast(points, dtype)

@@ -31,16 +31,16 @@ def zero_out(to_zero: TensorLike, name: str | None = None) -> tf.Tensor:
     Returns:
       Tensor of the same type and shape.
 
-    Source: TensorFlow's guide "Create an op", whose example it is.
+    Source: the example of TensorFlow's guide "Create an op".
     """
     return raw_ops.zero_out(to_zero, name)
 
 
 @op
 def zero_out_with_index(to_zero: TensorLike, name: str | None = None) -> ZeroOutWithIndex:
-    """`zero_out` that also says which element it kept.
+    """Like `zero_out`, but also returns which element it kept.
 
-    Gradient: as `zero_out`; the index has none.
+    Gradient: as for `zero_out`; the index has none.
 
     Args:
       to_zero: Tensor of type F, int32 or int64 and any shape.

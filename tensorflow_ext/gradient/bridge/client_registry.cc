@@ -31,7 +31,7 @@ absl::Status AddGradient(const Scope& scope, const Operation& op,
                          const std::vector<Output>& upstream,
                          absl::Span<const uint8_t> wanted,
                          std::vector<Output>* gradients) {
-  // TensorFlow's callers know no exceptions.
+  // TensorFlow's callers do not catch exceptions.
   try {
     TF_ASSIGN_OR_RETURN(auto plan, FindPlan(op.node()->def(), wanted));
     return Expand(*plan, scope, op, WithoutZeros(scope, op, upstream),
@@ -46,16 +46,16 @@ absl::Status AddGradient(const Scope& scope, const Operation& op,
   }
 }
 
-// The client gradient of all ops with a function gradient: a ClientGradient
+// The client gradient of all ops with a function gradient. A ClientGradient
 // carries no data, so it finds the definition by the node's op. It must not
-// call the C API: TF_AddGradients holds the graph's lock.
+// call the C API, because TF_AddGradients holds the graph's lock.
 absl::Status Trampoline(const Scope& scope, const Operation& op,
                         const std::vector<Output>& upstream,
                         std::vector<Output>* gradients) {
   return AddGradient(scope, op, upstream, {}, gradients);
 }
 
-// The same where TensorFlow has one.
+// The same for ops with a gradient of TensorFlow's.
 absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
                                const std::vector<Output>& upstream,
                                std::vector<Output>* gradients) {
@@ -64,13 +64,13 @@ absl::Status StandInTrampoline(const Scope& scope, const Operation& op,
 }
 
 // TensorFlow's client registry has no lock; this one keeps our own writers
-// apart. Readers need none: ClientTable().
+// apart. Readers need no lock: see ClientTable().
 std::mutex& WriterMutex() {
   static std::mutex* mutex = new std::mutex;
   return *mutex;
 }
 
-// Puts another gradient into an entry that other threads may be reading.
+// Replaces an entry that other threads may be reading.
 void Store(ClientGradient gradient, ClientGradient* entry) {
   __atomic_store_n(entry, gradient, __ATOMIC_RELEASE);
 }
@@ -82,8 +82,8 @@ std::unordered_set<ClientGradient>& OwnGradients() {
   return *gradients;
 }
 
-// Does so unless `op` has an entry there, which may be TensorFlow's own or
-// another library's. Null: no gradient.
+// Adds an entry unless `op` has one, which may be TensorFlow's or another
+// library's. A null gradient means that the op has none.
 bool AddToClientRegistry(const std::string& op, ClientGradient gradient) {
   std::lock_guard<std::mutex> lock(WriterMutex());
   if (!ClientTable().emplace(op, gradient).second) return false;
@@ -96,7 +96,7 @@ bool IsOwn(ClientGradient gradient) {
   return OwnGradients().count(gradient) > 0;
 }
 
-// The ops whose entry there was TensorFlow's. Guarded by WriterMutex().
+// The ops whose TensorFlow entry was replaced. Guarded by WriterMutex().
 std::unordered_set<std::string>& OpsStoodInFor() {
   static auto* ops = new std::unordered_set<std::string>;
   return *ops;
@@ -135,7 +135,7 @@ bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator) {
 
 bool RegisterGradient(const char* op, GradientCreator creator) {
   if (!IsFirstCopy()) return false;
-  // In this order: Trampoline looks for a definition.
+  // The definition comes first, because Trampoline looks for it.
   const ClientGradient gradient = creator ? Trampoline : nullptr;
   const bool registered = AddToFunctionRegistry(op, std::move(creator));
   AddToClientRegistry(op, gradient);
@@ -156,9 +156,8 @@ void RegisterAskedFor(const std::string& op, GradientCreator creator) {
 }
 
 int64_t RegisterGradients() {
-  // Where the registry says of an op of TensorFlow's that it has no gradient,
-  // it often means that nobody has written one. These were there at the first
-  // call.
+  // "No gradient" for an op of TensorFlow's often means only that nobody has
+  // written one. These entries existed at the first call.
   const OpsByFunctionGradient ops = OpsOfFunctionRegistry();
   static const auto* const tensorflows = new std::vector<std::string>(ops.none);
   for (const std::string& op : ops.none) {
@@ -173,9 +172,9 @@ int64_t RegisterGradients() {
 }
 
 // The ops that had a function gradient before this library was loaded. The
-// linker puts this behind stock_gradients, which depend on it: a thread that
-// differentiates meanwhile meets none of the definitions that these replace,
-// some of which end the process.
+// linker puts this after stock_gradients, which depend on it. A thread that
+// differentiates meanwhile therefore meets none of the definitions that these
+// replace, some of which end the process.
 [[maybe_unused]] static const int64_t handed_over_at_load =
     IsFirstCopy() ? RegisterGradients() : 0;
 

@@ -26,7 +26,7 @@ struct Errors {
   }
 };
 
-// Who has a gradient of an op, or says that it has none.
+// Describes the owner of the op's gradient, or of the entry that it has none.
 std::string HolderOf(uint32_t registries) {
   if (registries & (TFEXT_CLIENT_NO_GRADIENT | TFEXT_FUNCTION_NO_GRADIENT)) {
     return "it is registered as an op without gradient";
@@ -61,7 +61,7 @@ absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
         "libtensorflow_ext.so in this process, which registers nothing; let ",
         "everything in the process load one and the same file"));
   }
-  // Nobody registers between the look and the registration.
+  // No other thread may register between the check and the registration.
   static std::mutex* mutex = new std::mutex;
   std::lock_guard<std::mutex> lock(*mutex);
   const uint32_t registries = GradientRegistries(op);

@@ -13,15 +13,15 @@
 
 namespace tensorflow_ext {
 
-// See TfExt_RegisterGradient in c_api.h, whose errors these are.
+// See TfExt_RegisterGradient in c_api.h, which lists the errors.
 absl::Status RegisterOtherGradient(const char* op, GradientCreator creator,
                                    TfExt_Precedence precedence);
 
-// Writes an error of a registration that nobody waits for to the log, and keeps
-// it for TakeRegistrationErrors. Returns it.
+// Logs a registration error that no caller receives, and keeps it for
+// TakeRegistrationErrors. Returns it.
 absl::Status KeepRegistrationError(absl::Status status);
 
-// The errors kept since the last call, one a line.
+// The errors since the last call, one per line.
 std::string TakeRegistrationErrors();
 
 }  // namespace tensorflow_ext

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Registers the formulas of this library itself, which are not to be in the way
-// of anybody: a second copy of it registers nothing, and TensorFlow's own
-// gradient stays where no other is asked for. Other libraries register theirs
-// by TFEXT_REGISTER_GRADIENT (formula/formula.h).
+// Registers this library's own formulas, which must not conflict with others: a
+// second copy of the library registers nothing, and TensorFlow's own gradient
+// stays unless a stand-in is registered. Other libraries register theirs by
+// TFEXT_REGISTER_GRADIENT (formula/formula.h).
 
 #ifndef TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTER_FORMULA_H_
 #define TENSORFLOW_EXT_GRADIENT_BRIDGE_REGISTER_FORMULA_H_
@@ -16,8 +16,8 @@ namespace tensorflow_ext {
 // client_registry.h does.
 bool RegisterFormula(const char* op, Formula formula);
 
-// The same for an op with a client gradient of TensorFlow's own, for which this
-// one then stands in (StandIn of client_registry.h).
+// The same for an op with a client gradient in TensorFlow, which this one
+// replaces (StandIn of client_registry.h).
 bool RegisterStandIn(const char* op, Formula formula);
 
 // The same for the function registry alone (AddToFunctionRuntime of

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes TensorFlow's registration macros do two things more in this library:
+// Extends TensorFlow's registration macros in this library:
 //
-//   - a second copy of it in the process (linked and loaded, or loaded from two
-//     paths) is harmless: TensorFlow aborts on a second gradient and rejects a
-//     kernel that it finds twice, so the first copy registers and a later one
-//     registers nothing;
+//   - A second copy of the library in the process (linked and loaded, or loaded
+//     from two paths) is harmless. TensorFlow aborts on a second gradient and
+//     rejects a duplicate kernel, so only the first copy registers.
 //   - REGISTER_OP_GRADIENT reaches the client registry too
 //     (gradient/client_registry.h).
 //
@@ -21,7 +20,8 @@
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
 
 // TensorFlow's hook for selective registration of ops and kernels. Its
-// condition is a constant expression; ours is known when the library loads.
+// condition is a constant expression; ours is known only when the library
+// loads.
 #undef TF_INIT_ON_STARTUP_IF
 #define TF_INIT_ON_STARTUP_IF(condition)             \
   (!(condition) || !::tensorflow_ext::IsFirstCopy()) \

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TF_LoadLibrary gives its caller the list of the ops that the library
-// registered, from which bindings make their wrappers. A second copy of this
-// library registers none, the first one has done so. It tells TensorFlow of
-// these all the same, so that both give one list.
+// TF_LoadLibrary returns the list of ops that the library registered, and
+// bindings make their wrappers from it. A second copy of this library registers
+// none, because the first one did. It still reports these ops to TensorFlow, so
+// that both copies give the same list.
 //
-// TensorFlow sets a watcher of registrations, a private member, for as long as
-// it loads a library. If this file does not compile, TensorFlow's OpRegistry
-// has changed.
+// TensorFlow sets a registration watcher, a private member, while it loads a
+// library. If this file does not compile, TensorFlow's OpRegistry has changed.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorFlow's AddSymbolicGradients takes some graphs for granted that clients
-// do have. Here they are looked at before it is called.
+// Checks graphs before AddSymbolicGradients, whose assumptions do not hold for
+// all graphs of clients.
 
 #include "tensorflow_ext/gradient/c_api/add_gradients.h"
 
@@ -47,13 +47,14 @@ DataType TypeOfVariable(TF_Graph* graph, const OutputTensor& handle) {
                                                     : variables->front().dtype;
 }
 
-// Adds nodes to a TF_Graph as TF_FinishOperation does. Its lock is to be held.
+// Adds nodes to a TF_Graph as TF_FinishOperation does. The caller holds its
+// lock.
 class Adder {
  public:
   explicit Adder(TF_Graph* graph) : graph_(graph) {}
 
-  // A node of op `op` that takes `input`, as `name` or, if there is such a
-  // node, with a number behind.
+  // Adds a node of op `op` with input `input`, called `name`, or `name` with a
+  // number if a node has that name.
   absl::StatusOr<OutputTensor> Add(const std::string& name, const char* op,
                                    const OutputTensor& input,
                                    DataType dtype = tensorflow::DT_INVALID) {
@@ -112,7 +113,7 @@ absl::StatusOr<Tensors> AddGradients(TF_Graph* graph, const char* prefix,
     if (!connected->tensors().empty()) {
       TF_RETURN_IF_ERROR(CheckLoops(connected->nodes(), leading, Nodes(ys)));
       for (const OutputTensor& tensor : ys) {
-        // With one of their own, no y leads to another.
+        // Separate nodes guarantee that no y leads to another.
         OutputTensor end = tensor;
         if (ys.size() > 1) {
           TF_ASSIGN_OR_RETURN(

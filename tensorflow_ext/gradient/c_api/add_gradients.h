@@ -11,13 +11,13 @@
 
 namespace tensorflow_ext {
 
-// The tensor as the C API has it.
+// The tensor in the form of the C API.
 TF_Output ToTfOutput(const tensorflow::OutputTensor& tensor);
 
-// TfExt_AddGradients of c_api.h, whose tensors are outputs of nodes of `graph`.
-// `upstream`: none, or one for each of `ys`. `zeros`: whether an x that is not
-// connected has them for a gradient. Returns a gradient for each of `xs`, whose
-// node is null where there is none.
+// TfExt_AddGradients of c_api.h for outputs of nodes of `graph`. `upstream`:
+// none, or one for each of `ys`. `zeros`: true to give zeros for an x that is
+// not connected. Returns a gradient for each of `xs`; its node is null if there
+// is none.
 absl::StatusOr<std::vector<tensorflow::OutputTensor>> AddGradients(
     TF_Graph* graph, const char* prefix,
     const std::vector<tensorflow::OutputTensor>& ys,

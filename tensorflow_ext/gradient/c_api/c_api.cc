@@ -25,7 +25,7 @@ using tensorflow_ext::Write;
 
 namespace {
 
-// What asks `creator` of another library; null where there is no op or creator.
+// Wraps another library's `creator`; null without an op or a creator.
 tensorflow_ext::GradientCreator CreatorOver(const char* op,
                                             TfExt_GradientCreator creator,
                                             void* data) {
@@ -79,7 +79,8 @@ int TfExt_RegisterGradientAtLoad(const char* op, TfExt_GradientCreator creator,
 
 void TfExt_TakeRegistrationErrors(TF_Buffer* errors, TF_Status* status) {
   Guarded(status, [&] {
-    // Before the errors are taken: once taken and not written they are lost.
+    // Must precede taking the errors: errors that are taken and not written are
+    // lost.
     TF_RETURN_IF_ERROR(tensorflow_ext::CheckEmpty(errors));
     return Write(tensorflow_ext::TakeRegistrationErrors(), errors);
   });

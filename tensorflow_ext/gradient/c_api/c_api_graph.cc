@@ -30,7 +30,7 @@ using tensorflow::Node;
 using tensorflow::OutputTensor;
 using tensorflow::TensorId;
 
-// `tensors[k]` of argument `name` as an output of its node of `graph`.
+// `tensors[k]` of argument `name` as an output of its node in `graph`.
 absl::StatusOr<std::vector<OutputTensor>> OutputTensors(
     TF_Graph* graph, const char* name, const TF_Output* tensors, int n) {
   if (n < 0 || (n > 0 && tensors == nullptr)) {
@@ -69,7 +69,7 @@ absl::StatusOr<Node*> FindNode(const TF_Graph& graph, absl::string_view name) {
   return absl::InternalError(absl::StrCat("no node '", name, "' in the graph"));
 }
 
-// Adds nodes to the graph whose inputs may be those that it has.
+// Adds nodes whose inputs may be existing nodes of the graph.
 absl::Status Import(TF_Graph* graph, const GraphDef& nodes) {
   const Owned<TF_ImportGraphDefOptions, TF_DeleteImportGraphDefOptions> options(
       TF_NewImportGraphDefOptions());
@@ -106,7 +106,7 @@ absl::Status InlineCallsOfGraph(TF_Graph* graph, const TF_Output* outputs,
                                 int n, TF_Output* inlined) {
   TF_ASSIGN_OR_RETURN(const auto tensors,
                       OutputTensors(graph, "outputs", outputs, n));
-  // The names are new as long as nobody else inlines at the same time.
+  // The names are new unless another call inlines at the same time.
   static std::mutex* one_at_a_time = new std::mutex;
   std::lock_guard<std::mutex> only(*one_at_a_time);
   InlinedCopy copy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the functions of c_api.h have in common.
+// Helpers of the functions of c_api.h.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_
 #define TENSORFLOW_EXT_GRADIENT_C_API_C_API_INTERNAL_H_
@@ -16,7 +16,7 @@
 
 namespace tensorflow_ext {
 
-// Owns what a C function made.
+// Owns an object that a C function made.
 template <typename T, void (*destroy)(T*)>
 struct Deleter {
   void operator()(T* t) const { destroy(t); }
@@ -33,10 +33,10 @@ absl::Status ParseNodeDef(const void* bytes, size_t length,
 // Refuses a buffer that Write cannot write to.
 absl::Status CheckEmpty(const TF_Buffer* buffer);
 
-// Gives `bytes` to `buffer`, which is to be empty.
+// Gives `bytes` to `buffer`, which must be empty.
 absl::Status Write(const std::string& bytes, TF_Buffer* buffer);
 
-// Runs `body`, which returns a status, and lets no exception out.
+// Runs `body`, which returns a status, and catches all exceptions.
 template <typename Body>
 void Guarded(TF_Status* status, Body body) {
   try {

@@ -42,8 +42,8 @@ std::vector<std::string> Strings(const TfExt_Attribute& attribute) {
   return strings;
 }
 
-// Puts the gradient of `function` in its place, as the function runtime's
-// Instantiate() knows it.
+// Replaces `function` by its gradient, in the form of the function runtime's
+// Instantiate().
 void Differentiate(const TfExt_GradientOf& gradient, NameAttrList* function) {
   NameAttrList result;
   result.set_name("SymbolicGradient");
@@ -56,7 +56,7 @@ void Differentiate(const TfExt_GradientOf& gradient, NameAttrList* function) {
   function->Swap(&result);
 }
 
-// The attribute of the op of this name; fails where it has none.
+// The attribute of the op with this name; fails if there is none.
 AttrValue OfOp(TfExt_Body* body, const std::string& name) {
   const auto found = body->forward().attr().find(name);
   if (found != body->forward().attr().end()) return found->second;
@@ -137,8 +137,8 @@ void Lend(TfExt_Body* body, std::vector<T> elements,
   attribute->count = kept->size();
 }
 
-// The attribute of the op as a T, which the kind asked for; fails where it is
-// none.
+// The attribute of the op as a T, which matches the requested kind; fails if it
+// is not one.
 template <typename T>
 bool Read(TfExt_Body* body, const TfExt_Attribute& attribute, T* value) {
   const AttrValue found = OfOp(body, attribute.name);

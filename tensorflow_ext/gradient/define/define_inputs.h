@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of define.h: what a node is given. Nothing here is for others.
+// A part of define.h: the inputs of a node. Internal.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INPUTS_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INPUTS_H_
@@ -18,13 +18,13 @@
 #include "tensorflow/core/framework/op_def_util.h"
 #include "tensorflow_ext/gradient/define/define_values.h"
 
-// Each library that includes this has its own copy, of its version.
+// Each library that includes this has its own copy, of its own version.
 #pragma GCC visibility push(hidden)
 
 namespace tensorflow_ext {
 namespace define_internal {
 
-// The value of an attribute of a node; unset where it is not known.
+// The value of an attribute of a node; unset if unknown.
 inline AttrValue AttributeOf(const OpDef& op_def, const NodeDef& node,
                              const std::string& name) {
   const auto found = node.attr().find(name);
@@ -33,8 +33,8 @@ inline AttrValue AttributeOf(const OpDef& op_def, const NodeDef& node,
   return attribute == nullptr ? AttrValue() : attribute->default_value();
 }
 
-// "type float where $T is expected", where it is certain that `found` has
-// another type than `expected`; else nothing. `signature`: the function's.
+// "type float where $T is expected" if `found` certainly has another type than
+// `expected`; otherwise empty. `signature`: the function's.
 inline std::string Disagreement(const OpDef& signature, const Value& expected,
                                 const Value& found) {
   if (!HasOneType(expected) || !HasOneType(found)) return "";
@@ -61,17 +61,17 @@ inline std::string Disagreement(const OpDef& signature, const Value& expected,
 // The inputs of one node.
 class Inputs {
  public:
-  // All are to outlive this object. `signature`: the function's.
+  // All must outlive this object. `signature`: the function's.
   Inputs(const OpDef& signature, const Node& node, const OpDef& op_def)
       : signature_(signature), node_(node), op_def_(op_def) {}
 
-  // Checks them, and gives `made` the attributes that follow from them.
+  // Checks the inputs, and sets the attributes of `made` that follow from them.
   absl::Status Connect(absl::Span<const Value> inputs, NodeDef* made) const {
     size_t next = 0;
     int arguments_left = op_def_.input_arg_size();
     for (const OpDef::ArgDef& argument : op_def_.input_arg()) {
       --arguments_left;
-      // Not by defaults: the inputs say more.
+      // Defaults are not used: the inputs say more.
       const Value expected = MakeValue(argument, [&](const std::string& name) {
         const auto found = made->attr().find(name);
         return found == made->attr().end() ? AttrValue() : found->second;
@@ -95,8 +95,8 @@ class Inputs {
   }
 
  private:
-  // How many of `inputs` belong to an argument of the op before `left`
-  // others.
+  // The number of `inputs` that belong to an argument of the op, with `left`
+  // arguments after it.
   static size_t CountOf(const Value& expected, absl::Span<const Value> inputs,
                         size_t left) {
     if (!expected.is_list) return 1;
@@ -107,7 +107,7 @@ class Inputs {
     }
     size_t count = 0;
     for (int64_t taken = 0; taken < size && count < inputs.size(); ++count) {
-      // A list of unknown size is taken for all that is missing.
+      // A list of unknown size takes everything that is missing.
       const int64_t more = SizeOf(inputs[count]);
       taken = more < 0 ? size : taken + more;
     }
@@ -165,7 +165,7 @@ class Inputs {
     Set(argument.number_attr(), number, made);
   }
 
-  // The types of some inputs one by one; unset where they are not known.
+  // The types of some inputs, one by one; unset if unknown.
   static AttrValue TypesOf(absl::Span<const Value> inputs) {
     AttrValue types;
     types.mutable_list();
@@ -183,7 +183,7 @@ class Inputs {
     return types;
   }
 
-  // Sets an attribute that is not there yet.
+  // Sets an attribute that is not set yet.
   static void Set(const std::string& name, const AttrValue& value,
                   NodeDef* made) {
     if (!name.empty() && IsSet(value)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of define.h: makes the function. Nothing here is for others.
+// A part of define.h: makes the function. Internal.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INTERNAL_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_INTERNAL_H_
@@ -31,7 +31,7 @@
 #include "tensorflow_ext/gradient/define/define_inputs.h"
 #include "tensorflow_ext/gradient/define/define_values.h"
 
-// Each library that includes this has its own copy, of its version.
+// Each library that includes this has its own copy, of its own version.
 #pragma GCC visibility push(hidden)
 
 namespace tensorflow_ext {
@@ -64,7 +64,7 @@ class Definer {
   absl::Status SetSignature(absl::Span<const std::string> arguments,
                             absl::Span<const std::string> results,
                             absl::Span<const std::string> attributes) {
-    tensorflow::OpDefBuilder builder("_");  // FunctionDefHelper's, for no name
+    tensorflow::OpDefBuilder builder("_");  // as FunctionDefHelper, for no name
     for (const std::string& argument : arguments) builder.Input(argument);
     for (const std::string& result : results) builder.Output(result);
     for (const std::string& attribute : attributes) builder.Attr(attribute);
@@ -89,7 +89,7 @@ class Definer {
     return absl::OkStatus();
   }
 
-  // Finds the op and what its attributes say, and names the outputs.
+  // Finds the op, reads its attributes, and names the outputs.
   absl::Status Declare(int index) {
     const Node& node = nodes_[index];
     if (NameOf(node).empty()) {
@@ -124,7 +124,8 @@ class Definer {
   absl::Status CheckAttribute(const Node& node, const OpDef& op_def,
                               const std::string& name,
                               const AttrValue& value) const {
-    if (name.empty() || name[0] == '_') return absl::OkStatus();  // a remark
+    if (name.empty() || name[0] == '_')
+      return absl::OkStatus();  // an annotation
     const OpDef::AttrDef* attribute = tensorflow::FindAttr(name, op_def);
     if (attribute == nullptr) {
       return NodeError(node, "the op has no attribute '", name, "'; it has ",
@@ -156,7 +157,7 @@ class Definer {
                      ", but $", placeholder, " is ", own->type());
   }
 
-  // An output as it is known so far.
+  // The known properties of an output so far.
   Value OutputOf(int index, const OpDef::ArgDef& output) const {
     Value value = MakeValue(output, [&](const std::string& attribute) {
       return AttributeOf(*op_defs_[index], made_[index], attribute);
@@ -171,8 +172,7 @@ class Definer {
   absl::Status NameOutputs(int index) {
     const Node& node = nodes_[index];
     const OpDef& op_def = *op_defs_[index];
-    std::vector<std::string>
-        endpoints;  // of its tensors, where these are known
+    std::vector<std::string> endpoints;  // of its tensors, if known
     bool sizes_are_known = true;
     for (const OpDef::ArgDef& output : op_def.output_arg()) {
       const Value value = OutputOf(index, output);
@@ -209,8 +209,8 @@ class Definer {
     return absl::OkStatus();
   }
 
-  // What `name` stands for; if a node makes it, it is visited first, so that
-  // its types are known.
+  // The value of that name. Visits the node that makes it first, so that its
+  // types are known.
   absl::StatusOr<std::optional<Value>> Find(const std::string& name) {
     auto found = values_.find(name);
     std::string endpoint = name;
@@ -248,7 +248,7 @@ class Definer {
     return std::nullopt;
   }
 
-  // Adds the node to the function, behind those that it waits for.
+  // Adds the node to the function, after the nodes that it waits for.
   absl::Status Visit(int index) {
     if (states_[index] == State::kDone) return absl::OkStatus();
     const Node& node = nodes_[index];
@@ -310,15 +310,14 @@ class Definer {
 
   const absl::Span<const Node> nodes_;
   tensorflow::FunctionDef function_;
-  // Arguments and outputs by their names; the latter with nothing but what
-  // makes them and their endpoints.
+  // Arguments and outputs by name. An output has only its node and endpoint.
   std::map<std::string, Value> values_;
   std::map<std::string, int> node_indices_;
-  // By the nodes' indices.
+  // Indexed like the nodes.
   std::vector<const OpDef*> op_defs_;
   std::vector<NodeDef> made_;
   std::vector<State> states_;
-  std::vector<int> path_;  // that are being visited
+  std::vector<int> path_;  // the nodes being visited
 };
 
 }  // namespace define_internal

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A part of define.h: tensors, and how errors name things. Nothing here is for
-// others.
+// A part of define.h: tensors, and how errors name things. Internal.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_VALUES_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINE_VALUES_H_
@@ -19,7 +18,7 @@
 #include "tensorflow/core/framework/op_def.pb.h"
 #include "tensorflow/core/framework/types.h"
 
-// Each library that includes this has its own copy, of its version.
+// Each library that includes this has its own copy, of its own version.
 #pragma GCC visibility push(hidden)
 
 namespace tensorflow_ext {
@@ -30,16 +29,16 @@ using tensorflow::NodeDef;
 using tensorflow::OpDef;
 using Node = tensorflow::FunctionDefHelper::Node;
 
-// A tensor, or a list of some, that a node may take.
+// A tensor, or a list of tensors, that a node may take.
 struct Value {
   std::string endpoint;  // its name in a FunctionDef
-  int node = -1;         // what makes it; an argument of the function: -1
-  // A type, a list of types or a placeholder; unset where it is not known.
+  int node = -1;         // makes it; -1 for an argument of the function
+  // A type, a list of types or a placeholder; unset if unknown.
   AttrValue type;
   bool is_list = false;
-  bool has_types = false;    // of a list: `type` has one for each
-  bool is_constant = false;  // Const makes it
-  // Of another list: how many. A number or a placeholder; unset as above.
+  bool has_types = false;    // `type` lists a type for each tensor
+  bool is_constant = false;  // made by a Const
+  // The size of any other list: a number or a placeholder; unset if unknown.
   AttrValue size;
 };
 
@@ -57,7 +56,7 @@ inline AttrValue Placeholder(const std::string& attribute) {
   return placeholder;
 }
 
-// Whether it is, or they all are, of one type that is known, if only by name.
+// True if all tensors have one type that is known, if only by name.
 inline bool HasOneType(const Value& value) {
   return !value.has_types && IsSet(value.type);
 }
@@ -72,7 +71,7 @@ inline bool IsListArgument(const OpDef::ArgDef& argument) {
   return !argument.number_attr().empty() || !argument.type_list_attr().empty();
 }
 
-// The value of an argument or output, where `value_of` says those of
+// The value of an argument or output; `value_of` gives the values of
 // attributes.
 template <typename ValueOf>
 Value MakeValue(const OpDef::ArgDef& argument, ValueOf value_of) {
@@ -92,7 +91,7 @@ Value MakeValue(const OpDef::ArgDef& argument, ValueOf value_of) {
   return value;
 }
 
-// How many tensors it is; -1 where that is not known.
+// The number of tensors; -1 if unknown.
 inline int64_t SizeOf(const Value& value) {
   if (!value.is_list) return 1;
   if (value.size.value_case() == AttrValue::kI) return value.size.i();
@@ -115,7 +114,7 @@ inline Value Element(const Value& list, int64_t index) {
   return element;
 }
 
-// ----- What errors say. -----
+// ----- Wording of errors. -----
 
 inline std::string NameOf(const Node& node) {
   if (!node.name.empty()) return node.name;

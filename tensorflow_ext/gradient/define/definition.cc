@@ -29,7 +29,7 @@ using tensorflow::OpRegistry;
 
 namespace {
 
-// Puts the op's name before what went wrong, keeping the code.
+// Prefixes an error with the op's name and keeps the code.
 absl::Status InGradientOf(const std::string& op, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("In the gradient of ", op,
                                                   ": ", status.message()));
@@ -52,7 +52,7 @@ absl::Status CheckTypes(const std::string& op, absl::string_view what,
                          tensorflow::DataTypeVectorString(expected), ")"));
   }
   for (size_t i = 0; i < expected.size(); ++i) {
-    // A resource's gradient has the type of what the resource holds.
+    // A resource's gradient has the type of the resource's content.
     const bool any_type =
         expected[i] == tensorflow::DT_RESOURCE && what == "result";
     if (expected[i] == found[i] || any_type) continue;
@@ -82,7 +82,7 @@ absl::Status CompleteBody(const std::string& op, std::vector<NodeDef>* body) {
   return absl::OkStatus();
 }
 
-// Runs the creator, the op author's code.
+// Runs the creator, which is the op author's code.
 absl::Status Write(const Forward& forward, const GradientCreator& creator,
                    FunctionDef* function) {
   try {
@@ -129,7 +129,7 @@ absl::StatusOr<Forward> FindForward(const NodeDef& node) {
       forward.node, *forward.op_def, &forward.input_types,
       &forward.output_types);
   if (status.ok()) {
-    // Validation wants a node of the right number of inputs.
+    // Validation needs a node with the right number of inputs.
     NodeDef connected = forward.node;
     for (size_t i = 0; i < forward.input_types.size(); ++i) {
       connected.add_input("input");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Look up and check: from an op and its attributes to the body of its gradient.
+// Finds and checks the body of a gradient, given an op and its attributes.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_H_
@@ -15,18 +15,18 @@
 
 namespace tensorflow_ext {
 
-// An op with its attributes, as a client describes it.
+// An op with its attributes, as a client gives it.
 struct Forward {
   const tensorflow::OpDef* op_def = nullptr;
-  // The op and all its attributes, defaults included; neither name nor inputs.
+  // The op and all its attributes, including defaults; no name and no inputs.
   tensorflow::NodeDef node;
   // List arguments flattened.
   tensorflow::DataTypeVector input_types, output_types;
 };
 
-// Fills in the defaults and validates. Of `node` only the op and the attributes
-// count; attributes with a default may be missing, those whose name begins with
-// '_' are left out.
+// Fills in the defaults and validates. Reads only the op and the attributes of
+// `node`. Attributes with a default may be missing; those whose name begins
+// with '_' are left out.
 //
 // Errors: kNotFound, the op is not registered; kInvalidArgument, an attribute
 // is missing or wrong.
@@ -35,7 +35,7 @@ absl::StatusOr<Forward> FindForward(const tensorflow::NodeDef& node);
 // A gradient that has been found, instantiated and checked.
 struct Definition {
   Forward forward;
-  // As the author wrote it.
+  // The function as the author wrote it.
   tensorflow::FunctionDef function;
   // The function's body for these attributes: _Arg, _Retval and op nodes, with
   // all attributes filled in. Inputs are names of nodes of the body.
@@ -45,10 +45,10 @@ struct Definition {
 // Finds and checks the gradient of `forward`.
 //
 // The check: the function's arguments are the op's inputs and then one upstream
-// gradient per output, its results one gradient per input, of the same types
-// (an input that is a resource may have a gradient of any type); every node
-// names a registered op and has its inputs and attributes. That there is no
-// cycle is found out when it is planned.
+// gradient per output; its results are one gradient per input, of the same
+// types (a resource input may have a gradient of any type). Every node names a
+// registered op and has its inputs and attributes. Cycles are found by the
+// planner.
 //
 // Errors: kNotFound, there is no definition; kFailedPrecondition, it is wrong
 // or its creator throws; else the creator's own error.

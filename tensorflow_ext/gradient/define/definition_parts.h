@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tables of FunctionDefHelper::Define repeat.
+// Parts that tables of FunctionDefHelper::Define share.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_PARTS_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_DEFINITION_PARTS_H_
@@ -14,7 +14,7 @@
 namespace tensorflow_ext {
 
 // The attributes of a node that takes these over from the op whose gradient is
-// defined: of {"T", "epsilon"} {{"T", "$T"}, {"epsilon", "$epsilon"}}. For
+// defined: {"T", "epsilon"} gives {{"T", "$T"}, {"epsilon", "$epsilon"}}. For
 // nodes with many of them.
 inline decltype(tensorflow::FunctionDefHelper::Node::attr) AttrsOfOp(
     const std::vector<std::string>& names) {

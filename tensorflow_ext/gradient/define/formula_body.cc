@@ -162,7 +162,7 @@ int FormulaBody::Output(int i) {
 }
 
 std::string FormulaBody::UniqueName(const std::string& op) {
-  // '>' of a namespace cannot stand in a node's name of a function.
+  // A node's name in a function cannot contain the '>' of a namespace.
   std::string base = op.substr(op.rfind('>') + 1);
   const int count = names_[base]++;
   return count == 0 ? base : UniqueName(absl::StrCat(base, "_", count));
@@ -228,7 +228,7 @@ int FormulaBody::AddNode(const std::string& op,
     }
   }
   for (const auto& [attr_name, value] : attributes) {
-    // TensorFlow would ignore it.
+    // TensorFlow would ignore the attribute.
     if (!IsAnnotation(attr_name) &&
         tensorflow::FindAttr(attr_name, *op_def) == nullptr) {
       return FailInNode(name, op,
@@ -292,7 +292,7 @@ void FormulaBody::Return(const std::vector<int>& gradients) {
     int& result = results_[i];
     const bool is_handle = input_types_[i] == tensorflow::DT_RESOURCE;
     if (result == TFEXT_NO_TENSOR) {
-      // The function runtime takes the gradient of a resource for a float.
+      // The function runtime treats the gradient of a resource as a float.
       const int input =
           is_handle ? AddConstant({0}, false, tensorflow::DT_FLOAT) : i;
       int count = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A definition that a formula writes, node by node: what formula_api.h hands to
-// a TfExt_FormulaWriter.
+// A definition that a formula writes node by node: the TfExt_Body of
+// formula_api.h.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_FORMULA_BODY_H_
@@ -37,16 +37,16 @@ struct BodyArgument {
 using BodyAttributes =
     std::vector<std::pair<std::string, tensorflow::AttrValue>>;
 
-// Tensors are numbered as formula_api.h says. After the first failure every
-// call fails.
+// Tensors have the numbers of formula_api.h. After the first failure every call
+// fails.
 class FormulaBody {
  public:
-  // For the gradient of an op of type `op` with these attributes.
+  // Starts the gradient of an op of type `op` with these attributes.
   absl::Status Begin(const tensorflow::AttrSlice& attrs, const std::string& op);
-  // The definition that was written.
+  // The finished definition.
   absl::StatusOr<tensorflow::FunctionDef> Finish() const;
 
-  // The op, all its attributes filled in.
+  // The op with all its attributes filled in.
   const tensorflow::NodeDef& forward() const { return forward_; }
   int num_inputs() const { return input_types_.size(); }
   int num_outputs() const { return output_types_.size(); }
@@ -54,11 +54,11 @@ class FormulaBody {
   int Input(int i);
   int Upstream(int i);
   int Output(int i);
-  // Those of argument `name`: the first, and how many.
+  // The first tensor of argument `name`, and their count.
   int Inputs(const std::string& name, int* count);
 
   void SetLine(const char* file, int line);
-  // The first of the node's `num_outputs` outputs.
+  // Returns the first of the node's `num_outputs` outputs.
   int AddNode(const std::string& op, const std::vector<BodyArgument>& arguments,
               const BodyAttributes& attributes, int* num_outputs);
   int AddConstant(const std::vector<double>& numbers, bool is_vector,
@@ -66,13 +66,12 @@ class FormulaBody {
   int AddAfter(int tensor, int first);
   void Return(const std::vector<int>& gradients);
 
-  // Keeps the first error, with the line that it comes from. Returns
-  // TFEXT_NO_TENSOR.
+  // Keeps the first error, with its line. Returns TFEXT_NO_TENSOR.
   int Fail(const absl::Status& error);
   int Fail(absl::string_view message);
   bool ok() const { return status_.ok(); }
 
-  // A place for what the body lends: it lives as long as the body.
+  // Storage for values that the body lends: they live as long as the body.
   template <typename T>
   const T* Keep(T value) {
     auto kept = std::make_shared<T>(std::move(value));
@@ -84,7 +83,7 @@ class FormulaBody {
   struct Tensor {
     // The name of the node that makes it, or of the argument.
     std::string node;
-    // How tensorflow::FunctionDef names it: "node:output:index".
+    // The name in a tensorflow::FunctionDef: "node:output:index".
     std::string endpoint;
     tensorflow::DataType type;
   };
@@ -101,13 +100,13 @@ class FormulaBody {
   tensorflow::NodeDef forward_;
   const tensorflow::OpDef* op_def_ = nullptr;
   tensorflow::DataTypeVector input_types_, output_types_;
-  std::vector<Tensor> tensors_;  // inputs, upstream gradients, then nodes'
+  std::vector<Tensor> tensors_;  // inputs, upstream gradients, nodes' outputs
   std::vector<std::string> arguments_;
   std::vector<tensorflow::FunctionDefHelper::Node> nodes_;
   absl::flat_hash_map<std::string, int> names_;
   std::map<std::tuple<std::vector<double>, bool, tensorflow::DataType>, int>
       constants_;
-  int first_output_ = TFEXT_NO_TENSOR;  // of the forward op, once asked for
+  int first_output_ = TFEXT_NO_TENSOR;  // of the forward op, once used
   std::vector<int> results_;
   bool has_returned_ = false;
   const char* file_ = nullptr;
@@ -116,7 +115,7 @@ class FormulaBody {
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-// What has `writer` write the gradient of `op`.
+// A creator that lets `writer` write the gradient of `op`.
 GradientCreator CreatorOfFormula(const std::string& op,
                                  TfExt_FormulaWriter writer, void* data);
 

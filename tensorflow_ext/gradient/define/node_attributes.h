@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the attributes of a node say.
+// Reads the attributes of a node.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_ATTRIBUTES_H_
 #define TENSORFLOW_EXT_GRADIENT_DEFINE_NODE_ATTRIBUTES_H_
@@ -13,24 +13,24 @@
 
 namespace tensorflow_ext {
 
-// Whether an attribute of this name annotates the node and does not decide what
-// it computes.
+// True if an attribute of this name annotates the node without affecting its
+// result.
 bool IsAnnotation(const std::string& attribute);
 
 // A node of op `op` with these attributes.
 tensorflow::NodeDef MakeNodeDef(const std::string& op,
                                 const tensorflow::AttrSlice& attrs);
 
-// The op of `node` and its attributes that are no annotations; nothing else.
+// The op of `node` and its attributes, without annotations, name or inputs.
 tensorflow::NodeDef OpAndAttributes(const tensorflow::NodeDef& node);
 
-// Whether both have the same attributes, annotations aside.
+// True if both have the same attributes, ignoring annotations.
 bool SameAttributes(const tensorflow::NodeDef& a, const tensorflow::NodeDef& b);
 
-// Whether an argument of an op takes a list of tensors, if only of one.
+// True if an argument of an op takes a list of tensors, even a list of one.
 bool IsList(const tensorflow::OpDef::ArgDef& argument);
 
-// How many tensors it takes in this node.
+// The number of tensors that it takes in this node.
 int SizeOf(const tensorflow::OpDef::ArgDef& argument,
            const tensorflow::NodeDef& node);
 

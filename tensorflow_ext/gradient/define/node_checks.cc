@@ -39,7 +39,7 @@ std::string AttributesOf(const NodeDef& node) {
   return absl::StrJoin(names, ", ");
 }
 
-// "T=double, Tidx=int32"; the types that the op has been given.
+// "T=double, Tidx=int32": the types that the op was given.
 std::string TypesOf(const NodeDef& node) {
   std::vector<std::string> types;
   for (const auto& [name, value] : node.attr()) {
@@ -74,7 +74,7 @@ class Checker {
   };
   struct Tensors {
     DataTypeVector types;
-    int node = -1;  // an argument of the function: none
+    int node = -1;  // -1 for an argument of the function
   };
 
   static absl::Status Error(const NodeDef& node, absl::string_view what) {
@@ -105,7 +105,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Adds the types of an argument; false where `node` does not say them.
+  // Adds the types of an argument; false if `node` does not give them.
   static bool AppendTypes(const OpDef::ArgDef& arg, const NodeDef& node,
                           DataTypeVector* types) {
     const auto& attr = node.attr();
@@ -135,7 +135,7 @@ class Checker {
 
   absl::Status AddNode(const NodeDef& node) {
     Node added;
-    // TensorFlow's message for an unknown op lists advice for graphs.
+    // TensorFlow's message for an unknown op advises on graphs.
     if (!OpRegistry::Global()->LookUpOpDef(node.op(), &added.op_def).ok()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "node '", node.name(), "' is of op ", node.op(),
@@ -234,7 +234,7 @@ class Checker {
   const NodeDef& forward_;
   const FunctionDef& function_;
   std::vector<Node> nodes_;
-  // By the names that inputs of nodes have.
+  // Keyed by the names that nodes use for inputs.
   std::unordered_map<std::string, Tensors> tensors_;
 };
 

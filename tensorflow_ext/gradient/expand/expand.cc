@@ -29,10 +29,10 @@ using NodeOut = tensorflow::NodeBuilder::NodeOut;
 
 namespace {
 
-// Adds one plan. The steps that make tensors of data are added in their order;
-// those that compute with shapes wait until a node needs what they make, and
-// are constants then, if that is known. So what is known beforehand costs
-// nothing, and each tensor's shape is known when a later step asks for it.
+// Adds one plan. Steps that make tensors of data are added in order. Steps that
+// compute with shapes wait until a node needs their result; if it is known by
+// then, it becomes a constant. So known results cost nothing, and each tensor's
+// shape is known when a later step asks for it.
 class Expander {
  public:
   Expander(const Plan& plan, const Scope& scope, const Operation& forward,
@@ -52,11 +52,11 @@ class Expander {
  private:
   struct StepState {
     Node* node = nullptr;  // once it is added
-    // The tensor that its only output is equal to: nothing is to be added.
+    // The tensor that its only output equals; then no node is added.
     std::optional<Source> equal;
-    // Whether it depends on constants and shapes alone.
+    // True if the step depends only on constants and shapes.
     bool is_of_shapes = false;
-    std::vector<Known> outputs;  // or nothing
+    std::vector<Known> outputs;  // may be empty
 
     bool IsKnown() const {
       return !outputs.empty() &&
@@ -98,24 +98,24 @@ class Expander {
     return absl::OkStatus();
   }
 
-  // Whether the gradient is the tensor that the client gave: who feeds it
-  // cannot fetch it.
+  // True if the gradient is the tensor that the client gave. A tensor that is
+  // fed cannot be fetched.
   bool IsOfClient(const Output& gradient, const Source& made_by) const {
     return made_by.kind == Source::kUpstream &&
            !nodes_.Added(gradient.node()) &&
            !IsMadeByThisCall(scope_, gradient.node()->name());
   }
 
-  // Whether `source` is the upstream gradient, which is missing, of a resource:
-  // there are no zeros of these.
+  // True if `source` is the missing upstream gradient of a resource, which has
+  // no zeros.
   bool IsOfMissingResource(const Source& source) const {
     return source.kind == Source::kUpstream &&
            upstream_[source.index].node() == nullptr &&
            forward_.output_type(source.index) == tensorflow::DT_RESOURCE;
   }
 
-  // Finds out what is known of the outputs of step `i`; whether it need not be
-  // added, unless Find comes upon it.
+  // Finds known properties of the outputs of step `i`. Returns true if the step
+  // is only added when Find needs it.
   bool Foresee(int i) {
     const Step& step = plan_.steps[i];
     StepState& state = steps_[i];
@@ -132,7 +132,7 @@ class Expander {
     const auto may_have_value = [](const Source& input) {
       return input.kind == Source::kStep || input.kind == Source::kInput;
     };
-    // Most steps compute with tensors, of which nothing is known that matters.
+    // Most steps compute with tensors whose values are unknown.
     if (!NeedsShapes(op) && !absl::c_all_of(step.inputs, may_have_value)) {
       return state.is_of_shapes;
     }
@@ -147,7 +147,7 @@ class Expander {
     return state.is_of_shapes || state.IsKnown();
   }
 
-  // Through steps that change nothing.
+  // Follows steps that change nothing.
   Source Resolve(Source source) const {
     while (source.kind == Source::kStep && steps_[source.index].equal) {
       source = *steps_[source.index].equal;
@@ -170,8 +170,8 @@ class Expander {
       }
       case Source::kInput: {
         tensor = forward_.input(source.index);
-        // Axes and the like. What has a gradient stays what it is: clients
-        // differentiate by constants, too, and once more.
+        // Axes and the like. Inputs with a gradient are not replaced, because
+        // clients differentiate by constants too, and more than once.
         if (!plan_.results[source.index] &&
             tensorflow::DataTypeIsInteger(tensor.type())) {
           const auto value = SmallConstant(tensor.node()->def());
@@ -184,7 +184,7 @@ class Expander {
         break;
       case Source::kUpstream:
         tensor = upstream_[source.index];
-        // Zeros will be made of the output's shape.
+        // The zeros will have the output's shape.
         if (tensor.node() == nullptr) tensor = forward_.output(source.index);
         break;
     }
@@ -193,7 +193,8 @@ class Expander {
     return known;
   }
 
-  // The tensor of the client's graph behind `unresolved`; adds what makes it.
+  // The tensor of the client's graph for `unresolved`; adds the nodes that make
+  // it.
   absl::StatusOr<Output> Find(const Source& unresolved) {
     const Source source = Resolve(unresolved);
     switch (source.kind) {
@@ -221,8 +222,8 @@ class Expander {
     return Output(state.node, source.output);
   }
 
-  // Whether the value of a step's output is known and no other output of it is
-  // used: else the step itself is fewer nodes.
+  // True if the value of a step's output is known and its other outputs are
+  // unused. Otherwise the step itself needs fewer nodes.
   bool IsBetterConstant(const Source& source) const {
     const StepState& state = steps_[source.index];
     if (source.output >= static_cast<int>(state.outputs.size()) ||
@@ -242,8 +243,8 @@ class Expander {
     return true;
   }
 
-  // Whether gradient `i` of `gradients` is the input of an added node too, or
-  // another gradient is made by the same node.
+  // True if gradient `i` of `gradients` is also an input of an added node, or
+  // if its node makes another gradient too.
   bool IsUsedElsewhere(const std::vector<Output>& gradients, size_t i) const {
     const Output& gradient = gradients[i];
     for (size_t k = 0; k < gradients.size(); ++k) {
@@ -260,7 +261,7 @@ class Expander {
                           });
   }
 
-  // Adds step `i` if it is not there yet.
+  // Adds step `i` if it was not added yet.
   absl::Status AddStep(int i) {
     StepState& state = steps_[i];
     if (state.node != nullptr) return absl::OkStatus();
@@ -287,7 +288,7 @@ class Expander {
       TF_ASSIGN_OR_RETURN(const Output before, Find({Source::kStep, control}));
       builder.ControlInput(before.node());
     }
-    // The definition may ask for a device.
+    // The definition may request a device.
     TF_ASSIGN_OR_RETURN(state.node, nodes_.Add(builder, step.node.device()));
     return absl::OkStatus();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a plan to plain nodes of the client's graph.
+// Turns a plan into plain nodes of the client's graph.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_EXPAND_H_
 #define TENSORFLOW_EXT_GRADIENT_EXPAND_EXPAND_H_
@@ -18,16 +18,16 @@ namespace tensorflow_ext {
 // `forward`, a node of that graph.
 //
 // `upstream`: the gradient of each output of `forward`; one without a node
-// stands for zeros. `gradients` receives one tensor per input of `forward`,
-// NoGradient() where there is none.
+// means zeros. `gradients` receives one tensor per input of `forward`, or
+// NoGradient().
 //
-// A gradient whose shape is known and is not that of its input, or of the
-// variable behind it, is an error. Where a shape is not known, a node checks it
-// at run time if ChecksAtRunTime() (run_time_checks.h).
+// A gradient whose known shape differs from that of its input, or of the
+// variable behind it, is an error. If a shape is unknown, a node checks it at
+// run time if ChecksAtRunTime() (run_time_checks.h).
 //
-// Nodes are named and placed as gradient_nodes.h says.
+// gradient_nodes.h describes the names and devices of the nodes.
 //
-// On an error the nodes already added are taken out again.
+// On an error the added nodes are removed.
 absl::Status Expand(const Plan& plan, const tensorflow::Scope& scope,
                     const tensorflow::Operation& forward,
                     const std::vector<tensorflow::Output>& upstream,

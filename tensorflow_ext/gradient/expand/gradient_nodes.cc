@@ -78,7 +78,7 @@ void GradientNodes::RemoveUnused(const std::vector<Output>& results) {
     }
   }
   added_.assign(used.rbegin(), used.rend());
-  constants_.clear();  // some of them may be gone
+  constants_.clear();  // some may have been removed
 }
 
 absl::Status GradientNodes::Finish(const absl::Status& status) {

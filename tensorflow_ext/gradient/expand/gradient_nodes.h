@@ -20,11 +20,11 @@ namespace tensorflow_ext {
 // The nodes that the gradient of one op adds to a client's graph.
 //
 // They are named SCOPE/FORWARD_grad/NAME, unique under the scope. They take the
-// scope's device, control dependencies and XLA cluster as the nodes of any C++
-// gradient do, and the device of `forward` where the scope names none.
+// scope's device, control dependencies and XLA cluster like the nodes of any
+// C++ gradient, and the device of `forward` if the scope names none.
 class GradientNodes {
  public:
-  // Both are to outlive this object.
+  // Both must outlive this object.
   GradientNodes(const tensorflow::Scope& scope,
                 const tensorflow::Operation& forward)
       : scope_(scope),
@@ -37,18 +37,18 @@ class GradientNodes {
     return tensorflow::NodeBuilder(UniqueName(name), op);
   }
 
-  // Adds a node; on `device`, where that is not empty.
+  // Adds a node, on `device` if that is not empty.
   absl::StatusOr<tensorflow::Node*> Add(tensorflow::NodeBuilder& builder,
                                         const std::string& device = "");
 
   // Adds an identity of `tensor`. TensorFlow's AddSymbolicGradients gives wrong
-  // second-order gradients where one of the tensors to differentiate leads to
-  // another one of them on two paths, or is made by a node whose other outputs
-  // lead there; so a gradient that other nodes use too gets a node of its own.
+  // second-order gradients if one of the tensors to differentiate leads to
+  // another on two paths, or if its node has other outputs that lead there. So
+  // a gradient that other nodes use too gets its own node.
   absl::StatusOr<tensorflow::Output> WrapInIdentity(
       const tensorflow::Output& tensor);
 
-  // The output of a constant of this value; adds it if none has it yet.
+  // The output of a constant with this value; adds the constant if it is new.
   absl::StatusOr<tensorflow::Output> Constant(const std::string& name,
                                               const tensorflow::Tensor& value);
 
@@ -61,18 +61,17 @@ class GradientNodes {
   absl::StatusOr<tensorflow::Output> ZerosLikeVariable(
       const tensorflow::Output& handle, tensorflow::DataType type);
 
-  // Whether `node` is one of them.
+  // True if this object added `node`.
   bool Added(const tensorflow::Node* node) const {
     return node->id() >= first_id_;
   }
 
-  // Takes those nodes out of the graph again that lead to none of `results` and
-  // have no effect.
+  // Removes the nodes that lead to none of `results` and have no effect.
   void RemoveUnused(const std::vector<tensorflow::Output>& results);
 
-  // Ends the gradient, which succeeded or failed with `status`: a failure takes
-  // the nodes out of the graph again and names the forward node and its op in
-  // front of the message.
+  // Ends the gradient, which succeeded or failed with `status`. A failure
+  // removes the nodes from the graph and prefixes the message with the forward
+  // node and its op.
   absl::Status Finish(const absl::Status& status);
 
  private:
@@ -82,7 +81,7 @@ class GradientNodes {
   const tensorflow::Operation& forward_;
   const int first_id_;
   std::vector<tensorflow::Node*> added_;
-  // By the bytes of type, shape and value.
+  // Keyed by the bytes of type, shape and value.
   absl::flat_hash_map<std::string, tensorflow::Node*> constants_;
 };
 

@@ -27,8 +27,8 @@ absl::Status ResultCheck::Check(int i, const Output& gradient,
     const PartialTensorShape given = shapes_.Of(upstream_[k]);
     const PartialTensorShape output = shapes_.Of(forward_.output(k));
     if (given.IsCompatibleWith(output)) continue;
-    // TensorFlow's inference is wrong where it knows little: of
-    // ExtractVolumePatches it takes 4 axes for 5.
+    // TensorFlow's inference is wrong if it knows little: for
+    // ExtractVolumePatches it infers 4 axes instead of 5.
     if (!output.IsFullyDefined()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("the upstream gradient of output ", k, " has shape ",
@@ -46,7 +46,7 @@ bool ResultCheck::IsUncertain(int i, const Output& gradient) const {
   const PartialTensorShape expected = Expected(i, gradient);
   if (forward_.input(i).type() == tensorflow::DT_RESOURCE &&
       expected.unknown_rank()) {
-    return false;  // it may be no variable at all
+    return false;  // it may not be a variable
   }
   return !expected.IsFullyDefined() || !shapes_.Of(gradient).IsFullyDefined();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gradient has the shape of its input.
+// Checks that a gradient has the shape of its input.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_
 #define TENSORFLOW_EXT_GRADIENT_EXPAND_RESULT_CHECK_H_
@@ -20,29 +20,29 @@ namespace tensorflow_ext {
 // Checks the gradients of one node of a client's graph.
 class ResultCheck {
  public:
-  // All are to outlive this object. `upstream`: as Expand was given it.
+  // All must outlive this object. `upstream`: as passed to Expand.
   ResultCheck(const Plan& plan, const tensorflow::Operation& forward,
               const std::vector<tensorflow::Output>& upstream,
               const StaticShapes& shapes)
       : plan_(plan), forward_(forward), upstream_(upstream), shapes_(shapes) {}
 
-  // Whether `gradient` may have the shape of input `i`, of the variable where
-  // that is the handle of one. `made_by` is where the definition has it from.
-  // Errors: kInvalidArgument, an upstream gradient has not the shape of its
-  // output; kFailedPrecondition, the definition is wrong.
+  // True if `gradient` may have the shape of input `i`, or of the variable if
+  // the input is its handle. `made_by` is the gradient's source in the
+  // definition. Errors: kInvalidArgument, an upstream gradient does not have
+  // the shape of its output; kFailedPrecondition, the definition is wrong.
   absl::Status Check(int i, const tensorflow::Output& gradient,
                      const Source& made_by) const;
 
-  // Whether only the run can tell.
+  // True if the shapes can be compared only at run time.
   bool IsUncertain(int i, const tensorflow::Output& gradient) const;
 
-  // Adds the node that does so then, and returns the gradient behind it.
+  // Adds the node that compares them then, and returns the gradient behind it.
   absl::StatusOr<tensorflow::Output> AddCheck(
       int i, const tensorflow::Output& gradient, const Source& made_by,
       GradientNodes* nodes) const;
 
  private:
-  // That of input `i`.
+  // The expected shape of the gradient of input `i`.
   tensorflow::PartialTensorShape Expected(
       int i, const tensorflow::Output& gradient) const;
   // "input 0 ('x')".

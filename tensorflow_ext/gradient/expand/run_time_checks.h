@@ -7,13 +7,13 @@
 
 namespace tensorflow_ext {
 
-// Whether a gradient whose shape, or whose input's, is not known beforehand is
-// checked when it is computed. At first as TFEXT_CHECK_GRADIENTS in the
-// environment says (anything but 0: yes).
+// True if a gradient is checked at run time when its shape or its input's shape
+// is not known beforehand. The initial value comes from TFEXT_CHECK_GRADIENTS
+// in the environment (anything but 0 means true).
 bool ChecksAtRunTime();
 
-// Says so for the gradients that are added from now on; returns what was
-// before. Thread-safe.
+// Sets the switch for gradients added from now on; returns the previous value.
+// Thread-safe.
 bool SetChecksAtRunTime(bool checks);
 
 }  // namespace tensorflow_ext

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gradient function is given a scope, and a scope shows its shape inference
-// to nobody: it is a private member.
+// A gradient function receives a scope, whose shape inference is a private
+// member.
 //
-// If this file does not compile, TensorFlow's Scope::Impl has changed:
-// RefinerOf() is then to be written for what it is now. It may return null.
+// If this file does not compile, TensorFlow's Scope::Impl has changed, and
+// RefinerOf() must be adapted. It may return null.
 
 #include "tensorflow_ext/gradient/expand/static_shapes.h"
 
@@ -38,7 +38,7 @@ ShapeRefiner* RefinerOf(const Scope& scope) {
   return (scope.impl()->*Find(RefinerTag())).get();
 }
 
-// Null where nothing is known of the outputs of the tensor's node.
+// Null if the outputs of the tensor's node are unknown.
 InferenceContext* ContextOf(const ShapeRefiner* refiner, const Output& tensor) {
   return refiner == nullptr || tensor.node() == nullptr
              ? nullptr
@@ -60,7 +60,7 @@ PartialTensorShape ToPartialShape(InferenceContext* context,
   return is_valid ? result : PartialTensorShape();
 }
 
-// What is known of the shape of a tensor, where shape inference keeps it.
+// The known shape of a tensor, as shape inference stores it.
 struct Kept {
   Kept(const ShapeRefiner* refiner, const Output& tensor)
       : context(ContextOf(refiner, tensor)) {
@@ -70,7 +70,7 @@ struct Kept {
   }
 
   int rank() const { return context->Rank(shape); }
-  // The size along `axis`, -1 if it is not known.
+  // The size along `axis`, -1 if unknown.
   int64_t size(int axis) const {
     const DimensionHandle size = context->Dim(shape, axis);
     return context->ValueKnown(size) ? context->Value(size) : -1;
@@ -81,7 +81,7 @@ struct Kept {
   bool has_rank = false;
 };
 
-// Whether `of` says no less than `like`, and nothing else.
+// True if `of` is at least as specific as `like`, without contradicting it.
 bool SaysAsMuch(const Kept& of, const Kept& like) {
   if (!of.has_rank || of.rank() != like.rank()) return false;
   for (int axis = 0; axis < like.rank(); ++axis) {
@@ -128,7 +128,7 @@ bool StaticShapes::MayAgree(const Output& a, const Output& b) const {
 
 void StaticShapes::Refine(const Output& tensor, const Output& like) {
   const Kept of(refiner_, tensor), other(refiner_, like);
-  // To set a shape that is known already costs more than to compare it.
+  // Setting a shape that is already known costs more than comparing it.
   if (of.context == nullptr || !other.has_rank || SaysAsMuch(of, other)) return;
   ShapeHandle handle;
   if (of.context->MakeShapeFromPartialTensorShape(Of(like), &handle).ok()) {

@@ -13,25 +13,25 @@ class ShapeRefiner;
 
 namespace tensorflow_ext {
 
-// The shapes that shape inference finds in a client's graph, before anything
-// runs. A scope may be without shape inference: then nothing is known.
+// The shapes that shape inference finds in a client's graph before anything
+// runs. For a scope without shape inference, all shapes are unknown.
 class StaticShapes {
  public:
-  // The scope is to outlive this object.
+  // The scope must outlive this object.
   explicit StaticShapes(const tensorflow::Scope& scope);
 
-  // What is known of the shape of `tensor`, a tensor of the scope's graph.
+  // The known shape of `tensor`, a tensor of the scope's graph.
   tensorflow::PartialTensorShape Of(const tensorflow::Output& tensor) const;
 
-  // What is known of the shape of the variable of type `type` behind `handle`.
+  // The known shape of the variable of type `type` behind `handle`.
   tensorflow::PartialTensorShape OfVariable(const tensorflow::Output& handle,
                                             tensorflow::DataType type) const;
 
-  // Whether the two may have the same shape, as far as theirs are known.
+  // True if the known parts of the two shapes agree.
   bool MayAgree(const tensorflow::Output& a, const tensorflow::Output& b) const;
 
-  // Adds to what is known of the shape of `tensor` that it is that of `like`.
-  // Does nothing where shape inference has found another shape.
+  // Refines the shape of `tensor` by that of `like`. Does nothing if shape
+  // inference has found a different shape.
   void Refine(const tensorflow::Output& tensor, const tensorflow::Output& like);
 
  private:

@@ -22,7 +22,8 @@ using tensorflow::Scope;
 
 namespace {
 
-// Whether `gradient` of an output of `op` is missing, or zeros made for that.
+// True if `gradient` of an output of `op` is missing, or zeros made in its
+// place.
 bool IsMissing(const Output& gradient, const Operation& op, int output) {
   if (gradient.node() == nullptr) return true;
   if (gradient.node()->type_string() != "ZerosLike") return false;
@@ -33,9 +34,9 @@ bool IsMissing(const Output& gradient, const Operation& op, int output) {
 
 }  // namespace
 
-// The scope of TF_AddGradients is made for one call, under a name that no other
-// node has, and does not share its graph with another scope. A scope of a C++
-// client may have made nodes that the client holds.
+// TF_AddGradients makes a scope for one call, with a name that no other node
+// has, and shares its graph with no other scope. A C++ client may hold nodes
+// that its scope made.
 bool IsMadeByThisCall(const Scope& scope, const std::string& name) {
   constexpr int kThisOneAndTheScope = 2;
   const auto graph = scope.graph_as_shared_ptr();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What AddSymbolicGradients hands to the gradient of a node as its upstream
-// gradients. It has none for an output that leads nowhere; where another output
-// of the node has one it makes zeros, ZerosLike of the output, whatever its
-// type is.
+// The upstream gradients that AddSymbolicGradients gives to the gradient of a
+// node. An output that leads nowhere has none. If another output of the node
+// has one, it makes zeros: ZerosLike of the output, whatever its type.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_UPSTREAM_H_
 #define TENSORFLOW_EXT_GRADIENT_EXPAND_UPSTREAM_H_
@@ -17,28 +16,28 @@
 
 namespace tensorflow_ext {
 
-// The type of each upstream gradient of a node, DT_INVALID where there is none:
-// where its output can have no gradient, and where it is such zeros.
+// The type of each upstream gradient of a node. DT_INVALID if there is none:
+// the output can have no gradient, or the gradient is such zeros.
 tensorflow::DataTypeVector UpstreamTypes(
     const tensorflow::Operation& op,
     const std::vector<tensorflow::Output>& upstream);
 
-// The upstream gradients of `op` without such zeros of resources, which it
-// takes out of the graph: no kernel computes them, so a session that places the
-// whole graph, as every one does by default, could not run any of it.
+// The upstream gradients of `op` without such zeros of resources, which are
+// removed from the graph. No kernel computes them, so a session that places the
+// whole graph, as sessions do by default, could run none of it.
 std::vector<tensorflow::Output> WithoutZerosOfResources(
     const tensorflow::Scope& scope, const tensorflow::Operation& op,
     std::vector<tensorflow::Output> upstream);
 
-// The upstream gradients of `op` without such zeros of any type, of which it
-// takes those out of the graph that are certain to be such and in nobody else's
-// hands: that a gradient is missing is all that they say.
+// The upstream gradients of `op` without such zeros of any type, which only
+// mean that a gradient is missing. Removes from the graph those that are
+// certainly such zeros and that nobody else holds.
 std::vector<tensorflow::Output> WithoutZeros(
     const tensorflow::Scope& scope, const tensorflow::Operation& op,
     std::vector<tensorflow::Output> upstream);
 
-// Whether a node of this name was certainly made by the call that
-// differentiates in `scope`, so that nobody else holds it.
+// True if the call that differentiates in `scope` certainly made the node of
+// this name, so that nobody else holds it.
 bool IsMadeByThisCall(const tensorflow::Scope& scope, const std::string& name);
 
 }  // namespace tensorflow_ext

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The activations and their derivatives, for host, device and XLA, and the row
-// of each op that makes kernels of them (elementwise.h).
+// The activations and their derivatives, for host, device and XLA, and one
+// table row for each op that has elementwise kernels (elementwise.h).
 
 #ifndef TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
 #define TENSORFLOW_EXT_OPS_ACTIVATIONS_ACTIVATIONS_H_
@@ -11,7 +11,7 @@
 
 namespace tensorflow_ext {
 
-// max(x, 0). Written so that NaN stays NaN.
+// max(x, 0). The comparison is written so that NaN stays NaN.
 struct Relu {
   static constexpr int kArity = 1;
 
@@ -21,7 +21,7 @@ struct Relu {
   }
 };
 
-// The upstream gradient where x > 0, else 0; also where x is NaN.
+// The upstream gradient where x > 0, else 0. The result is 0 where x is NaN.
 struct ReluGrad {
   static constexpr int kArity = 2;
 
@@ -31,11 +31,11 @@ struct ReluGrad {
   }
 };
 
-// The Gaussian error linear unit. From kGeluLimit on, Phi and its approximation
-// are 0 and 1, their slopes 0, in every type.
+// The Gaussian error linear unit. For |x| >= kGeluLimit, Phi and its
+// approximation are 0 or 1 and their slopes are 0, in every type.
 constexpr double kGeluLimit = 40;
 
-// x Phi(x) with the cumulative normal distribution Phi.
+// x Phi(x), where Phi is the cumulative normal distribution.
 struct GeluExact {
   static constexpr int kArity = 1;
   static constexpr int kCycles = 12;
@@ -48,7 +48,7 @@ struct GeluExact {
   }
 };
 
-// Phi(x) + x phi(x) with the normal density phi = Phi'.
+// Phi(x) + x phi(x), where phi = Phi' is the normal density.
 struct GeluExactGrad {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 12;
@@ -62,13 +62,13 @@ struct GeluExactGrad {
   }
 };
 
-// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), with the logistic function s and
-// 2u = kGeluScale (x + kGeluCubic x^3).
+// Phi(x) is about (1 + tanh(u)) / 2 = s(2u), where s is the logistic function
+// and 2u = kGeluScale (x + kGeluCubic x^3).
 constexpr double kGeluScale = 1.59576912160573071176;  // 2 sqrt(2 / pi)
 constexpr double kGeluCubic = 0.044715;
 
-// For x > 0 that is 1 / (1 + 2^-v) with v = 2u log2(e), that is kGeluPower x +
-// kGeluPowerCubic x^3.
+// For x > 0, s(2u) = 1 / (1 + 2^-v), where v = 2u log2(e) =
+// kGeluPower x + kGeluPowerCubic x^3.
 constexpr double kGeluPower = 2.3022081981443248891;
 constexpr double kGeluPowerCubic = kGeluCubic * kGeluPower;
 
@@ -98,22 +98,23 @@ struct GeluTanhGrad {
     const T cubic = T(kGeluPowerCubic) * (y * y);
     const T argument = y * (T(kGeluPower) + cubic);
     const T slope =
-        T(kGeluScale) + T(3 * kGeluScale / kGeluPower) * cubic;  // of 2u
+        T(kGeluScale) + T(3 * kGeluScale / kGeluPower) * cubic;  // slope of 2u
     const T decay = Exp2OfMinus(argument);
     const T inverse = T(1) / (T(1) + decay);
     const T rest = decay * inverse;
-    // The slope is 0 where the power is; infinity times 0 is to be 0.
+    // The slope is 0 where the power is 0, also where the other factor is
+    // infinite.
     const T rise = Where(argument > T(kExp2Limit<T>), T(0),
                          (x * slope) * (rest * inverse));
     return gradient * (Where(x < T(0), rest, inverse) + rise);
   }
 };
 
-// As the attribute `approximate` says.
+// Selected by the attribute `approximate`.
 using Gelu = Choice<GeluTanh, GeluExact>;
 using GeluGrad = Choice<GeluTanhGrad, GeluExactGrad>;
 
-// silu(gate) value, where silu(x) = x s(x) with the logistic function s.
+// silu(gate) value, where silu(x) = x s(x) and s is the logistic function.
 struct SwiGlu {
   static constexpr int kArity = 2;
   static constexpr int kCycles = 8;
@@ -125,7 +126,7 @@ struct SwiGlu {
   }
 };
 
-// The gradients of both, where silu'(x) = s(x) + x s'(x).
+// The gradients of gate and value, where silu'(x) = s(x) + x s'(x).
 struct SwiGluGrad {
   static constexpr int kArity = 3;
   static constexpr int kCycles = 8;
@@ -141,13 +142,13 @@ struct SwiGluGrad {
   }
 };
 
-// tanh(softplus(x)) = above / below and its derivative rise / below^2. No
-// logarithm: with e = e^x they are
+// tanh(softplus(x)) = above / below and its derivative rise / below^2. They
+// need no logarithm. With e = e^x they are
 //
-//   (e^2 + 2e) / (e^2 + 2e + 2)   and   4e (e + 1) / (e^2 + 2e + 2)^2,
+//   (e^2 + 2e) / (e^2 + 2e + 2)   and   4e (e + 1) / (e^2 + 2e + 2)^2.
 //
-// here for w = e^-|x|, which does not overflow, and for x > 0 multiplied above
-// and below by w^2 and w^4.
+// The code uses w = e^-|x|, which does not overflow. For x > 0 it multiplies
+// numerator and denominator by w^2 and w^4.
 template <typename T>
 struct TanhOfSoftplus {
   T above, rise, below;
@@ -238,7 +239,7 @@ struct TanhshrinkGrad {
   }
 };
 
-// x outside [lower, upper], else 0. NaN is outside.
+// x outside [lower, upper], else 0. NaN counts as outside.
 struct Hardshrink {
   static constexpr int kArity = 1;
 
@@ -264,8 +265,8 @@ struct Softshrink {
   float lower, upper;
 };
 
-// The derivative of the two above: the upstream gradient outside [lower,
-// upper], also where x is NaN, else 0.
+// The derivative of Hardshrink and Softshrink: the upstream gradient where x is
+// outside [lower, upper] or NaN, else 0.
 struct ShrinkGrad {
   static constexpr int kArity = 2;
 
@@ -279,7 +280,7 @@ struct ShrinkGrad {
 
 }  // namespace tensorflow_ext
 
-// ShrinkGrad serves SoftshrinkGrad too (activations_kernels.cc).
+// SoftshrinkGrad uses ShrinkGrad too (activations_kernels.cc).
 #define TENSORFLOW_EXT_ACTIVATIONS(OP)       \
   OP("TfExt>Relu", Relu)                     \
   OP("TfExt>ReluGrad", ReluGrad)             \

@@ -70,8 +70,9 @@ absl::Status GeluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Gelu", GeluGradient);
 
-// f' = Phi + x phi, f'' = (2 - x^2) phi with the normal density phi. In the
-// other form, where f(x) = x s(u) with the logistic function s of a cubic u,
+// f' = Phi + x phi, f'' = (2 - x^2) phi, where phi is the normal density. In
+// the approximate form f(x) = x s(u), where s is the logistic function and u is
+// a cubic,
 //
 //   f' = s + x s' u',  f'' = s' (2u' + x ((1 - 2s) u'^2 + u'')).
 //
@@ -113,16 +114,16 @@ absl::Status SwiGluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>SwiGlu", SwiGluGradient);
 
-// SwiGluGrad(dy, x, y) is dy y f'(x) and dy f(x), where f(x) = x s(x) with the
-// logistic function s, f'' = s' (2 + x (1 - 2s)). With upstream gradients u and
-// v of the two the gradients are
+// SwiGluGrad(dy, x, y) is dy y f'(x) and dy f(x), where f(x) = x s(x), s is the
+// logistic function and f'' = s' (2 + x (1 - 2s)). With upstream gradients u
+// and v of its outputs, the gradients are
 //
 //   by dy:  u y f'(x) + v f(x)
 //   by x:   dy (u y f''(x) + v f'(x))
 //   by y:   u dy f'(x)
 //
-// in which all but f'' is one of the two ops again. MulNoNan gives the limit of
-// f'' where x is infinite.
+// SwiGlu and SwiGluGrad compute every term except f''. MulNoNan gives the limit
+// of f'' where x is infinite.
 void SwiGluGradGrad(Gradient& g) {
   const DataType type = g.Input(0).type(), computed = ComputedIn(g.Input(0));
   const Value dy = Cast(g.Input(0), computed), x = Cast(g.Input(1), computed),
@@ -164,8 +165,8 @@ REGISTER_OP_GRADIENT("TfExt>Mish", MishGradient);
 //
 //   f' = t + x t',  f'' = t' (2 + x (1 - s - 2 t s)).
 //
-// Where 1 - t^2 would cancel, it is 4 s(2u) s(-2u) with t = tanh(u). MulNoNan
-// gives the limit 0 where x is infinite.
+// 1 - t^2 would cancel, so the code uses 4 s(2u) s(-2u), where t = tanh(u).
+// MulNoNan gives the limit 0 where x is infinite.
 Value MishSecond(Gradient& /*g*/, Value x) {
   const Value u = Call("Softplus", {x});
   const Value t = Tanh(u), s = Sigmoid(x);
@@ -195,7 +196,7 @@ absl::Status LishtGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 REGISTER_OP_GRADIENT("TfExt>Lisht", LishtGradient);
 
 // With t = tanh(x): f' = t + x t', f'' = 2 t' (1 - x t). With the logistic
-// function s, t' = 4 s(2x) s(-2x), which does not cancel as 1 - t^2 does.
+// function s, t' = 4 s(2x) s(-2x). Unlike 1 - t^2, this does not cancel.
 // MulNoNan gives the limit 0 where x is infinite.
 Value LishtSecond(Gradient& /*g*/, Value x) {
   const Value slope = 4 * Sigmoid(2 * x) * Sigmoid(-2 * x);
@@ -224,7 +225,7 @@ absl::Status TanhshrinkGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 REGISTER_OP_GRADIENT("TfExt>Tanhshrink", TanhshrinkGradient);
 
 // With t = tanh(x): f' = t^2, f'' = 2 t t'. With the logistic function s,
-// t' = 4 s(2x) s(-2x), which does not cancel as 1 - t^2 does.
+// t' = 4 s(2x) s(-2x). Unlike 1 - t^2, this does not cancel.
 Value TanhshrinkSecond(Gradient& /*g*/, Value x) {
   return 8 * Tanh(x) * Sigmoid(2 * x) * Sigmoid(-2 * x);
 }
@@ -271,7 +272,7 @@ absl::Status SoftshrinkGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Softshrink", SoftshrinkGradient);
 
-// Piecewise constant in x.
+// The op is piecewise constant in x.
 void ShrinkGradGrad(Gradient& g) {
   g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)},
                    g.AttrsOfOp({"lower", "upper"})),

@@ -33,7 +33,7 @@ absl::Status ReadAttributes(OpKernelConstruction* context, ShrinkGrad* f) {
 
 TENSORFLOW_EXT_ACTIVATIONS(REGISTER_ELEMENTWISE)
 
-// The loops of HardshrinkGrad, which the list has.
+// SoftshrinkGrad uses the loops of HardshrinkGrad, which the table has.
 REGISTER_ELEMENTWISE("TfExt>SoftshrinkGrad", ShrinkGrad)
 
 }  // namespace tensorflow_ext

@@ -14,7 +14,7 @@ using tensorflow::shape_inference::UnchangedShape;
 
 namespace {
 
-// Of an op with bounds, all of whose inputs have one shape.
+// The shape function of an op that has bounds and whose inputs have one shape.
 absl::Status BoundedShape(const char* op, InferenceContext* c) {
   float lower, upper;
   const absl::Status status =
@@ -24,7 +24,7 @@ absl::Status BoundedShape(const char* op, InferenceContext* c) {
 
 }  // namespace
 
-// What many of the ops below have, in the manner of TensorFlow's
+// Parts that many ops below share, in the style of TensorFlow's
 // core/ops/math_ops.cc.
 #define UNARY() Input("x: T").Output("y: T").Attr(kFloatingT)
 #define UNARY_GRADIENT() \
@@ -39,7 +39,7 @@ REGISTER_OP("TfExt>Relu")
     .Doc(R"doc(
 Rectified linear unit: max(features, 0), element by element. NaN stays NaN.
 
-The gradient: ReluGrad(dy, features), that is dy where features > 0, else 0.
+The gradient: ReluGrad(dy, features), which is dy where features > 0, else 0.
 
 features: Tensor of any shape.
 activations: Tensor of the same shape.
@@ -52,11 +52,11 @@ REGISTER_OP("TfExt>ReluGrad")
     .Attr(kFloatingT)
     .SetShapeFn(SameShapeFn("TfExt>ReluGrad"))
     .Doc(R"doc(
-Gradient of Relu: gradients where features > 0, else 0, also where features is
-NaN.
+Gradient of Relu: gradients where features > 0, else 0. It is 0 where features
+is NaN.
 
-The gradient: ReluGrad(dy, features) to gradients; none to features, in which
-this op is piecewise constant.
+The gradient: ReluGrad(dy, features) for gradients; none for features, because
+the op is piecewise constant in it.
 
 gradients: Upstream gradient of Relu's output, of any shape.
 features: What Relu was given; the same shape.
@@ -71,9 +71,9 @@ REGISTER_OP("TfExt>Gelu")
 Gaussian error linear unit: x P(X <= x) for a standard normal X, element by
 element. Infinity gives the limit: 0 at -infinity.
 
-With approximate, P(X <= x) is (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2;
-else it is exact, (1 + erf(x / sqrt(2))) / 2, and keeps its relative accuracy
-where x is negative.
+If approximate is true, P(X <= x) is
+(1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. Otherwise it is exact, (1 +
+erf(x / sqrt(2))) / 2, and keeps its relative accuracy where x is negative.
 
 The gradient: GeluGrad(dy, x).
 
@@ -110,11 +110,11 @@ REGISTER_OP("TfExt>SwiGlu")
     .SetShapeFn(SameShapeFn("TfExt>SwiGlu"))
     .Doc(R"doc(
 Linear unit gated by SiLU: gate * sigmoid(gate) * value, element by element. An
-infinite gate gives the limit: -infinity closes it.
+infinite gate gives the limit, which is 0 at -infinity.
 
 The gradient: the two outputs of SwiGluGrad(dy, gate, value).
 
-InvalidArgument if the shapes differ: nothing is broadcast.
+InvalidArgument if the shapes differ. The op does not broadcast.
 
 After N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202.
 
@@ -135,7 +135,7 @@ REGISTER_OP("TfExt>SwiGluGrad")
 Gradients of SwiGlu, both in one pass: with s = sigmoid(gate),
 gradients * value * (s + gate * s * (1 - s)) and gradients * gate * s.
 
-The gradient: complete, by all three inputs, from both upstream gradients.
+The gradient: complete, for all three inputs, from both upstream gradients.
 
 gradients: Upstream gradient of SwiGlu's output, of any shape.
 gate: What SwiGlu was given; the same shape.
@@ -201,8 +201,8 @@ backprops: Gradient with respect to x; the same shape.
 )doc");
 
 REGISTER_OP("TfExt>Tanhshrink").UNARY().SetShapeFn(UnchangedShape).Doc(R"doc(
-Tanh shrinkage: x - tanh(x), element by element, accurate near 0 too, where the
-difference of the two has no correct digit.
+Tanh shrinkage: x - tanh(x), element by element. It is accurate near 0 too,
+where computing the difference directly leaves no correct digit.
 
 The gradient: TanhshrinkGrad(dy, x).
 
@@ -237,7 +237,7 @@ REGISTER_OP("TfExt>Hardshrink")
 Hard shrinkage: x where x < lower or x > upper, else 0, element by element. NaN
 stays NaN.
 
-The gradient: HardshrinkGrad(dy, x), that is dy where x was kept, else 0.
+The gradient: HardshrinkGrad(dy, x), which is dy where x was kept, else 0.
 
 InvalidArgument if lower > upper or if one of them is NaN.
 
@@ -259,8 +259,8 @@ REGISTER_OP("TfExt>HardshrinkGrad")
     .Doc(R"doc(
 Gradient of Hardshrink: gradients where x is outside [lower, upper] or NaN, else 0.
 
-The gradient: HardshrinkGrad(dy, x) to gradients; none to x, in which this op is
-piecewise constant.
+The gradient: HardshrinkGrad(dy, x) for gradients; none for x, because the op is
+piecewise constant in it.
 
 gradients: Upstream gradient of Hardshrink's output, of any shape.
 x: What Hardshrink was given; the same shape.
@@ -279,7 +279,7 @@ REGISTER_OP("TfExt>Softshrink")
 Soft shrinkage: x - lower where x < lower, x - upper where x > upper, else 0,
 element by element. NaN stays NaN.
 
-The gradient: SoftshrinkGrad(dy, x), that is dy where x is outside
+The gradient: SoftshrinkGrad(dy, x), which is dy where x is outside
 [lower, upper], else 0.
 
 InvalidArgument if lower > upper or if one of them is NaN.
@@ -302,8 +302,8 @@ REGISTER_OP("TfExt>SoftshrinkGrad")
     .Doc(R"doc(
 Gradient of Softshrink: gradients where x is outside [lower, upper] or NaN, else 0.
 
-The gradient: SoftshrinkGrad(dy, x) to gradients; none to x, in which this op is
-piecewise constant.
+The gradient: SoftshrinkGrad(dy, x) for gradients; none for x, because the op is
+piecewise constant in it.
 
 gradients: Upstream gradient of Softshrink's output, of any shape.
 x: What Softshrink was given; the same shape.

@@ -3,11 +3,11 @@
 // The arithmetic of ClipByGlobalNorm and its gradient, for host and device, and
 // the interface of their loops.
 //
-// All sums, and the products of a value with a factor, are in double: squares
-// of floats then neither overflow nor vanish. Those of doubles are summed in
-// three ranges of magnitude, each in a scale of its own (J. L. Blue, "A
+// All sums, and all products of a value with a factor, are in double, where
+// squares of floats neither overflow nor vanish. Squares of doubles are summed
+// in three ranges of magnitude, each with its own scale (J. L. Blue, "A
 // portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4,
-// 1978). XLA sums floats, a few of them at a time, in such a scale.
+// 1978). XLA sums a few floats at a time in such a scale.
 
 #ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
 #define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_H_
@@ -22,8 +22,8 @@ namespace tensorflow_ext {
 
 // ----- Sums over the values -----
 
-// The ranges of magnitude: the middle one, that of values above kLarge, which
-// are multiplied by kDown, and that of values below kSmall, by kUp.
+// The ranges of magnitude: the middle one, values above kLarge, which are
+// multiplied by kDown, and values below kSmall, which are multiplied by kUp.
 constexpr int kMiddle = 0, kAbove = 1, kBelow = 2;
 constexpr double kLarge = 0x1p500, kSmall = 0x1p-500;
 constexpr double kDown = 0x1p-600, kUp = 0x1p600;
@@ -31,17 +31,17 @@ constexpr double kDown = 0x1p-600, kUp = 0x1p600;
 template <typename T>
 constexpr int kRanges = std::is_same_v<T, double> ? 3 : 1;
 
-// Over some of the values v and their upstream gradients g, by range.
+// Sums over some of the values v and their upstream gradients g, by range.
 struct NormSums {
   double squares[3];   // of v * v
   double products[3];  // of v * g
 };
 
-// How many sums there are for values of type T.
+// The number of sums for values of type T.
 template <typename T, bool kProducts>
 constexpr int kNormSums = kRanges<T> * (kProducts ? 2 : 1);
 
-// What a value v with gradient g adds to each of the sums: squares by range,
+// The terms that a value v with gradient g adds to the sums: squares by range,
 // then products by range. V is double or a vector of doubles.
 template <typename T, bool kProducts, typename V>
 TENSORFLOW_EXT_HOST_DEVICE void NormTerms(const V& v, const V& g, V* terms) {
@@ -51,7 +51,7 @@ TENSORFLOW_EXT_HOST_DEVICE void NormTerms(const V& v, const V& g, V* terms) {
   } else {
     const V magnitude = v < 0.0 ? -v : v;
     const auto above = magnitude > kLarge, below = magnitude < kSmall;
-    const auto outside = above | below;  // NaN is in the middle range
+    const auto outside = above | below;  // NaN is in the middle range.
     const V scaled = v * (above ? kDown : below ? kUp : 1.0);
     const V square = scaled * scaled;
     terms[kMiddle] = outside ? 0.0 : square;
@@ -66,7 +66,7 @@ TENSORFLOW_EXT_HOST_DEVICE void NormTerms(const V& v, const V& g, V* terms) {
   }
 }
 
-// The sums of such terms, by name.
+// The sums of the terms of NormTerms, by name.
 template <typename T, bool kProducts>
 TENSORFLOW_EXT_HOST_DEVICE NormSums ToNormSums(const double* sums) {
   NormSums result = {};
@@ -79,10 +79,10 @@ TENSORFLOW_EXT_HOST_DEVICE NormSums ToNormSums(const double* sums) {
 
 struct GlobalNorm {
   double norm;        // sqrt(sum of v * v)
-  double projection;  // sum of v * g / norm; 0 if the norm is
+  double projection;  // sum of v * g / norm; 0 if norm is 0
 };
 
-// What is too small for the largest range that occurs does not count.
+// Combines the two largest ranges that occur. Anything smaller does not count.
 TENSORFLOW_EXT_HOST_DEVICE GlobalNorm ToGlobalNorm(const NormSums& sums) {
   if (sums.squares[kAbove] != 0) {
     const double root =
@@ -105,10 +105,10 @@ TENSORFLOW_EXT_HOST_DEVICE GlobalNorm ToGlobalNorm(const NormSums& sums) {
   return {0, 0};
 }
 
-// ----- What the values are multiplied by -----
+// ----- Factors of the values -----
 
-// For c = clip_norm and n = norm, the factor of the values: min(1, c / n); NaN
-// where n is not finite, as tf.clip_by_global_norm has it.
+// The factor of the values for c = clip_norm and n = norm: min(1, c / n). It is
+// NaN where n is not finite, as in tf.clip_by_global_norm.
 TENSORFLOW_EXT_HOST_DEVICE double ClipScale(double norm, double clip_norm) {
   return (norm > clip_norm ? clip_norm / norm : 1.0) + (norm - norm);
 }
@@ -120,12 +120,12 @@ struct ClipGradFactors {
   double clip_norm;  // the gradient of clip_norm
 };
 
-// With p the projection and d the upstream gradient of the norm: where n > c,
-// s = c / n and
+// With the projection p and the upstream gradient d of the norm: where n > c,
+// s = c / n and the results are
 //
-//   s g + v / n (d - s p)    and    p, the gradient of c,
+//   s g + v / n (d - s p)    and    p, the gradient of c.
 //
-// elsewhere g + v / n d and 0. v / n is 0 where n is.
+// Elsewhere they are g + v / n d and 0. v / n is 0 where n is 0.
 TENSORFLOW_EXT_HOST_DEVICE ClipGradFactors MakeClipGradFactors(
     const GlobalNorm& global, double clip_norm, double norm_gradient) {
   const double norm = global.norm, scale = ClipScale(norm, clip_norm);
@@ -144,9 +144,9 @@ TENSORFLOW_EXT_HOST_DEVICE double ClipGradValue(double gradient, double value,
 
 // ----- Units of work -----
 
-// Tensors are cut into units of this many elements, at most; a unit is part of
-// one tensor. Each has its sums, which are added in order, so that the result
-// does not depend on the number of threads.
+// A unit is at most this many elements of one tensor. Each unit has its own
+// sums. They are added in order, so the result does not depend on the number of
+// threads.
 constexpr int64_t kUnitSize = 16384;
 
 TENSORFLOW_EXT_HOST_DEVICE int64_t UnitsOf(int64_t size) {
@@ -162,9 +162,9 @@ TENSORFLOW_EXT_HOST_DEVICE void AddUnit(const NormSums& sums, NormSums* total) {
 }
 
 // ----- Loops over one unit, on the CPU -----
-// Over `size` elements of `type`. Outputs may be one of the inputs.
+// They process `size` elements of `type`. An output may be one of the inputs.
 
-// `gradients` may be null: the products are 0.
+// If `gradients` is null, the products are 0.
 NormSums NormSumsCpu(NumericType type, const void* values,
                      const void* gradients, int64_t size);
 
@@ -179,7 +179,7 @@ void ClipGradValuesCpu(NumericType type, const void* gradients,
 
 // ----- Launchers (launch.h) -----
 
-// `count` tensors in device memory; the arrays are in host memory. An output
+// `count` tensors in device memory. The arrays are in host memory. An output
 // may be the value or the gradient of the same index.
 struct ClipTensors {
   int64_t count;
@@ -197,13 +197,13 @@ inline int64_t TotalUnits(const ClipTensors& tensors) {
   return units;
 }
 
-// outputs = values * ClipScale, and the norm, of `type`. Scratch in device
-// memory: `sums`, TotalUnits, and `factors`, one.
+// outputs = values * ClipScale, and the norm, of `type`. `sums` (TotalUnits
+// elements) and `factors` (one element) are scratch in device memory.
 int LaunchClipByGlobalNorm(NumericType type, const ClipTensors& tensors,
                            double clip_norm, NormSums* sums,
                            ClipGradFactors* factors, void* norm, void* stream);
 
-// The gradients of values and of clip_norm; `norm_gradient` is in device memory
+// The gradients of values and of clip_norm. `norm_gradient` is in device memory
 // too.
 int LaunchClipByGlobalNormGrad(NumericType type, const ClipTensors& tensors,
                                const void* norm_gradient, double clip_norm,

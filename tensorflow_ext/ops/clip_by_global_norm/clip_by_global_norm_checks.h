@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments of ClipByGlobalNorm and its gradient, with one
-// wording for shape functions, kernels and XLA lowerings.
+// Checks of the arguments of ClipByGlobalNorm and its gradient. Shape
+// functions, kernels and XLA lowerings share their error messages.
 
 #ifndef TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_CLIP_BY_GLOBAL_NORM_CLIP_BY_GLOBAL_NORM_CHECKS_H_
@@ -15,12 +15,12 @@
 
 namespace tensorflow_ext {
 
-// Element `index` of the list argument `name`, as errors name it.
+// The name of element `index` of the list argument `name` in error messages.
 inline std::string ElementName(const char* name, int index) {
   return absl::StrCat(name, "[", index, "]");
 }
 
-// clip_norm: a scalar >= 0, in host memory.
+// Reads clip_norm, a scalar >= 0 in host memory.
 inline absl::Status ReadClipNorm(const std::string& op,
                                  const tensorflow::Tensor& tensor,
                                  double* clip_norm) {
@@ -35,7 +35,7 @@ inline absl::Status ReadClipNorm(const std::string& op,
                    ", expected a number >= 0; infinity clips nothing"));
 }
 
-// Upstream gradient `index` has the shape of value `index`.
+// Checks that upstream gradient `index` has the shape of value `index`.
 inline absl::Status CheckClippedGradient(
     const std::string& op, int index, const tensorflow::TensorShape& gradient,
     const tensorflow::TensorShape& value) {

@@ -10,10 +10,10 @@
 namespace tensorflow_ext {
 namespace {
 
-// How many elements of the 16-bit types are widened at a time.
+// The number of elements of the 16-bit types that are widened at a time.
 constexpr int64_t kBlock = 256;
 
-// For LaneSums.
+// The terms that LaneSums adds.
 template <typename T, bool kProducts>
 struct Terms {
   using C = ComputeType<T>;
@@ -34,7 +34,7 @@ struct Terms {
   const C* gradients;
 
  private:
-  // As many values as V holds, in double.
+  // Loads as many values as V holds, in double.
   template <typename V>
   TENSORFLOW_EXT_INLINE static void LoadWide(const C* from, V* to) {
     if constexpr (std::is_same_v<V, double>) {
@@ -42,7 +42,8 @@ struct Terms {
     } else if constexpr (std::is_same_v<C, double>) {
       Load(from, to);
     } else {
-      // One instruction; of __builtin_convertvector GCC 12 makes five.
+      // GCC 12 compiles this to one instruction, and __builtin_convertvector to
+      // five.
       constexpr int kLanes = sizeof(V) / sizeof(double);
       double wide[kLanes];
       for (int i = 0; i < kLanes; ++i) wide[i] = from[i];
@@ -51,8 +52,8 @@ struct Terms {
   }
 };
 
-// For doubles, a comparison chooses the sum that a value adds to; in vectors
-// wider than those of AVX2 the compiler would split it element by element.
+// For doubles, a comparison selects the sum that a value adds to. In vectors
+// wider than AVX2's, the compiler would split it into single elements.
 template <typename T, typename Isa>
 struct SumIsa {
   using type = Isa;

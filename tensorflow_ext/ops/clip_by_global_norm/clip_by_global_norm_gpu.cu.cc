@@ -8,12 +8,12 @@
 namespace tensorflow_ext {
 namespace {
 
-// Many tensors in one launch: their pointers go as a parameter of the kernel,
+// One launch processes many tensors. Their pointers are in a kernel parameter,
 // at most kGroup at a time, because parameters may take 4 KiB.
 constexpr int kGroup = 80;
 
 struct TensorGroup {
-  int64_t first_unit[kGroup + 1];  // of each tensor; behind the last, the total
+  int64_t first_unit[kGroup + 1];  // per tensor; the last is the total
   int64_t sizes[kGroup];
   const void* values[kGroup];
   const void* gradients[kGroup];
@@ -24,7 +24,7 @@ struct TensorGroup {
 };
 static_assert(sizeof(TensorGroup) <= 3584, "parameters of a kernel");
 
-// Calls fn(group, units of all groups before it) and gives the first error.
+// Calls fn(group, number of units in earlier groups). Returns the first error.
 template <typename Fn>
 cudaError_t ForGroups(const ClipTensors& tensors, Fn fn) {
   int64_t units_before = 0;
@@ -50,19 +50,19 @@ cudaError_t ForGroups(const ClipTensors& tensors, Fn fn) {
   return cudaSuccess;
 }
 
-// One block for each unit.
+// One block per unit.
 unsigned int UnitBlocks(const TensorGroup& group) {
   return GridBlocks(group.units() * kBlockThreads);
 }
 
-// As many elements as one 16-byte memory access moves.
+// The number of elements that one 16-byte memory access moves.
 template <typename T>
 struct alignas(16) Pack {
   static constexpr int kSize = 16 / sizeof(T);
   T values[kSize];
 };
 
-// Elements [begin, begin + size) of tensor `tensor`, which is unit `unit`.
+// Elements [begin, begin + size) of tensor `tensor`. They form unit `unit`.
 struct Unit {
   int tensor;
   int64_t begin, size;
@@ -83,8 +83,8 @@ __device__ __forceinline__ Unit FindUnit(const TensorGroup& group,
   return {low, begin, min(kUnitSize, group.sizes[low] - begin)};
 }
 
-// How many packs a unit begins with: all that fit, or none where an operand is
-// not aligned.
+// The number of full packs at the start of a unit; 0 if an operand is not
+// aligned.
 template <typename T>
 __device__ __forceinline__ int PacksOf(const Unit& unit, const void* x,
                                        const void* y, const void* z) {
@@ -96,7 +96,8 @@ __device__ __forceinline__ int PacksOf(const Unit& unit, const void* x,
              : 0;
 }
 
-// The sum over the block of each of `values`, in thread 0. A fixed order.
+// The sum of each of `values` over the block, in a fixed order. Thread 0 has
+// the result.
 template <int kCount>
 __device__ __forceinline__ void BlockSum(double (&values)[kCount]) {
   constexpr int kWarps = kBlockThreads / 32;
@@ -130,7 +131,7 @@ __device__ __forceinline__ void AddTerms(
   for (int k = 0; k < kNormSums<T, kProducts>; ++k) sums[k] += terms[k];
 }
 
-// sums[unit] of each unit, one block for each.
+// sums[unit] for each unit, with one block per unit.
 template <typename T, bool kProducts>
 __global__ void __launch_bounds__(kBlockThreads)
     NormSumsKernel(const __grid_constant__ TensorGroup group, NormSums* sums) {
@@ -169,8 +170,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The factors, and the op's scalar output, from the sums of all units. One
-// block.
+// The factors and the op's scalar output, from the sums of all units. It runs
+// in one block.
 template <typename T, bool kGradient>
 __global__ void __launch_bounds__(kBlockThreads)
     ClipFactorsKernel(const NormSums* sums, int64_t units, double clip_norm,
@@ -213,9 +214,9 @@ __device__ __forceinline__ T Scaled(T x, double scale) {
       static_cast<ComputeType<T>>(scale * static_cast<double>(ToCompute(x))));
 }
 
-// The outputs, one block for each unit. An element is read by the thread that
-// writes it, so the output may be an input; nothing is then written if the
-// values stay as they are.
+// The outputs, with one block per unit. The thread that writes an element also
+// reads it, so the output may be an input. In that case, nothing is written if
+// the values do not change.
 template <typename T, bool kGradient>
 __global__ void __launch_bounds__(kBlockThreads)
     ClipOutputsKernel(const __grid_constant__ TensorGroup group,
@@ -226,7 +227,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     const Unit unit = FindUnit(group, u);
     const T* values =
         static_cast<const T*>(group.values[unit.tensor]) + unit.begin;
-    const T* x = values;  // what is scaled
+    const T* x = values;  // the values that are scaled
     if constexpr (kGradient) {
       x = static_cast<const T*>(group.gradients[unit.tensor]) + unit.begin;
     }
@@ -234,7 +235,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     if (unchanged && output == x) continue;
     const int size = static_cast<int>(unit.size);
     const int packs = PacksOf<T>(unit, values, x, output);
-#pragma unroll 1  // more would spill
+#pragma unroll 1  // More unrolling would spill registers.
     for (int i = threadIdx.x; i < packs; i += kBlockThreads) {
       Pack<T> own = reinterpret_cast<const Pack<T>*>(x)[i];
       Pack<T> value;
@@ -262,7 +263,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// Both ops: sums of all units, the factors, the outputs.
+// Computes the sums of all units, the factors and the outputs, for both ops.
 template <bool kGradient>
 int Launch(NumericType type, const ClipTensors& tensors,
            const void* norm_gradient, double clip_norm, NormSums* sums,

@@ -31,14 +31,15 @@ Value Dot(const Values& x, const Values& y) {
   return AddN(terms);
 }
 
-// The op gives, with the names of clip_by_global_norm.h, w = alpha g + v / n
-// (d - sigma p) and, where n > c, p. Here alpha is c / n and sigma too, or 1
-// and 0 where n <= c. With upstream gradients e of w and h of p (0 where n <=
-// c), q = <e, v> / n and r = <e, g>, what is differentiated is
+// With the names of clip_by_global_norm.h, the op gives w =
+// alpha g + v / n (d - sigma p) and, where n > c, p. alpha and sigma are both c
+// / n where n > c, else 1 and 0. With upstream gradients e of w and h of p (0
+// where n <= c), q = <e, v> / n and r = <e, g>, the function to differentiate
+// is
 //
 //   L = alpha r + q (d - sigma p) + h p.
 //
-// v is in n, in p and q, and in c / n. Formed in float for the 16-bit types.
+// v occurs in n, p, q and c / n. The 16-bit types are computed in float.
 void ClipByGlobalNormGradGradient(Gradient& grad) {
   const DataType type = grad.Attr<DataType>("T");
   const bool is_double = type == DT_DOUBLE;
@@ -51,7 +52,7 @@ void ClipByGlobalNormGradGradient(Gradient& grad) {
   const Value upstream_h = e.back();
   e.pop_back();
 
-  // The norm alone: nothing is clipped to infinity.
+  // Computes only the norm: a clip_norm of infinity clips nothing.
   const Value no_clip =
       grad.Scalar(std::numeric_limits<double>::infinity(), computed);
   const Value n = CallAll("TfExt>ClipByGlobalNorm", {v, no_clip}).back();

@@ -19,7 +19,7 @@ struct Arguments {
   double clip_norm = 0;
 };
 
-// Scratch of both: `sums` for each unit, and `factors`.
+// Scratch of both ops: `sums` for each unit, and `factors`.
 struct Scratch {
   Tensor tensor;
   NormSums* sums = nullptr;
@@ -42,7 +42,7 @@ class ClipOpBase : public TypedOp {
   using TypedOp::TypedOp;
 
  protected:
-  // Reads `count` values from input `first` on, and clip_norm behind them.
+  // Reads `count` values, starting at input `first`, and clip_norm after them.
   absl::Status ReadValues(OpKernelContext* context, int first, int count,
                           Arguments* arguments) const {
     for (int i = 0; i < count; ++i) {
@@ -57,17 +57,17 @@ class ClipOpBase : public TypedOp {
 
 // ----- On the CPU -----
 
-// The sums are over the first unit first, and the outputs are made from the
-// last one on: what was read last is still in the caches.
+// The sums go from the first unit to the last. The outputs go from the last to
+// the first, because the values read last are still in the caches.
 enum class Order { kFirstToLast, kLastToFirst };
 
 // Calls fn(unit, tensor, start, size) for all units of the tensors, in
-// parallel; start is the first of the unit's elements in its tensor. `bytes`
-// are those that an element moves.
+// parallel. start is the index of the unit's first element in its tensor.
+// `bytes` is the memory traffic per element.
 template <typename Fn>
 void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
               Order order, int64_t bytes, const Fn& fn) {
-  std::vector<int64_t> first(1, 0);  // unit of each tensor, and the total
+  std::vector<int64_t> first(1, 0);  // first units, then the total
   int64_t elements = 0;
   for (const int64_t size : sizes) {
     first.push_back(first.back() + UnitsOf(size));
@@ -75,8 +75,8 @@ void ForUnits(OpKernelContext* context, const std::vector<int64_t>& sizes,
   }
   const int64_t units = first.back();
   if (units == 0) return;
-  // The loops wait for memory, 8 bytes a cycle. Beside that a unit costs the
-  // calls.
+  // The loops wait for memory, at 8 bytes a cycle. The calls of a unit cost
+  // extra.
   const int64_t unit_cost = bytes * (elements / units) / 8 + 100;
   Parallel(context, units, unit_cost, [&](int64_t begin, int64_t end) {
     const auto unit_of = [&](int64_t i) {
@@ -100,7 +100,7 @@ int64_t SizeOf(NumericType type) {
       type, [](auto tag) -> int64_t { return sizeof(TypeOf<decltype(tag)>); });
 }
 
-// Both ops on the CPU: the sums over all units, then the outputs.
+// Both ops on the CPU: first the sums over all units, then the outputs.
 class ClipCpuOpBase : public ClipOpBase {
  public:
   explicit ClipCpuOpBase(OpKernelConstruction* context)
@@ -130,7 +130,7 @@ class ClipCpuOpBase : public ClipOpBase {
     return absl::OkStatus();
   }
 
-  // Element `index` of a tensor.
+  // The address of element `index` of a tensor.
   const void* At(const void* data, int64_t index) const {
     return static_cast<const char*>(data) + index * element_size_;
   }
@@ -188,7 +188,7 @@ class ClipCpuOp final : public ClipCpuOpBase {
 REGISTER_KERNEL_BUILDER(Name("TfExt>ClipByGlobalNorm").Device(DEVICE_CPU),
                         ClipCpuOp);
 
-// Reads the gradients too, of which there are as many as values.
+// Reads the gradients too. There are as many as values.
 absl::Status ReadGradients(const OpKernel& op, OpKernelContext* context,
                            int count, Arguments* arguments) {
   for (int i = 0; i < count; ++i) {

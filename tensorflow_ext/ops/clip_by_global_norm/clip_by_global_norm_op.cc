@@ -60,22 +60,22 @@ neural networks", ICML 2013):
   norm = sqrt(sum of the squares of all values)
   clipped = values * min(1, clip_norm / norm)
 
-Where norm <= clip_norm, the values come out as they are. A norm that is not
-finite makes all of clipped NaN, as in tf.clip_by_global_norm. Sums are in double
-and no square of theirs overflows or vanishes, so that this happens only where a
-value is infinite or NaN (or the norm itself leaves the range of double); a norm
-that leaves the range of half is stored as infinity, and the values are scaled
-right. Sums have a fixed order, for any number of threads.
+Where norm <= clip_norm, the values do not change. If the norm is not finite,
+all of clipped is NaN, as in tf.clip_by_global_norm. Sums are in double and no
+square overflows or vanishes, so this happens only if a value is infinite or
+NaN, or if the norm itself exceeds the range of double. A norm that exceeds the
+range of half is stored as infinity, and the values are still scaled correctly.
+Sums have a fixed order, for any number of threads.
 
 The gradient: ClipByGlobalNormGrad, the exact derivative with respect to values
 and clip_norm, through clipped and through norm.
 
-A clip_norm that is negative or NaN is an InvalidArgument error; compiled by XLA,
-which cannot refuse it, it makes all of clipped NaN.
+InvalidArgument if clip_norm is negative or NaN. A program compiled by XLA
+cannot refuse it; there, all of clipped is NaN.
 
 values: Tensors of any shapes, at least one.
-clip_norm: Scalar >= 0, in host memory on the GPU. 0 makes the values 0, infinity
-  clips nothing.
+clip_norm: Scalar >= 0, in host memory on the GPU. 0 makes the values 0;
+  infinity clips nothing.
 clipped: Tensors of the shapes of values.
 norm: Scalar, the norm of values.
 )doc");
@@ -97,9 +97,9 @@ that of norm, c = clip_norm, n = norm and p = sum of v * g / n:
   where n > c:  c / n * g + v / n * (d - c / n * p)    and p for clip_norm
   elsewhere:    g + v / n * d                          and 0 for clip_norm
 
-v / n is 0 where n is 0. A norm that is not finite makes all gradients NaN.
+v / n is 0 where n is 0. If the norm is not finite, all gradients are NaN.
 
-The gradient: with respect to all inputs, the exact derivative.
+The gradient: the exact derivative, with respect to all inputs.
 
 clipped_gradients: Upstream gradients of clipped; the shapes of values.
 norm_gradient: Upstream gradient of norm, a scalar.

@@ -14,10 +14,11 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// As clip_by_global_norm.h: all in double, in three ranges of magnitude where
-// the values are doubles. But XLA's sums of doubles take several times as long
-// as those of floats: many floats are summed kTogether at a time as floats,
-// multiplied by the power of two that brings the largest of a tensor near 1.
+// As in clip_by_global_norm.h, everything is in double, and doubles have three
+// ranges of magnitude. But XLA's sums of doubles take several times as long as
+// those of floats. So many floats are summed as floats, kTogether at a time,
+// after multiplication by the power of two that brings a tensor's largest value
+// near 1.
 
 constexpr int64_t kMany = 1 << 14, kTogether = 16;
 
@@ -39,7 +40,7 @@ struct Norm {
   XlaOp norm, projection;
 };
 
-// ToGlobalNorm, without a branch.
+// ToGlobalNorm without a branch.
 Norm ToNorm(LoweringContext* context, const Sums& sums) {
   const auto& [squares, products] = sums;
   const XlaOp is_above = squares[kAbove] != 0;
@@ -61,10 +62,11 @@ Norm ToNorm(LoweringContext* context, const Sums& sums) {
   return {root * unit, Select(is_zero, 0, product / root)};
 }
 
-// Few values of an input and, unless that is -1, their gradients in another.
+// Adds the terms of an input with few values. Unless `gradients` is -1, it is
+// the input with their gradients.
 void AddFew(LoweringContext* context, int input, int gradients, Sums* sums) {
   XlaOp v = Double(context, input);
-  std::vector<XlaOp> in_range(1);  // of a single range: all
+  std::vector<XlaOp> in_range(1);  // a single range needs no mask
   const bool is_double = context->InputType(input) == xla::F64;
   if (is_double) {
     const XlaOp magnitude = xla::Abs(v);
@@ -82,11 +84,11 @@ void AddFew(LoweringContext* context, int input, int gradients, Sums* sums) {
   if (gradients >= 0) add(v * Double(context, gradients), sums->products);
 }
 
-// Floats in parts whose columns are summed as floats: kTogether rows, and one
-// of what is left.
+// Floats in parts whose columns are summed as floats: one part of kTogether
+// rows, and one row with the rest.
 struct Columns {
   std::vector<XlaOp> parts;
-  XlaOp scale;  // the power of two that they are multiplied by
+  XlaOp scale;  // the power of two that multiplies them
 };
 
 Columns ToColumns(XlaOp x, int64_t size) {
@@ -104,7 +106,7 @@ Columns ToColumns(XlaOp x, int64_t size) {
     largest = xla::Max(
         largest, xla::ReduceMaxAll(xla::ReduceMax(xla::Abs(part), {0}), 0));
   }
-  // With the opposite of its exponent.
+  // The power of two with the negated exponent of the largest value.
   constexpr int64_t kOne = 1 << 23;
   const XlaOp exponent =
       xla::BitcastConvertType(largest, xla::S32) & (255 * kOne);
@@ -122,7 +124,7 @@ void AddProducts(const Columns& x, const Columns& y, XlaOp* sum) {
   }
 }
 
-// As AddFew.
+// Like AddFew, for many floats.
 void AddMany(LoweringContext* context, int input, int gradients, int64_t size,
              Sums* sums) {
   const Columns v = ToColumns(context->ComputeInput(input), size);
@@ -132,8 +134,9 @@ void AddMany(LoweringContext* context, int input, int gradients, int64_t size,
   AddProducts(v, g, &sums->products[kMiddle]);
 }
 
-// Of the values in `count` inputs from `first` on and, unless that is -1, their
-// gradients in those from `gradients` on. Without, the projection is 0.
+// The norm of the values in `count` inputs, starting at `first`. Unless
+// `gradients` is -1, their gradients start there; if it is -1, the projection
+// is 0.
 absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count,
                                  int gradients) {
   const XlaOp zero = DoubleConstant(context, 0);
@@ -153,7 +156,8 @@ absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count,
   return ToNorm(context, sums);
 }
 
-// ClipScale; NaN also for a clip_norm that could not be refused.
+// ClipScale. The result is NaN also for an invalid clip_norm, which could not
+// be refused.
 XlaOp Scale(XlaOp norm, XlaOp clip_norm) {
   const XlaOp scale = Select(norm > clip_norm, clip_norm / norm, 1);
   const XlaOp valid = (clip_norm >= 0) & xla::IsFinite(norm);
@@ -185,7 +189,7 @@ class ClipByGlobalNormGradLowering final : public Lowering {
     const XlaOp norm_gradient = Double(context, count);
     const XlaOp clip_norm = Double(context, 2 * count + 1);
 
-    // MakeClipGradFactors, without a branch.
+    // MakeClipGradFactors without a branch.
     const int first = count + 1;
     TF_ASSIGN_OR_RETURN(const Norm global,
                         ComputeNorm(context, first, count, 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops of CorrelationCostAGrad and CorrelationCostBGrad; those of
+// The loops of CorrelationCostAGrad and CorrelationCostBGrad. The loops of
 // CorrelationCost are in correlation_cost_cpu.cc.
 
 #include <algorithm>
@@ -15,10 +15,11 @@
 namespace tensorflow_ext {
 namespace {
 
-// Pixels that are summed side by side, from the same pixels of the other image.
+// The number of pixels that are summed together, from the same pixels of the
+// other image.
 constexpr int kPixels = 4;
 
-// Bytes of channels that the registers hold of each.
+// Bytes of channels of each pixel that the registers hold.
 template <typename Isa>
 constexpr int kMostBytes = 2 * kVectorBytes<Isa>;
 #if defined(__x86_64__)
@@ -26,35 +27,36 @@ template <>
 inline constexpr int kMostBytes<Avx512> = 4 * kVectorBytes<Avx512>;
 #endif
 
-// Rows of the other image that are read together: as many as the nearest cache
-// holds of what neighbouring pixels share.
+// The number of rows of the other image that are read together: as many as the
+// nearest cache can hold of the data that neighbouring pixels share.
 int64_t RowsAtOnce(const CorrelationCostDims& dims) {
   constexpr int64_t kCache = 1 << 15;
   const int64_t bytes = 256 * (dims.displacements + kPixels - 1);
   return std::clamp<int64_t>(kCache / bytes, 1, dims.displacements);
 }
 
-// Whether each pixel of a is a window: its gradients are its coefficients then.
+// True if each pixel of a is a window. Its gradients are then its coefficients.
 bool WindowsArePixels(const CorrelationCostDims& dims) {
   return dims.kernel_size == 1 && dims.stride_1 == 1;
 }
 
-// Which pixels of a row of a are in a window takes a division: it is looked up.
-// In elements of type C.
+// The size, in elements of type C, of the flags that mark the pixels of a row
+// of a that are in a window. The flags are stored because each test takes a
+// division.
 template <typename C>
 int64_t MaskSize(const CorrelationCostDims& dims) {
   return dims.width / sizeof(C) + 1;
 }
 
 // A pixel of a has one coefficient for each pixel of b that it meets: the sum
-// of the gradients of the windows that both are in. A pixel's derivative is the
-// sum of the pixels that it meets times their coefficients, in the order of the
-// rows and columns of the other image.
+// of the gradients of the windows that contain both. A pixel's derivative is
+// the sum of the pixels that it meets times their coefficients, in the order of
+// the rows and columns of the other image.
 template <typename T>
 struct CorrelationGradRows {
   using C = ComputeType<T>;
 
-  // What stays the same for all rows of an image.
+  // Values that are the same for all rows of an image.
   struct Image {
     CorrelationCostDims dims;
     CorrelationArgument argument;
@@ -62,20 +64,20 @@ struct CorrelationGradRows {
     const C* gradients;
     const C* other;
     C* sums;           // [output_width, D]: gradients of the windows of a row
-    C* coefficients;   // [RowsAtOnce, width, D]: of the pixels of rows of a
-    C* backprops;      // [width, channels]: the row that is summed
-    uint8_t* covered;  // [width]: whether a column of a is in a window
+    C* coefficients;   // [RowsAtOnce, width, D]: for pixels of rows of a
+    C* backprops;      // [width, channels]: the row being summed
+    uint8_t* covered;  // [width]: true if a column of a is in a window
   };
 
-  // Rows of the other image, one below the other at vertical displacements, and
-  // the coefficients of a's pixels for them: D for each.
+  // Rows of the other image, at successive vertical displacements, and their
+  // coefficients for a's pixels, D for each pixel.
   struct Rows {
     const C* first;  // row
     int64_t step;    // from one row to the next
     int64_t count;
-    const C* coefficients;  // of pixel 0 of a for the first row
-    int64_t pixel_step;     // from one pixel's to the next pixel's
-    int64_t row_step;       // from one row's to the next row's
+    const C* coefficients;  // of pixel 0 of a, for the first row
+    int64_t pixel_step;     // from one pixel to the next
+    int64_t row_step;       // from one row to the next
   };
 
   template <typename Isa>
@@ -114,8 +116,8 @@ struct CorrelationGradRows {
     }
   }
 
-  // Row `y` of the derivative, but for its scale, into image.backprops. False
-  // where there is none: all is 0.
+  // Computes row `y` of the derivative, without its scale, into
+  // image.backprops. Returns false if the row is 0.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static bool BackpropsRow(const Image& image,
                                                  int64_t y) {
@@ -142,14 +144,15 @@ struct CorrelationGradRows {
     return is_any;
   }
 
-  // The row of a that row `y` of the derivative has to do with at vertical
-  // displacement `i`.
+  // The row of a that row `y` of the derivative meets at vertical displacement
+  // `i`.
   TENSORFLOW_EXT_INLINE static int64_t RowOfA(const Image& image, int64_t y,
                                               int64_t i) {
     const bool is_a = image.argument == CorrelationArgument::kA;
     return is_a ? y : y + image.dims.Displacement(i);
   }
-  // The displacement seen from there: that from b to a is the opposite one.
+  // The same displacement as seen from a. The displacement from b to a is the
+  // opposite one.
   TENSORFLOW_EXT_INLINE static int64_t SeenFromA(const Image& image,
                                                  int64_t i) {
     const bool is_a = image.argument == CorrelationArgument::kA;
@@ -161,7 +164,7 @@ struct CorrelationGradRows {
                                            IndexRange range) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements;
-    // Where stride_2 exceeds the height there is only one row.
+    // If stride_2 exceeds the height, there is only one row.
     const int64_t apart = Smaller(dims.stride_2, dims.height);
     const int64_t row_size = dims.width * image.channels;
     Rows rows;
@@ -211,7 +214,8 @@ struct CorrelationGradRows {
     }
   }
 
-  // sums = those of `terms`, `step` apart, that `range` says; it is not empty.
+  // sums = the sum of the `terms` in `range`, `step` apart. `range` is not
+  // empty.
   TENSORFLOW_EXT_INLINE static void Sum(const C* terms, int64_t step,
                                         IndexRange range, int64_t count,
                                         C* sums) {
@@ -223,8 +227,8 @@ struct CorrelationGradRows {
     }
   }
 
-  // Nothing between here and the loops of scaled_rows_cpu.h gains by an
-  // instruction set: ordinary functions.
+  // The functions from here to the loops of scaled_rows_cpu.h gain nothing from
+  // an instruction set, so they are ordinary functions.
 
   // image.backprops += coefficients * `rows`.
   template <typename Isa>
@@ -239,9 +243,9 @@ struct CorrelationGradRows {
     }
   }
 
-  // Of the channels from `c` on, as long as there are kBytes of them. Returns
-  // the first that is left. Pixels that are stride_2 apart meet the same
-  // pixels.
+  // Processes the channels starting at `c`, while kBytes of them are left.
+  // Returns the first channel that is left. Pixels that are stride_2 apart meet
+  // the same pixels.
   template <typename Isa, int kBytes>
   static int64_t AddChannels(const Image& image, const Rows& rows, int64_t c) {
     constexpr int64_t kBlock = kBytes / sizeof(C);
@@ -269,7 +273,7 @@ struct CorrelationGradRows {
     return c;
   }
 
-  // Whether a pixel meets others.
+  // True if a pixel meets any other.
   static bool IsSummed(const Image& image, int64_t x) {
     return image.argument == CorrelationArgument::kB || image.covered[x];
   }
@@ -280,8 +284,9 @@ struct CorrelationGradRows {
     if (IsSummed(image, x)) AddPixels<Isa, 1, kBytes>(image, rows, c, x);
   }
 
-  // For pixel x and those stride_2, 2 * stride_2 ... behind it. Seen from x,
-  // the pixels that they meet are at displacements t = 0, 1 ... D + kCount - 2.
+  // Processes pixel x and those at x + stride_2, x + 2 * stride_2 ... Seen from
+  // x, the pixels that they meet are at displacements t = 0, 1 ... D + kCount -
+  // 2.
   template <typename Isa, int kCount, int kBytes>
   static void AddPixels(const Image& image, const Rows& rows, int64_t c,
                         int64_t x) {
@@ -304,13 +309,13 @@ struct CorrelationGradRows {
     }
   }
 
-  // For the pixels at displacements `run`.
+  // Processes the pixels at displacements `run`.
   template <typename Isa, int kCount, int kBytes>
   static void AddRun(const Image& image, const Rows& rows, int64_t c, int64_t x,
                      IndexRange run) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t count = dims.displacements, step = dims.stride_2;
-    const int64_t first = x + dims.Displacement(run.begin);  // pixel met
+    const int64_t first = x + dims.Displacement(run.begin);  // the pixel met
     ScaledRows<C> in;
     in.rows = rows.first + first * image.channels + c;
     in.row_step = step * image.channels;
@@ -320,8 +325,9 @@ struct CorrelationGradRows {
     in.end = run.end;
     in.width = count;
     in.layers = rows.count;
-    // The coefficient of pixel p of a with the one at displacement j is at
-    // p * pixel_step + j; here j = t - k for p = x + k * step, or its opposite.
+    // The coefficient of pixel p of a and the pixel at displacement j is at p *
+    // pixel_step + j. Here p = x + k * step and j is t - k, or the opposite of
+    // that.
     if (image.argument == CorrelationArgument::kA) {
       in.factors = rows.coefficients + x * rows.pixel_step + run.begin;
       in.factor_step = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes and shapes of CorrelationCost and its gradients, read and
-// checked alike by shape functions, kernels and XLA lowerings. Errors are
-// InvalidArgument naming the op, what is wrong and what was expected.
+// The attributes and shapes of CorrelationCost and its gradients. Shape
+// functions, kernels and XLA lowerings share these checks. Errors are
+// InvalidArgument and name the op, the problem and what was expected.
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_CHECKS_H_
@@ -23,7 +23,7 @@ constexpr char kTooManyCosts[] = "lower max_displacement or raise stride_2";
 constexpr char kCostsExpected[] = "rank 4, [N, OH, OW, D * D]";
 
 struct CorrelationCostAttributes {
-  // Larger ones could overflow the arithmetic of positions.
+  // Larger attributes could overflow the arithmetic of positions.
   static constexpr int64_t kMaxPixels = int64_t{1} << 30;
 
   std::string op;
@@ -33,7 +33,7 @@ struct CorrelationCostAttributes {
   int64_t stride_2 = 1;
   int64_t pad = 0;
 
-  // `Context` is an InferenceContext or an OpKernelConstruction; `name` is the
+  // `Context` is an InferenceContext or an OpKernelConstruction. `name` is the
   // op's.
   template <typename Context>
   absl::Status Read(const std::string& name, Context* context) {
@@ -52,13 +52,13 @@ struct CorrelationCostAttributes {
     return status;
   }
 
-  // D: the displacements along one axis.
+  // D: the number of displacements along one axis.
   int64_t displacements() const {
     return 2 * (max_displacement / stride_2) + 1;
   }
 
-  // The output's height or width for an image's. `name` and `shape` are those
-  // of the argument, for the error.
+  // The output's height or width for an image with `pixels` rows or columns.
+  // `name` and `shape` are those of the argument, for the error message.
   absl::Status OutputPixels(const char* name, absl::string_view shape,
                             int64_t pixels, int64_t* outputs) const {
     if (pixels > kMaxPixels) {
@@ -81,7 +81,7 @@ struct CorrelationCostAttributes {
     return absl::OkStatus();
   }
 
-  // Fills in `dims` for images of `shape`, argument `name`.
+  // Fills in `dims` for images of `shape`; `name` is the argument.
   absl::Status ReadImages(const char* name,
                           const tensorflow::TensorShape& shape,
                           CorrelationCostDims* dims) const {
@@ -99,7 +99,7 @@ struct CorrelationCostAttributes {
     return status;
   }
 
-  // The shape of the output; an error if it has too many elements.
+  // The shape of the output. It is an error if it has too many elements.
   absl::Status OutputShape(const CorrelationCostDims& dims,
                            tensorflow::TensorShape* shape) const {
     return BuildOutputShape(op,
@@ -108,7 +108,7 @@ struct CorrelationCostAttributes {
                             kTooManyCosts, shape);
   }
 
-  // gradients: the shape of CorrelationCost's output.
+  // Checks that gradients has the shape of CorrelationCost's output.
   absl::Status CheckGradients(const tensorflow::TensorShape& gradients,
                               const CorrelationCostDims& dims) const {
     tensorflow::TensorShape shape;

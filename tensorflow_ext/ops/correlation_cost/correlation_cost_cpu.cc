@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops of CorrelationCost; those of its gradients are in
+// The loops of CorrelationCost. The loops of its gradients are in
 // correlation_cost_backprops_cpu.cc.
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 namespace tensorflow_ext {
 namespace {
 
-// Rows of products that overlapping windows share.
+// The number of rows of products that overlapping windows share.
 int64_t RingRows(const CorrelationCostDims& dims) {
   return std::min(dims.kernel_size, dims.height);
 }
 
-// Vertical displacements of which a pixel's products are computed together: one
-// where windows overlap, else as many as the caches hold.
+// The number of vertical displacements at which a pixel's products are computed
+// together: one if windows overlap, else as many as the caches hold.
 int64_t RowsAtOnce(const CorrelationCostDims& dims) {
   if (dims.kernel_size > 1) return 1;
   return std::clamp<int64_t>(2048 / dims.displacements, 1, dims.displacements);
@@ -32,7 +32,7 @@ template <typename T>
 struct CorrelateRows {
   using C = ComputeType<T>;
 
-  // What stays the same for all rows of an image.
+  // Values that are the same for all rows of an image.
   struct Image {
     CorrelationCostDims dims;
     TransposedRow row;
@@ -40,9 +40,9 @@ struct CorrelateRows {
     const C* b;
     T* output;
     C* products;  // [RowsAtOnce, D, kPixelsAtOnce]
-    C* outputs;   // [kPixelsAtOnce, RowsAtOnce, D], or those of one pixel
+    C* outputs;   // [kPixelsAtOnce, RowsAtOnce, D], or of one pixel
     C* ring;      // [RingRows, width, D]: products, row by row of a
-    C* sums;      // [width, D]: of the rows in a window
+    C* sums;      // [width, D]: sums over the rows in a window
   };
 
   template <typename Isa>
@@ -76,7 +76,7 @@ struct CorrelateRows {
     }
   }
 
-  // Row `y` of the output, where windows are pixels and share nothing.
+  // Computes row `y` of the output, where windows are pixels and share nothing.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void PixelsRow(const Image& image, int64_t y) {
     const CorrelationCostDims& dims = image.dims;
@@ -101,8 +101,8 @@ struct CorrelateRows {
     }
   }
 
-  // Of that row, the outputs at vertical displacements `rows` of the pixels at
-  // columns `at`, at + 1 ... of row `y` of a.
+  // Computes the outputs of that row at vertical displacements `rows`, for the
+  // pixels at columns `at`, at + 1 ... of row `y` of a.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Pixels(const Image& image, int64_t y,
                                            IndexRange rows, int64_t phase,
@@ -128,7 +128,7 @@ struct CorrelateRows {
     }
   }
 
-  // Outputs from sums of products, which it may overwrite.
+  // Computes outputs from sums of products. It may overwrite the sums.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Store(const Image& image, C* from,
                                           int64_t count, T* to) {
@@ -141,14 +141,14 @@ struct CorrelateRows {
     }
   }
 
-  // Rows [begin, end) of the output, at vertical displacement `i`.
+  // Computes rows [begin, end) of the output, at vertical displacement `i`.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void OutputRows(const Image& image, int64_t i,
                                                int64_t begin, int64_t end) {
     const CorrelationCostDims& dims = image.dims;
     const int64_t row = dims.width * dims.displacements;
     const int64_t slots = RingRows(dims);
-    int64_t next = 0;  // the first row of a whose products are not there
+    int64_t next = 0;  // the first row of a without products so far
     for (int64_t y = begin; y < end; ++y) {
       const IndexRange window = dims.Window(y, dims.height);
       for (next = std::max(next, window.begin); next < window.end; ++next) {
@@ -170,7 +170,8 @@ struct CorrelateRows {
     }
   }
 
-  // The products of row `y` of a at vertical displacement `i`: [width, D].
+  // Computes the products of row `y` of a at vertical displacement `i`: [width,
+  // D].
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void RowProducts(const Image& image, int64_t y,
                                                 int64_t i, C* products) {
@@ -189,8 +190,8 @@ struct CorrelateRows {
     }
   }
 
-  // The products of the pixels at columns `at`, at + 1 ... of row `y` of a with
-  // those at vertical displacement `i`: [D, kPixelsAtOnce].
+  // Computes the products of the pixels at columns `at`, at + 1 ... of row `y`
+  // of a with the pixels at vertical displacement `i`: [D, kPixelsAtOnce].
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Products(const Image& image, int64_t y,
                                              int64_t i, int64_t phase,
@@ -207,7 +208,7 @@ struct CorrelateRows {
     const C* b = image.b + other * row.step() * dims.channels;
     for (int64_t j = 0; j < Smaller(row.cycle, dims.displacements); ++j) {
       // From lane k, displacement j + cycle * t leads to column first + k + t
-      // of phase `met`. Before the division, the sum is positive.
+      // of phase `met`. The sum is positive before the division.
       const int64_t middle = dims.displacements / 2;
       const int64_t x = phase + (j - middle) * row.stride + middle * row.phases;
       const int64_t met = x % row.phases;
@@ -223,7 +224,7 @@ struct CorrelateRows {
                            dims.channels, end - begin, of_cycle + begin * step,
                            step);
       if (first >= 0 && first + count - 1 + kWidth <= pixels) continue;
-      // What lies outside counts as 0, whatever it was multiplied with.
+      // A pixel outside an image counts as 0, whatever its factor is.
       for (int64_t t = 0; t < count; ++t) {
         const int64_t inside = std::clamp<int64_t>(-first - t, 0, kWidth);
         const int64_t outside = std::clamp(pixels - first - t, inside, kWidth);
@@ -234,8 +235,8 @@ struct CorrelateRows {
     }
   }
 
-  // image.sums = the sum of the rows of products in `window`; `first` is its
-  // first one.
+  // image.sums = the sum of the rows of products in `window`, whose first row
+  // is `first`.
   TENSORFLOW_EXT_INLINE static void AddRows(const Image& image,
                                             IndexRange window, const C* first,
                                             int64_t row) {
@@ -248,7 +249,7 @@ struct CorrelateRows {
     }
   }
 
-  // The outputs of a window over `columns` of `sums`.
+  // Computes the outputs of a window over `columns` of `sums`.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Output(const Image& image, const C* sums,
                                            IndexRange columns, T* output) {

@@ -10,26 +10,26 @@
 namespace tensorflow_ext {
 namespace {
 
-// Neighbouring displacements along a row that a group of threads takes at once:
-// they share what is read of a.
+// The number of neighbouring displacements along a row that a group of threads
+// processes together. They share the values of a that they read.
 constexpr int kDisplacements = 4;
 
-// Blocks that a multiprocessor holds at least: for more, registers that hold
-// positions and sums in 64 bits would have to be spilled.
+// The least number of blocks per multiprocessor. With more, registers that hold
+// 64-bit positions and sums would spill.
 constexpr int kBlocks = 2;
 
 __device__ __forceinline__ IndexRange Intersection(IndexRange x, IndexRange y) {
   return {Larger(x.begin, y.begin), Smaller(x.end, y.end)};
 }
 
-// [0, pixels) seen from `distance` pixels away.
+// The range [0, pixels) as seen from `distance` pixels away.
 __device__ __forceinline__ IndexRange Shifted(int64_t pixels,
                                               int64_t distance) {
   return {-distance, pixels - distance};
 }
 
-// One group of threads for kDisplacements outputs of a pixel. Each thread takes
-// some packs of channels of all pixels in the window.
+// One group of threads computes kDisplacements outputs of a pixel. Each thread
+// processes some packs of channels of all pixels in the window.
 template <typename T, int kPack, int kLanes>
 __global__ void __launch_bounds__(kBlockThreads, kBlocks)
     CorrelationCostKernel(CorrelationCostDims dims, ComputeType<T> scale,
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocks)
   }
 }
 
-// One thread for each pack of channels of a pixel, which it sums over the
-// pixels that this pixel meets, in order.
+// One thread for each pack of channels of a pixel. It sums over the pixels that
+// this pixel meets, in order.
 template <typename T, int kPack, CorrelationArgument kArgument>
 __global__ void __launch_bounds__(kBlockThreads, kBlocks)
     CorrelationCostGradKernel(CorrelationCostDims dims, ComputeType<T> scale,
@@ -170,7 +170,7 @@ int LaunchCorrelationCost(NumericType type, const CorrelationCostDims& dims,
       return WithLaneGroup<kDisplacements>(
           dims.channels / kPack, [&](auto lanes) -> int {
             constexpr int kLanes = decltype(lanes)::value;
-            // At least as many as there are: the last one of a row may be
+            // This may count too many, because the last group of a row may be
             // partial.
             const int64_t items = size / dims.displacements *
                                   (dims.displacements / kDisplacements + 1);

@@ -16,7 +16,7 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
 // The sum of gradients * CorrelationCost(a, b) is linear in each of the three.
-// Its derivatives are the three ops, and theirs are again among them.
+// Its derivatives are the three ops, and so are theirs.
 
 // The attributes of all three ops.
 std::vector<std::string> CorrelationAttrDefs() {
@@ -24,7 +24,8 @@ std::vector<std::string> CorrelationAttrDefs() {
           "stride_1: int", "stride_2: int",    "pad: int"};
 }
 
-// A node of one of them, with the attributes of the op that is differentiated.
+// A node of one of the ops, with the attributes of the op that is
+// differentiated.
 FDH::Node Node(const std::string& op, const std::string& x,
                const std::string& y, const std::string& result) {
   return {{result},

@@ -88,7 +88,7 @@ tensorflow::DataType ComputeDataType(NumericType type) {
                                       : tensorflow::DT_FLOAT;
 }
 
-// `images` as CorrelationCostCpu takes them.
+// The images in the layout that CorrelationCostCpu takes.
 absl::Status Transposed(OpKernelContext* context, NumericType type,
                         const CorrelationCostDims& dims,
                         CorrelationArgument argument, const Tensor& images,
@@ -105,8 +105,9 @@ absl::Status Transposed(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
-// `pixels` of `channels` values in the compute type, each filled up with zeros
-// to `packed_channels`: their own memory, or that of `scratch`.
+// Packs `pixels` pixels of `channels` values in the compute type, each padded
+// with zeros to `packed_channels`. The result is in its own memory or in
+// `scratch`.
 absl::Status Packed(OpKernelContext* context, NumericType type,
                     int64_t channels, int64_t packed_channels,
                     const Tensor& pixels, Tensor* scratch,
@@ -131,15 +132,15 @@ absl::Status Packed(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
-// Calls fn(scratch, begin, end) for parts of `rows`, side by side. `row_cost`
-// is the cycles of a row, `size` the elements of scratch. Each part has its
-// own, so there are only a few for each thread.
+// Calls fn(scratch, begin, end) for parts of `rows`, in parallel. `row_cost` is
+// the number of cycles per row, `size` the number of elements of scratch. Each
+// part has its own scratch, so there are only a few parts per thread.
 template <typename Fn>
 absl::Status ForRows(OpKernelContext* context, NumericType type, int64_t rows,
                      double row_cost, int64_t size, Fn&& fn) {
   const int64_t parts =
       std::min<int64_t>(rows, 4 * Workers(context)->NumThreads());
-  constexpr int64_t kLine = 16;  // elements: no line is shared
+  constexpr int64_t kLine = 16;  // elements: threads share no line
   const int64_t stride = (size + kLine - 1) / kLine * kLine;
   TensorShape shape;
   Tensor scratch;
@@ -176,7 +177,7 @@ class CorrelationCostCpuOp final : public CorrelationCostOp {
                                        CorrelationArgument::kA, a, &rows_a));
     OP_REQUIRES_OK(context, Transposed(context, type_, dims,
                                        CorrelationArgument::kB, b, &rows_b));
-    // Each product once, where windows overlap.
+    // Each product is computed once, where windows overlap.
     const double products = static_cast<double>(dims.output_channels()) *
                             static_cast<double>(dims.width) *
                             std::min(dims.kernel_size, dims.stride_1);

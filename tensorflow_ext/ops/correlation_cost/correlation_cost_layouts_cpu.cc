@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops that bring images into the layouts of correlation_cost_cpu.cc and
+// The loops that convert images to the layouts of correlation_cost_cpu.cc and
 // correlation_cost_backprops_cpu.cc.
 
 #include <algorithm>

@@ -13,7 +13,7 @@ using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
-// The shape of the output for `images`, argument `name`.
+// The shape of the output for `images`; `name` is the argument.
 absl::Status OutputShapeOf(InferenceContext* c,
                            const CorrelationCostAttributes& attributes,
                            const char* name, ShapeHandle images,
@@ -48,7 +48,8 @@ absl::Status CorrelationCostShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
-// `name` is the argument that the images are.
+// The shape function of the gradients. `name` is the argument that has the
+// images.
 absl::Status GradShape(InferenceContext* c, const char* op, const char* name) {
   CorrelationCostAttributes attributes;
   TF_RETURN_IF_ERROR(attributes.Read(op, c));
@@ -89,9 +90,9 @@ displacements (i - r) * stride_2 for i = 0, 1 ... D - 1 along each axis. Output
 
     p = (y, x) * stride_1 + max_displacement + (kernel_size - 1) / 2 - pad
 
-of a, and its channel i * D + j for the displacement d = (i - r, j - r) *
-stride_2, rows first. It is the mean, over the kernel_size * kernel_size pixels
-o around 0 and over the channels c, of a[p + o, c] * b[p + d + o, c]. A product
+of a, and its channel i * D + j stands for the displacement d = (i - r, j - r) *
+stride_2, rows first. It is the mean of a[p + o, c] * b[p + d + o, c] over the
+kernel_size * kernel_size pixels o around 0 and over the channels c. A product
 with a pixel outside its image counts as 0. The mean over no channels is 0.
 
 The sum is in float for half and bfloat16. On the CPU its order is fixed: the
@@ -100,10 +101,10 @@ result does not depend on the number of threads or the instruction set.
 The op is the correlation layer of A. Dosovitskiy et al., "FlowNet: Learning
 Optical Flow with Convolutional Networks", ICCV 2015, section 3.
 
-InvalidArgument is given if the shapes differ, or if no pixel p is left because
-the image is too small.
+InvalidArgument if the shapes differ, or if the image is too small to have any
+pixel p.
 
-The gradient: CorrelationCostAGrad to a, CorrelationCostBGrad to b.
+The gradient: CorrelationCostAGrad for a, CorrelationCostBGrad for b.
 
 a: First images, [N, H, W, C].
 b: Second images, the same shape.
@@ -113,7 +114,7 @@ kernel_size: Pixels of a window along each axis, odd.
 max_displacement: Largest displacement along each axis, in pixels.
 stride_1: Pixels of a between neighbouring outputs.
 stride_2: Pixels between neighbouring displacements.
-pad: Pixels of zeros that the images are taken to have on each side.
+pad: Rows and columns of zeros that are added on each side of the images.
 )doc");
 
 REGISTER_OP("TfExt>CorrelationCostAGrad")
@@ -125,13 +126,13 @@ REGISTER_OP("TfExt>CorrelationCostAGrad")
       return GradShape(c, "TfExt>CorrelationCostAGrad", "b");
     })
     .Doc(R"doc(
-Gradient of CorrelationCost with respect to a, which it is linear in.
+Gradient of CorrelationCost with respect to a. CorrelationCost is linear in a.
 
-Each pixel is summed by one thread, in the order of the displacements: the
-result does not depend on the number of threads.
+One thread sums each pixel, in the order of the displacements. The result does
+not depend on the number of threads.
 
-The gradient: with dy for backprops, CorrelationCost(dy, b) to gradients and
-CorrelationCostBGrad(gradients, dy) to b.
+The gradient: with dy for backprops, CorrelationCost(dy, b) for gradients and
+CorrelationCostBGrad(gradients, dy) for b.
 
 gradients: Upstream gradient of CorrelationCost's costs, [N, OH, OW, D * D].
 b: Second images, [N, H, W, C].
@@ -152,13 +153,13 @@ REGISTER_OP("TfExt>CorrelationCostBGrad")
       return GradShape(c, "TfExt>CorrelationCostBGrad", "a");
     })
     .Doc(R"doc(
-Gradient of CorrelationCost with respect to b, which it is linear in.
+Gradient of CorrelationCost with respect to b. CorrelationCost is linear in b.
 
-Each pixel is summed by one thread, in the order of the displacements: the
-result does not depend on the number of threads.
+One thread sums each pixel, in the order of the displacements. The result does
+not depend on the number of threads.
 
-The gradient: with dy for backprops, CorrelationCost(a, dy) to gradients and
-CorrelationCostAGrad(gradients, dy) to a.
+The gradient: with dy for backprops, CorrelationCost(a, dy) for gradients and
+CorrelationCostAGrad(gradients, dy) for a.
 
 gradients: Upstream gradient of CorrelationCost's costs, [N, OH, OW, D * D].
 a: First images, [N, H, W, C].

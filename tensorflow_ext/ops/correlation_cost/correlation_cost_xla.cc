@@ -20,12 +20,12 @@ constexpr int64_t kRowAxis = 1, kColumnAxis = 2;  // axes
 
 int64_t RoundedUpQuotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The windows span a part of a, and at each displacement as large a part of b.
-// So a displacement is one slice of b, and a loop takes a few of them in turn:
-// the program does not grow with their number. For the op itself, the loop
-// takes all displacements along rows at once, block by block of a's columns: by
-// a product of matrices, which has each pair of their columns and from which
-// the diagonals are taken.
+// The windows span a part of a, and at each displacement a part of b of the
+// same size. So a displacement is one slice of b. A loop processes a few
+// displacements per step, which keeps the program's size independent of their
+// number. The op itself processes all displacements along a row at once, for
+// one block of a's columns at a time: a matrix product has each pair of
+// columns, and the result is its diagonals.
 class Spans {
  public:
   Spans(const CorrelationCostDims& dims, xla::PrimitiveType computed)
@@ -37,8 +37,8 @@ class Spans {
             width_, std::clamp<int64_t>(2 * dims.reach(), 16, 64))),
         block_(RoundedUpQuotient(width_, blocks_)) {}
 
-  // Padding is memory here, and so are the products of pixels between those
-  // that the windows are at: neither must be out of proportion.
+  // Padding takes memory here, and so do the products of pixels between the
+  // windows. Neither may be out of proportion.
   absl::Status CheckSize(const std::string& op) const {
     constexpr double kMost = 1e11;
     const double images = static_cast<double>(dims_.images);
@@ -61,20 +61,20 @@ class Spans {
         " pairs of pixels, expected at most ", kMost, " of each"));
   }
 
-  // The part of a that the windows span, and that of b with all displacements;
-  // and what is placed in such a part as an image.
+  // The part of a that the windows span, and the part of b with all
+  // displacements. ImageOfA and ImageOfB put such a part back into an image.
   XlaOp OfA(XlaOp a) const { return Part(a, 0); }
   XlaOp OfB(XlaOp b) const { return Part(b, dims_.reach()); }
   XlaOp ImageOfA(XlaOp part) const { return Image(part, 0); }
   XlaOp ImageOfB(XlaOp part) const { return Image(part, dims_.reach()); }
 
-  // Where a's pixels meet pixels inside b, as 1 and 0, [1, rows, columns, 1].
-  // What lies outside an image counts as 0, whatever it meets.
+  // 1 at positions inside the image, else 0: [1, rows, columns, 1]. A position
+  // outside an image counts as 0, whatever it meets.
   XlaOp InsideA(XlaBuilder* builder) const { return OfA(Ones(builder)); }
   XlaOp InsideB(XlaBuilder* builder) const { return OfB(Ones(builder)); }
 
-  // InsideA, but for pixels between the windows. Their coefficient is 0, and 0
-  // times what they meet may be NaN.
+  // InsideA without the pixels between the windows. Their coefficient is 0, and
+  // 0 times what they meet may be NaN.
   XlaOp InWindows(XlaBuilder* builder) const {
     const XlaOp inside = InsideA(builder);
     if (dims_.kernel_size >= dims_.stride_1) return inside;
@@ -86,8 +86,8 @@ class Spans {
     return xla::Select(covered(kRowAxis) & covered(kColumnAxis), inside, 0);
   }
 
-  // Calls `body(i, state)` for i in [0, count); returns the last element of the
-  // state, which is what `body` returns.
+  // Calls `body(i, state)` for i in [0, count). `body` returns the new state.
+  // The result is the state's last element.
   static absl::StatusOr<XlaOp> Loop(
       int64_t count, std::vector<XlaOp> state,
       const std::function<XlaOp(XlaOp, xla::State)>& body) {
@@ -106,13 +106,13 @@ class Spans {
     return result->back();
   }
 
-  // The products of a's part with b's at all displacements, summed over the
+  // The products of a's part and b's part at all displacements, summed over the
   // channels: [N, rows, columns, D * D].
   absl::StatusOr<XlaOp> Products(XlaOp a, XlaOp b) const {
     XlaBuilder* builder = a.builder();
     TF_ASSIGN_OR_RETURN(
         const XlaOp products,
-        // a, b, inside a, inside b, products.
+        // The state is a, b, inside a, inside b, products.
         Loop(dims_.displacements * blocks_,
              {Blocks(a), Blocks(b), Blocks(InsideA(builder)),
               Blocks(InsideB(builder)),
@@ -130,8 +130,8 @@ class Spans {
     return xla::SliceInDim(products, 0, width_, kColumnAxis);
   }
 
-  // The sums over windows, scaled: [N, rows, columns, D * D] of the span to [N,
-  // OH, OW, D * D].
+  // The scaled sums over windows: from [N, rows, columns, D * D] of the span to
+  // [N, OH, OW, D * D].
   XlaOp SumWindows(XlaOp products) const {
     const int64_t kernel = dims_.kernel_size, stride = dims_.stride_1;
     return xla::ReduceWindowSum(products, {1, kernel, kernel, 1},
@@ -139,8 +139,8 @@ class Spans {
            dims_.scale();
   }
 
-  // Its transpose, for all displacements: [N, OH, OW, D * D] to the coefficient
-  // of each pair of pixels, [N, rows, columns, D * D].
+  // The transpose of SumWindows, for all displacements: from [N, OH, OW, D * D]
+  // to the coefficient of each pair of pixels, [N, rows, columns, D * D].
   XlaOp SpreadWindows(XlaOp gradients) const {
     const int64_t kernel = dims_.kernel_size;
     const xla::Padding spread = {kernel - 1, kernel - 1, dims_.stride_1 - 1};
@@ -149,11 +149,11 @@ class Spans {
            dims_.scale();
   }
 
-  // The gradient with respect to a, of the span: the sum over all displacements
-  // of their coefficients times what a's pixels meet.
+  // The gradient with respect to the span of a: the sum over all displacements
+  // of their coefficients times the pixels that a's pixels meet.
   absl::StatusOr<XlaOp> GradientOfA(XlaOp spread, XlaOp b) const {
     XlaBuilder* builder = b.builder();
-    // Coefficients, b, in windows of a, inside b, sums.
+    // The state is coefficients, b, in windows of a, inside b, sums.
     return Loop(
         dims_.output_channels() / Together(),
         {spread, b, InWindows(builder), InsideB(builder), Zeros(builder, 0)},
@@ -171,15 +171,15 @@ class Spans {
         });
   }
 
-  // And that with respect to b, of all that it meets: row by row of
-  // displacements, of which b's pixel x has a's pixel x - d.
+  // The gradient with respect to all pixels of b that a meets, one row of
+  // displacements at a time. Pixel x of b meets pixel x - d of a.
   absl::StatusOr<XlaOp> GradientOfB(XlaOp spread, XlaOp a) const {
     XlaBuilder* builder = a.builder();
     const int64_t reached = 2 * dims_.reach(), width = width_ + reached;
     const auto widen = [&](XlaOp part) {
       return xla::Pad(part, {{}, {}, {reached, reached}, {}});
     };
-    // Coefficients, a, in windows of a, inside b, sums.
+    // The state is coefficients, a, in windows of a, inside b, sums.
     return Loop(
         dims_.output_channels() / Together(),
         {widen(spread), widen(a), widen(InWindows(builder)), InsideB(builder),
@@ -201,15 +201,15 @@ class Spans {
   }
 
  private:
-  // With columns behind it, of 0, that make it whole blocks.
+  // Pads with columns of 0 to a whole number of blocks.
   XlaOp Blocks(XlaOp part) const {
     std::vector<xla::Padding> padding(4);
     padding[kColumnAxis].high = blocks_ * block_ - width_;
     return xla::Pad(part, padding);
   }
 
-  // [N, rows, columns of a block, D]: the products of the block of a from
-  // `column` on with b at the displacements that have b's `row`.
+  // [N, rows, columns of a block, D]: the products of the block of a that
+  // starts at `column` with b, at the displacements in `row` of b.
   XlaOp RowOfDisplacements(xla::State s, XlaOp row, XlaOp column) const {
     const int64_t images = dims_.images, channels = dims_.channels;
     const int64_t reached = block_ + 2 * dims_.reach();  // columns of b
@@ -224,7 +224,7 @@ class Spans {
     };
     const XlaOp pairs = xla::BatchDotTransposed(of_a(s[0], images, channels),
                                                 of_b(s[1], images, channels));
-    // What lies outside an image counts as 0, whatever it meets.
+    // A position outside an image counts as 0, whatever it meets.
     const std::vector<int64_t> shape = {images, height_, block_, reached};
     const XlaOp inside_a =
         xla::BroadcastInDim(xla::Reshape(of_a(s[2], 1, 1), {height_, block_}),
@@ -233,8 +233,8 @@ class Spans {
         xla::BroadcastInDim(xla::Reshape(of_b(s[3], 1, 1), {height_, reached}),
                             shape, {kRowAxis, kColumnAxis + 1});
     const XlaOp counted = xla::Select(inside_a * inside_b > 0, pairs, 0);
-    // Displacement j of column x is pair (x, x + j): with one more element in
-    // each row, column j.
+    // Displacement j of column x is the pair (x, x + j). With one more element
+    // in each row, it is in column j.
     const XlaOp rows =
         xla::Reshape(counted, {images, height_, block_ * reached});
     const XlaOp skewed = xla::Reshape(xla::Pad(rows, {{}, {}, {0, block_, 0}}),
@@ -242,22 +242,22 @@ class Spans {
     return xla::SliceInDim(skewed, 0, 2 * dims_.reach() + 1, 3, dims_.stride_2);
   }
 
-  // So many displacements of one row are summed in a step: what XLA computes at
-  // once it reads and writes once.
+  // The number of displacements of one row that are summed per step. XLA reads
+  // and writes once what it computes together.
   int64_t Together() const {
     int64_t together = std::min<int64_t>(dims_.displacements, 16);
     while (dims_.displacements % together != 0) --together;
     return together;
   }
 
-  // Where displacement `d` begins in b's part.
+  // The start of displacement `d` in b's part.
   XlaOp Row(XlaOp d) const { return d / dims_.displacements * dims_.stride_2; }
   XlaOp Column(XlaOp d) const {
     return d % dims_.displacements * dims_.stride_2;
   }
 
-  // As many rows as the span has, and `width` columns, of images or of what is
-  // the same for all of them and their channels.
+  // All rows of the span and `width` columns of `images`. RowsOfAll does the
+  // same for data that all images and channels share.
   XlaOp Rows(XlaOp images, XlaOp row, XlaOp column, int64_t width) const {
     const XlaOp zero = xla::ScalarLike(row, 0);
     return xla::DynamicSlice(images, {zero, row, column, zero},
@@ -269,7 +269,7 @@ class Spans {
                              {1, height_, width, 1});
   }
   // coefficients * values where `inside` is not 0, else 0, for the coefficients
-  // of displacement `d` from `column` on.
+  // of displacement `d`, starting at `column`.
   XlaOp Term(XlaOp spread, XlaOp column, XlaOp d, XlaOp values, XlaOp inside,
              int64_t width) const {
     const XlaOp zero = xla::ScalarLike(d, 0);
@@ -297,8 +297,8 @@ class Spans {
         Cut(part, kRowAxis, height_ + 2 * reach, first, dims_.height);
     return Cut(rows, kColumnAxis, width_ + 2 * reach, first, dims_.width);
   }
-  // `wanted` rows or columns of `images`, which has `size` of them, from
-  // `begin` on; 0 outside.
+  // `wanted` rows or columns of `images`, which has `size` of them, starting at
+  // `begin`; 0 outside.
   XlaOp Cut(XlaOp images, int64_t axis, int64_t size, int64_t begin,
             int64_t wanted) const {
     const int64_t first = std::clamp<int64_t>(begin, 0, size);
@@ -319,9 +319,9 @@ class Spans {
   const CorrelationCostDims dims_;
   const xla::PrimitiveType computed_;
   const int64_t height_, width_;
-  // How many blocks of a's columns there are, and how large: of a block's
-  // products with the columns of b that it reaches, the displacements name a
-  // third or more where they are dense.
+  // The number of blocks of a's columns, and their size. The displacements use
+  // a third or more of a block's products with the columns of b in its reach,
+  // if they are dense.
   const int64_t blocks_, block_;
 };
 
@@ -357,7 +357,7 @@ class CorrelationCostLowering : public Lowering {
 };
 REGISTER_LOWERING(Name("TfExt>CorrelationCost"), CorrelationCostLowering);
 
-// Of both gradients.
+// The lowering of both gradients.
 class CorrelationCostGradLowering : public Lowering {
   absl::Status ReadAttributes(LoweringConstruction* context) override {
     return attributes_.Read(context->op(), context);

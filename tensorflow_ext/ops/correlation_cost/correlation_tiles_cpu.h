@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dot products of neighbouring pixels side by side, a pixel in each lane of
-// a vector, for loops that RunBest runs (simd.h). Each is summed in the same
-// order in every instruction set and every lane.
+// Dot products of neighbouring pixels, one pixel in each lane of a vector, for
+// loops that RunBest runs (simd.h). The order of each sum is the same in every
+// instruction set and every lane.
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_TILES_CPU_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_TILES_CPU_H_
@@ -15,25 +15,25 @@
 
 namespace tensorflow_ext {
 
-// The pixels of one vector.
+// The number of pixels in one vector.
 template <typename Isa, typename C>
 constexpr int kPixelsAtOnce = kVectorBytes<Isa> / sizeof(C);
 
 namespace internal {
 
-// Channels that are added one after the other; the sums over so many are then
-// added likewise. Of all in one row, rounding errors would be larger.
+// Channels are added in blocks of this size, and then the sums of the blocks
+// are added. One long sum would have larger rounding errors.
 constexpr int64_t kChannelBlock = 16;
 
-// The most products that the registers hold at once: 16 registers, one each
-// for a's pixels, b's pixels and a product.
+// The most products that the registers hold at once. There are 16 registers,
+// which also hold a's pixels, b's pixels and a product.
 constexpr int kProductsAtOnce = 12;
 
 template <typename Isa, typename C, typename Products>
 struct CorrelationTile;
 
-// The compiler has to know a vector's instruction set from the start, as a
-// literal: hence the macro.
+// The compiler must know a vector's instruction set from the start, as a
+// literal. This needs a macro.
 #define TENSORFLOW_EXT_TILE(Isa, ATTRIBUTE)                                  \
   template <typename C, int... kProduct>                                     \
   struct CorrelationTile<Isa, C, std::integer_sequence<int, kProduct...>> {  \
@@ -70,14 +70,15 @@ TENSORFLOW_EXT_TILE(Avx512, TENSORFLOW_EXT_AVX512)
 
 }  // namespace internal
 
-// products[j * product_step + k] = the sum over c of a[c * step + k] *
-// b[c * step + k + j], of `count` displacements j and kPixelsAtOnce pixels k.
+// products[j * product_step + k] = the sum over c of a[c * step + k] * b[c *
+// step + k + j], for `count` displacements j and kPixelsAtOnce pixels k.
 template <typename Isa, typename C>
 TENSORFLOW_EXT_INLINE void CorrelatePixels(const C* a, const C* b, int64_t step,
                                            int64_t channels, int64_t count,
                                            C* products, int64_t product_step) {
   constexpr int kAtOnce = internal::kProductsAtOnce;
-  // As even as can be: few products would wait for their own sums.
+  // The parts are as even as possible: a small part would wait for its own
+  // sums.
   int64_t parts = (count + kAtOnce - 1) / kAtOnce;
   for (; count > 0; --parts) {
     const int64_t part = (count + parts - 1) / parts;

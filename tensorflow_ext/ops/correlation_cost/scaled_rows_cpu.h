@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums of scaled rows that stay in registers, for loops that RunBest runs
-// (simd.h): many sums from few loads, without which a matrix-like product waits
-// for memory. The compiler's own vectorisation finds the registers only now and
-// then, so here they are vectors of GCC's vector extension. It has to know
-// their instruction set from the start, as a literal: hence the macro.
+// (simd.h). A matrix-like product must compute many sums from few loads, or it
+// waits for memory. The compiler's own vectorisation rarely uses the registers
+// this way, so the code uses GCC's vector extension. The compiler must know the
+// vectors' instruction set from the start, as a literal. This needs a macro.
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_SCALED_ROWS_CPU_H_
@@ -17,17 +17,17 @@
 
 namespace tensorflow_ext {
 
-// Layers of rows t = begin, begin + 1 ... end - 1. Of each layer, output k
-// takes the rows from k to k + width - 1, each with a factor of its own.
+// Layers of rows t = begin, begin + 1 ... end - 1. In each layer, output k uses
+// the rows from k to k + width - 1, each with its own factor.
 template <typename C>
 struct ScaledRows {
   const C* rows;        // row `begin` of the first layer
   int64_t row_step;     // from one row to the next
   int64_t layer_step;   // from one layer to the next
-  const C* factors;     // of that row for output 0, whether it takes it or not
-  int64_t factor_step;  // from one row's to the next row's
+  const C* factors;     // of that row for output 0, even if it skips the row
+  int64_t factor_step;  // from one row to the next
   int64_t factor_layer_step;
-  int64_t output_step;  // from one output's to the next output's
+  int64_t output_step;  // from one output to the next
   int64_t begin, end;
   int64_t width;
   int64_t layers;
@@ -38,9 +38,9 @@ namespace internal {
 template <typename Isa, typename C, typename Sums>
 struct ScaledTile;
 
-// kSums counts the registers of sums: all of the first output, and so on. The
-// outputs at both ends of the band miss rows of the others; all take the rows
-// from `first` to `last` - 1.
+// kSums counts the registers of sums: first all of output 0, and so on. The
+// outputs at both ends of the band lack some rows of the others. All use the
+// rows from `first` to `last` - 1.
 #define TENSORFLOW_EXT_SCALED_TILE(Isa, ATTRIBUTE)                           \
   template <typename C, int... kSums>                                        \
   struct ScaledTile<Isa, C, std::integer_sequence<int, kSums...>> {          \
@@ -104,8 +104,9 @@ TENSORFLOW_EXT_SCALED_TILE(Avx512, TENSORFLOW_EXT_AVX512)
 }  // namespace internal
 
 // sums[k][i] += rows[t][i] * factors[t][k], layer by layer in the order of t,
-// for the rows t that output k takes, of kOutputs outputs, `stride` apart, and
-// kBytes / sizeof(C) elements i. kBytes is a multiple of kVectorBytes<Isa>.
+// for the rows t that output k uses. There are kOutputs outputs, `stride`
+// apart, and kBytes / sizeof(C) elements i. kBytes is a multiple of
+// kVectorBytes<Isa>.
 template <typename Isa, typename C, int kOutputs, int kBytes>
 TENSORFLOW_EXT_INLINE void AddScaledRows(const ScaledRows<C>& in, C* sums,
                                          int64_t stride) {

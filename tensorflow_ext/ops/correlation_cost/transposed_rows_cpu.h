@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of images with their pixels side by side, channel by channel, as vectors
-// of pixels need them, and the transposition there and back, for loops that
+// Rows of images whose pixels are contiguous for each channel, as vectors of
+// pixels need them, and the transposition in both directions, for loops that
 // RunBest runs (simd.h).
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_TRANSPOSED_ROWS_CPU_H_
@@ -18,14 +18,14 @@
 
 namespace tensorflow_ext {
 
-// The pixels of the widest vector. So much may be read before the first row of
-// transposed images and behind the last.
+// The number of pixels of the widest vector. Loops may read this much before
+// the first row of transposed images and after the last.
 template <typename C>
 constexpr int64_t kMostPixels = 64 / sizeof(C);
 
-// A transposed row is [channels, phases, columns]: pixel x is in column
-// x / phases of phase x % phases, so that pixels that meet the same pixels are
-// neighbours, and so are those in windows. The last column of some phases has
+// A transposed row is [channels, phases, columns]. Pixel x is in column x /
+// phases of phase x % phases. So pixels that meet the same pixels are
+// neighbours, and so are pixels in windows. The last column of some phases has
 // no pixel.
 struct TransposedRow {
   explicit TransposedRow(const CorrelationCostDims& dims)
@@ -38,21 +38,22 @@ struct TransposedRow {
     columns = (width + phases - 1) / phases;
   }
 
-  // Of one channel.
+  // The number of elements of one channel.
   int64_t step() const { return phases * columns; }
 
-  // The columns of `phase` that have a pixel.
+  // The number of columns of `phase` that have a pixel.
   int64_t pixels(int64_t phase) const {
     return columns - (phase + (columns - 1) * phases >= width);
   }
 
   int64_t width;
-  int64_t stride;  // stride_2, or where none but displacement 0 is inside, less
-  int64_t cycle;   // displacements from one to the next that keeps the phase
+  int64_t stride;  // stride_2, or less if only displacement 0 is inside
+  int64_t cycle;   // displacements until the phase repeats
   int64_t phases, columns;
 };
 
-// Whether any of `count` pixels of `phase`, from column `at` on, is.
+// True if any of `count` pixels of `phase` is in a window, starting at column
+// `at`.
 TENSORFLOW_EXT_INLINE bool InAnyWindow(const CorrelationCostDims& dims,
                                        const TransposedRow& row, int64_t phase,
                                        int64_t at, int64_t count) {
@@ -63,7 +64,7 @@ TENSORFLOW_EXT_INLINE bool InAnyWindow(const CorrelationCostDims& dims,
   return false;
 }
 
-// A square of 16 bytes by as many rows.
+// A square of rows of 16 bytes.
 template <typename C>
 class Square {
  public:
@@ -75,7 +76,7 @@ class Square {
   }
 
  private:
-  // Interleaves the first half of the rows with the second, again and again.
+  // Interleaves the first half of the rows with the second half, repeatedly.
   template <size_t... kLane>
   TENSORFLOW_EXT_INLINE static void Transpose(const C* from, int64_t from_step,
                                               C* to, int64_t to_step,
@@ -99,7 +100,7 @@ class Square {
   }
 };
 
-// to[c * to_step + r] = from[r * from_step + c]. No overlap.
+// to[c * to_step + r] = from[r * from_step + c]. The arrays must not overlap.
 template <typename C>
 TENSORFLOW_EXT_INLINE void Transpose(const C* from, int64_t from_step,
                                      int64_t rows, int64_t columns, C* to,
@@ -113,7 +114,7 @@ TENSORFLOW_EXT_INLINE void Transpose(const C* from, int64_t from_step,
     }
     return;
   }
-  // The last squares overlap those before.
+  // The last squares overlap earlier ones.
   for (int64_t r = 0; r < rows; r += kSize) {
     r = std::min(r, rows - kSize);
     for (int64_t c = 0; c < columns; c += kSize) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments' shapes, with one wording for kernels, XLA lowerings
-// and shape functions:
+// Shape checks of arguments. Kernels, XLA lowerings and shape functions report
+// the same message:
 //
 //   TfExt>RoiPool: argument 'data' has shape [3], expected [N, H, W, C]
 //
-// All are InvalidArgument. `op` is the op's name, `name` an argument's, and
-// `expected` says what was, with what to do about it where that is not plain.
+// All errors are InvalidArgument. `op` is the op's name and `name` an
+// argument's. `expected` describes the expected shape, with a hint how to fix
+// the call where the fix is not obvious.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
 #define TENSORFLOW_EXT_KERNELS_ARGUMENT_SHAPE_H_
@@ -32,7 +33,7 @@ inline absl::Status ShapeError(absl::string_view op, absl::string_view name,
                                                  ", expected ", expected));
 }
 
-// In kernels and lowerings, where shapes are known.
+// For kernels and lowerings, where shapes are known.
 inline absl::Status ShapeError(absl::string_view op, absl::string_view name,
                                const tensorflow::TensorShape& shape,
                                absl::string_view expected) {
@@ -57,8 +58,8 @@ inline absl::Status CheckShapeOf(absl::string_view op, absl::string_view name,
       absl::StrCat("that of '", like, "', ", wanted.DebugString()));
 }
 
-// The shape of an output that may have more elements than a tensor can;
-// `advice` says what to do about it.
+// The shape of an output that may have more elements than a tensor can.
+// `advice` says how to fix the call.
 inline absl::Status BuildOutputShape(absl::string_view op,
                                      absl::Span<const int64_t> sizes,
                                      absl::string_view advice,
@@ -71,7 +72,7 @@ inline absl::Status BuildOutputShape(absl::string_view op,
                    "] has too many elements: ", advice));
 }
 
-// The same in shape functions: TensorFlow aborts if such a shape leaves one.
+// The same for shape functions: TensorFlow aborts if one returns such a shape.
 // An unknown size counts as 1.
 inline absl::Status CheckOutputShape(
     tensorflow::shape_inference::InferenceContext* c, absl::string_view op,
@@ -85,11 +86,11 @@ inline absl::Status CheckOutputShape(
   return BuildOutputShape(op, sizes, advice, &shape);
 }
 
-// For CheckRank and InferRank of rank 0.
+// The expected shape for CheckRank and InferRank with rank 0.
 inline constexpr char kScalar[] = "a scalar, []";
 
-// In shape functions, where ranks and sizes may be unknown. On success *shape
-// is input `index` with the rank, or with what is known of both shapes.
+// For shape functions, where ranks and sizes may be unknown. On success *shape
+// is the shape of input `index`, merged with the required rank.
 inline absl::Status InferRank(tensorflow::shape_inference::InferenceContext* c,
                               absl::string_view op, absl::string_view name,
                               int index, int rank, absl::string_view expected,

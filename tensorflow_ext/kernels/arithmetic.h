@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the elementary functions (elementary.h) and functors are written with
-// besides + - * /: without branches, of T float, double, or a class that stands
-// for one and brings its own.
+// Functions that the elementary functions (elementary.h) and functors use
+// besides + - * /. They have no branches. T is float, double, or a class that
+// stands for one and has its own versions.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_
 #define TENSORFLOW_EXT_KERNELS_ARITHMETIC_H_
@@ -14,15 +14,15 @@
 #include "tensorflow_ext/kernels/numeric.h"
 
 #if !defined(__CUDACC__)
-// As functions that give a value and do nothing else: a compiler that has to
-// set errno does not vectorise the loops around them.
+// Declared as functions without side effects: a compiler that must set errno
+// does not vectorise the loops around them.
 extern "C" float sqrtf(float) noexcept __attribute__((const));
 extern "C" double sqrt(double) noexcept __attribute__((const));
 #endif
 
 namespace tensorflow_ext {
 
-// float or double: what T computes in.
+// The type that T computes in: float or double.
 template <typename T>
 struct RealOf {
   using type = T;
@@ -33,9 +33,8 @@ constexpr bool kIsFloat = std::is_same_v<typename RealOf<T>::type, float>;
 template <typename T>
 using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
-// a where the condition holds, else b. The host computes both, with masks:
-// where it could branch around one, compilers do not vectorise for every
-// instruction set.
+// a where the condition holds, else b. The host computes both and masks them:
+// compilers do not vectorise a possible branch for every instruction set.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Where(bool condition, T a, T b) {
 #if defined(__CUDA_ARCH__)
@@ -66,10 +65,10 @@ TENSORFLOW_EXT_HOST_DEVICE T CopySign(T magnitude, T sign) {
   }
 }
 
-// The nearest integer, the even one of two. Adding 2^p, p the bits of the
-// mantissa, to a smaller magnitude makes the adder round so; larger ones are
-// integers already. Unlike rint it vectorises on every machine, and like it, it
-// keeps the sign of zero, infinity and NaN.
+// The nearest integer, ties to even. A magnitude of 2^p or more, where p is the
+// number of mantissa bits, is an integer already. Adding 2^p to a smaller one
+// makes the adder round it. Unlike rint this vectorises on every machine; like
+// rint it keeps the sign of zero, infinity and NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T RoundToEven(T x) {
   constexpr T kInteger = sizeof(T) == 4 ? T(1 << 23) : T(int64_t{1} << 52);
@@ -78,7 +77,7 @@ TENSORFLOW_EXT_HOST_DEVICE T RoundToEven(T x) {
   return CopySign((magnitude + shift) - shift, x);
 }
 
-// Rounded correctly. That of a negative number is NaN.
+// The correctly rounded square root; NaN for a negative number.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Sqrt(T x) {
   if constexpr (kIsFloat<T>) {
@@ -88,7 +87,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Sqrt(T x) {
   }
 }
 
-// 1 / sqrt(x), infinity of x's sign for zero.
+// 1 / sqrt(x); infinity with the sign of x for zero.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Rsqrt(T x) {
 #if defined(__CUDA_ARCH__)
@@ -98,7 +97,8 @@ TENSORFLOW_EXT_HOST_DEVICE T Rsqrt(T x) {
 #endif
 }
 
-// The next integer below, which floorf finds in vectors on few machines.
+// The greatest integer up to x. Few machines have floorf as a vector
+// instruction.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Floor(T x) {
 #if defined(__CUDA_ARCH__)
@@ -109,7 +109,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Floor(T x) {
 #endif
 }
 
-// That of the division whose quotient is truncated: of x's sign.
+// The remainder of x / y for a truncated quotient; it has the sign of x.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Remainder(T x, T y) {
   if constexpr (kIsFloat<T>) {
@@ -119,15 +119,15 @@ TENSORFLOW_EXT_HOST_DEVICE T Remainder(T x, T y) {
   }
 }
 
-// x * gate, where the gate vanishes with x and is 0 below -limit: there the
-// product is 0 too, of minus infinity as well. NaN stays NaN.
+// x * gate, where the gate goes to 0 with x and is 0 below -limit. The product
+// is 0 there too, even for minus infinity. NaN stays NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Gated(T x, T gate, double limit) {
   return Where(x < T(-limit), T(0), x * gate);
 }
 
-// x * slope, where the slope is 0 for |x| > limit: so is the product there, of
-// infinity as well. NaN stays NaN.
+// x * slope, where the slope is 0 for |x| > limit. The product is 0 there too,
+// even for infinity. NaN stays NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Sloped(T x, T slope, double limit) {
   return Where(Abs(x) > T(limit), T(0), x * slope);
@@ -163,9 +163,8 @@ TENSORFLOW_EXT_HOST_DEVICE T EverySecond(T x, double c, double /*next*/,
 
 }  // namespace internal
 
-// c[0] + c[1] x + c[2] x^2 + .... The even terms and the odd ones are found
-// side by side: a processor would wait for every step of one long Horner's
-// rule.
+// c[0] + c[1] x + c[2] x^2 + .... Evaluates even and odd terms side by side,
+// because each step of one long Horner's rule would wait for the step before.
 template <typename T, typename... Rest>
 TENSORFLOW_EXT_HOST_DEVICE T Polynomial(T x, double c, Rest... rest) {
   const T square = x * x;

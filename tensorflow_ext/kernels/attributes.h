@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attributes with a constraint that an OpDef cannot express. `Context` is an
-// InferenceContext or an OpKernelConstruction, so that the shape function and
-// every kernel check alike. Each function gives InvalidArgument naming the op,
-// the attribute, its value and what was expected.
+// InferenceContext or an OpKernelConstruction, so the shape function and every
+// kernel make the same check. Errors are InvalidArgument and name the op, the
+// attribute, its value and what was expected.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ATTRIBUTES_H_
 #define TENSORFLOW_EXT_KERNELS_ATTRIBUTES_H_
@@ -26,7 +26,7 @@ absl::Status GetFiniteAttr(Context* context, const char* op, const char* name,
                                                  ", expected a finite number"));
 }
 
-// A float > 0; infinity is one.
+// A float > 0; infinity is allowed.
 template <typename Context>
 absl::Status GetPositiveAttr(Context* context, const char* op, const char* name,
                              float* value) {
@@ -47,8 +47,8 @@ absl::Status GetNonNegativeAttr(Context* context, const char* op,
                    ", expected a finite number >= 0"));
 }
 
-// The ends of an interval, min <= max; either may be infinite. The attributes
-// may have other names.
+// The ends of an interval, min <= max; either may be infinite. `min` and `max`
+// may have other attribute names.
 template <typename Context>
 absl::Status GetRangeAttrs(Context* context, const char* op, float* min,
                            float* max, const char* min_name = "min",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elementwise loops over operands that broadcast to the output's shape (NumPy's
-// rule), without any TensorFlow header: the index arithmetic, for host and
-// device, and the loops that an op instantiates in its <op>_cpu.cc
-// (broadcast_cpu.h) and <op>_gpu.cu.cc (broadcast_gpu.cuh).
+// rule), without TensorFlow headers. This file has the index arithmetic for
+// host and device and declares the loops. An op instantiates the loops in its
+// <op>_cpu.cc (broadcast_cpu.h) and <op>_gpu.cu.cc (broadcast_gpu.cuh).
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_H_
@@ -16,11 +16,12 @@
 
 namespace tensorflow_ext {
 
-// Dimensions after neighbours that all operands treat alike became one.
+// The most dimensions, after neighbours that all operands treat alike are
+// merged.
 constexpr int kMaxBroadcastRank = 8;
 
-// How kOperands tensors are read for each element of the output, outermost
-// dimension first. A stride is 0 where the operand repeats; in the innermost
+// How kOperands tensors are read for each element of the output. Dimensions are
+// outermost first. A stride is 0 where the operand repeats; in the innermost
 // dimension it is 0 or 1.
 template <int kOperands>
 struct Broadcast {
@@ -40,7 +41,7 @@ enum class BroadcastResult {
   kTooManyDimensions,
 };
 
-// Plans the reading of `operands`, each of which broadcasts to `output`.
+// Fills in how `operands` are read. Each of them broadcasts to `output`.
 template <int kOperands>
 BroadcastResult MakeBroadcast(const DimensionList (&operands)[kOperands],
                               DimensionList output,
@@ -92,7 +93,7 @@ BroadcastResult MakeBroadcast(const DimensionList (&operands)[kOperands],
   return BroadcastResult::kOk;
 }
 
-// Where each operand is read for place `index` of the output's first
+// The offsets of the operands at position `index` of the output's first
 // `dimensions` dimensions, at the beginning of the others.
 template <int kOperands>
 TENSORFLOW_EXT_HOST_DEVICE void OuterOffsets(
@@ -109,7 +110,7 @@ TENSORFLOW_EXT_HOST_DEVICE void OuterOffsets(
   }
 }
 
-// Where each operand is read for the output's element `index`.
+// The offsets of the operands for the output's element `index`.
 template <int kOperands>
 TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
     const Broadcast<kOperands>& broadcast, int64_t index,
@@ -117,9 +118,9 @@ TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
   OuterOffsets(broadcast, broadcast.rank, index, offsets);
 }
 
-// A functor has kArity arguments of the compute type; kIntegers says whether
-// its op admits int32 and int64 beside the floating-point types, kCost what an
-// element costs on the CPU, in cycles:
+// A functor has kArity arguments of the compute type. kIntegers is true if its
+// op admits int32 and int64 besides the floating-point types. kCost is the cost
+// of an element on the CPU, in cycles:
 //
 //   struct MultiplyLeft {
 //     static constexpr int kArity = 2;
@@ -131,15 +132,15 @@ TENSORFLOW_EXT_HOST_DEVICE void BroadcastOffsets(
 //     }
 //   };
 //
-// With kArity 3 the first operand has the output's shape. One that returns a
-// Pair (elementwise.h) has two outputs, of one shape.
+// With kArity 3 the first operand has the output's shape. A functor that
+// returns a Pair (elementwise.h) has two outputs of one shape.
 
 template <typename Functor>
 struct CpuBroadcast {
-  // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end).
-  // An output may be an input that does not repeat, and may not overlap one
-  // otherwise. With `streams`, which is faster where the outputs exceed the
-  // caches (streaming_cpu.h), they are written past them.
+  // outputs[0][i], ... = functor(inputs[0][...], ...) for i in [begin, end). An
+  // output may be an input that does not repeat, and must not overlap one
+  // otherwise. `streams` writes the outputs past the caches, which is faster
+  // where they exceed the caches (streaming_cpu.h).
   static void Run(NumericType type, const Broadcast<Functor::kArity>& broadcast,
                   const void* const* inputs, void* const* outputs,
                   int64_t begin, int64_t end, bool streams = false);
@@ -147,17 +148,17 @@ struct CpuBroadcast {
 
 template <typename Functor>
 struct GpuBroadcast {
-  // The same for i in [0, size), of arrays in device memory, in order on
-  // `stream`, a cudaStream_t. Returns the launch's cudaError_t; size 0
-  // launches nothing.
+  // The same for i in [0, size) and arrays in device memory, in order on
+  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Launches
+  // nothing for size 0.
   static int Launch(NumericType type,
                     const Broadcast<Functor::kArity>& broadcast,
                     const void* const* inputs, void* const* outputs,
                     int64_t size, void* stream);
 };
 
-// Calls `fn(TypeTag<T>{})` with the type named by `type`, one that the
-// functor's op admits.
+// Calls `fn(TypeTag<T>{})` with the type named by `type`, which the functor's
+// op must admit.
 template <typename Functor, typename Fn>
 auto DispatchFor(NumericType type, Fn&& fn) {
   if constexpr (Functor::kIntegers) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The broadcasting loop on the CPU; an <op>_cpu.cc includes this and
+// The broadcasting loop on the CPU. An <op>_cpu.cc includes this file and
 // instantiates CpuBroadcast for its functors.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_CPU_H_
@@ -29,7 +29,7 @@ TENSORFLOW_EXT_INLINE void ApplyToRun(Functor functor, C z, C x, C y,
   }
 }
 
-// MapRun with a Number in the place of the compute type.
+// MapRun with a Number in place of the compute type.
 template <typename Number, int kX, int kY, typename Functor, typename C>
 TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs,
                                     C* const* outputs, int64_t size) {
@@ -40,7 +40,7 @@ TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs,
   C* first = outputs[0];
   C* last = outputs[kOutputs<Functor> - 1];
   const C x0 = x[0], y0 = y[0];
-  // An output that is an input is so at the same index, without repeating.
+  // An output that is an input has the same index and does not repeat.
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     const C x_i = kX ? x[i] : x0, y_i = kY ? y[i] : y0;
@@ -51,7 +51,7 @@ TENSORFLOW_EXT_INLINE void MapRunAs(Functor functor, const C* const* inputs,
   }
 }
 
-// Whether the functor takes no angle that is too far for SinCosNear.
+// True if every angle that the functor takes is near enough for SinCosNear.
 template <int kX, int kY, typename Functor, typename C>
 TENSORFLOW_EXT_INLINE bool AllNearInRun(Functor functor, const C* const* inputs,
                                         int64_t size) {
@@ -98,10 +98,10 @@ TENSORFLOW_EXT_INLINE void MapRun(Functor functor, const C* const* inputs,
   }
 }
 
-// A run of elements in the innermost dimension; with x and y the last two of
-// the inputs, x[i * kX] and y[i * kY] (kX and kY are 0 or 1) are the operands
-// of element i. With kArity 3 the first input does not repeat. An op
-// specialises this where it can do better than call its functor.
+// A run of elements in the innermost dimension. x and y are the last two
+// inputs; x[i * kX] and y[i * kY] (kX and kY are 0 or 1) are the operands of
+// element i. With kArity 3 the first input does not repeat. An op specialises
+// this class where it can do better than call its functor.
 template <typename Functor>
 struct BroadcastRun {
   template <int kX, int kY, typename C>
@@ -122,14 +122,14 @@ struct RunLoop {
   }
 };
 
-// Beside so many operations, filling a buffer with an operand that repeats
-// takes no time.
+// True for a functor with so many operations that copying a repeated operand
+// into a buffer takes no time beside them.
 template <typename Functor>
 constexpr bool kIsCostly = Functor::kCost >= 6;
 
-// A run in the compute type, block by block through buffers that stay in the
-// nearest cache: what is converted, and the operands that repeat, which fill
-// theirs once. So a single run is compiled.
+// A run in the compute type, block by block. Buffers in the nearest cache hold
+// converted values and operands that repeat, which are copied once. This way
+// only one kind of run is compiled.
 template <typename Isa, typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void RunInBlocks(const T* const* inputs, bool x_moves,
                                        bool y_moves, T* const* outputs,
@@ -200,7 +200,7 @@ TENSORFLOW_EXT_INLINE void RunOfAny(const T* const* inputs, bool x_moves,
   }
 }
 
-// streams: whether the outputs go past the caches, block by block.
+// If `streams`, the outputs go past the caches, block by block.
 template <typename Isa, typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void LoopOverRuns(
     const Broadcast<Functor::kArity>& broadcast, const void* const* inputs,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The broadcasting loop on the GPU; an <op>_gpu.cu.cc includes this and
+// The broadcasting loop on the GPU. An <op>_gpu.cu.cc includes this file and
 // instantiates GpuBroadcast for its functors.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_GPU_CUH_
@@ -18,14 +18,14 @@ struct BroadcastArrays {
   T* values[kCount];
 };
 
-// Packs of kSize elements that a thread of BroadcastRowsKernel takes together:
-// as many as registers and the operands in flight allow.
+// The packs of kSize elements that a thread of BroadcastRowsKernel takes
+// together: as many as the registers and the operands in flight allow.
 template <typename Functor, typename T, int kSize>
 constexpr int kBroadcastSteps =
     kSize == 1 ? (kOutputs<Functor> == 1 ? 16 : 8) / sizeof(T) : 2;
 
-// kFlat: one dimension, of which some operand is a scalar, where the offsets
-// need no division.
+// kFlat: one dimension in which some operand is a scalar. The offsets then need
+// no division.
 template <bool kFlat, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastKernel(Broadcast<Functor::kArity> broadcast,
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The pack `p` of an operand, or its one value for all elements.
+// Pack `p` of an operand, or its only value repeated.
 template <typename T, int kSize>
 __device__ __forceinline__ void ReadPack(const T* input, int64_t p,
                                          bool repeats, Pack<T, kSize>* pack) {
@@ -71,9 +71,9 @@ __device__ __forceinline__ void ReadPack(const T* input, int64_t p,
   for (int j = 0; j < kSize; ++j) pack->values[j] = value;
 }
 
-// A thread takes a pack of neighbours in the innermost dimension, which is
-// whole packs: their place is found once. Each operand has as many neighbours,
-// or one for all.
+// A thread takes a pack of neighbours in the innermost dimension, whose size is
+// a whole number of packs, so it computes their offsets once. Each operand has
+// as many neighbours, or one value for all.
 template <typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastPacksKernel(Broadcast<Functor::kArity> broadcast,
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 }
 
 // A row is the innermost dimension. A warp takes neighbours within one row, in
-// packs of kSize, whose place is found once, and a thread has kSteps of them in
-// flight: for rows of a warp's width and more.
+// packs of kSize, and computes their offsets once. A thread has kSteps packs in
+// flight. For rows at least as wide as a warp.
 template <int kSize, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
     BroadcastRowsKernel(Broadcast<Functor::kArity> broadcast,
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
         (part - row * parts_of_a_row) * (kSteps * kWarpThreads) + lane;
     int64_t offsets[kArity];
     OuterOffsets(broadcast, inner, row, offsets);
-    // All are read before one is written, which may be in the same memory.
+    // Read everything before writing: an output may share memory with an input.
     Pack<T, kSize> x[kSteps][kArity], y[kResults];
 #pragma unroll
     for (int s = 0; s < kSteps; ++s) {
@@ -149,8 +149,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)  // as in ElementwiseKernel
   }
 }
 
-// Whether the innermost dimension is whole packs of all that does not repeat in
-// it.
+// True if the innermost dimension is a whole number of packs in all tensors
+// that do not repeat in it.
 template <typename T, int kOperands, int kResults>
 bool IsInPacks(const Broadcast<kOperands>& broadcast,
                const BroadcastArrays<const T, kOperands>& inputs,
@@ -168,7 +168,7 @@ bool IsInPacks(const Broadcast<kOperands>& broadcast,
   return in_packs;
 }
 
-// Whether no operand repeats: all have the output's shape.
+// True if no operand repeats: all have the output's shape.
 template <int kOperands>
 bool IsElementwise(const Broadcast<kOperands>& broadcast) {
   if (broadcast.rank != 1) return false;
@@ -227,8 +227,8 @@ int GpuBroadcast<Functor>::Launch(NumericType type,
       return internal::LaunchBroadcastRows<1, Functor, T>(
           broadcast, operands, results, size, cuda_stream);
     }
-    // More tensors in packs leave no registers for a second step: then
-    // BroadcastPacksKernel is faster.
+    // More tensors in packs leave no registers for a second step;
+    // BroadcastPacksKernel is faster then.
     if constexpr (Functor::kArity == 2 && kOutputs<Functor> == 1) {
       if (fill_warps) {
         return internal::LaunchBroadcastRows<kPack, Functor, T>(

@@ -26,8 +26,8 @@
 
 namespace tensorflow_ext {
 
-// Checks, allocation (in place where TensorFlow allows it) and types; the
-// devices differ in Launch.
+// Checks, allocation (in place where TensorFlow allows it) and dispatch by
+// type. Devices differ only in Launch.
 template <typename Functor>
 class BroadcastOp : public tensorflow::OpKernel {
  public:
@@ -69,7 +69,7 @@ class BroadcastOp : public tensorflow::OpKernel {
                       const void* const* inputs, void* const* outputs,
                       int64_t size) = 0;
 
-  // For a kernel that can read its inputs' values, and does not take them all.
+  // For a kernel that can read its inputs' values and rejects some of them.
   virtual absl::Status CheckValues(tensorflow::OpKernelContext* /*context*/) {
     return absl::OkStatus();
   }
@@ -94,7 +94,7 @@ class BroadcastOp : public tensorflow::OpKernel {
     }
     const auto output = shape.dim_sizes();
     const DimensionList all = {output.data(), static_cast<int>(output.size())};
-    // The shapes were checked: what is left is a pattern too complex.
+    // The shapes are valid, so the only other error is a pattern too complex.
     if (MakeBroadcast(operands, all, broadcast) == BroadcastResult::kOk) {
       return absl::OkStatus();
     }

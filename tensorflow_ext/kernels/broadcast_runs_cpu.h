@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A broadcast in runs of elements that a loop takes at once: the innermost
-// dimension or, where that is short, several of it, whose operands are gathered
-// first.
+// Splits a broadcast into runs of elements that a loop processes at once: the
+// innermost dimension or, where that is short, several rows of it whose
+// operands are gathered first.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_RUNS_CPU_H_
@@ -15,8 +15,8 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// Where the output's element `index` lies, kept up from run to run: decoding
-// it anew takes a division a dimension.
+// The position of the output's element `index`. It is updated from run to run,
+// because decoding it anew takes a division for each dimension.
 template <int kArity>
 struct RunPosition {
   int64_t index[kMaxBroadcastRank];
@@ -31,7 +31,7 @@ struct RunPosition {
     }
   }
 
-  // Goes on by `run` elements, at most to the end of the innermost dimension.
+  // Advances by `run` elements, at most to the end of the innermost dimension.
   TENSORFLOW_EXT_INLINE void Advance(const Broadcast<kArity>& broadcast,
                                      int64_t run) {
     for (int d = broadcast.rank - 1; d >= 0; --d) {
@@ -53,8 +53,8 @@ struct RunPosition {
 //
 //   while (const int64_t size = runs.Next()) use(runs.operands(), size);
 //
-// operands()[k] are the first element of operand k and, if Moves(k), those
-// behind it; else it is the only one.
+// operands()[k] points to the first element of operand k. The others follow it
+// if Moves(k); otherwise it is the only one.
 template <typename T, int kArity>
 class BroadcastRuns {
  public:
@@ -112,7 +112,7 @@ class BroadcastRuns {
   }
 
  private:
-  // With so many columns, gathering would take longer than it saves.
+  // With this many columns, gathering would take longer than it saves.
   static constexpr int64_t kFewColumns = 64;
   static constexpr int64_t kMostGathered = 256;
 
@@ -124,10 +124,11 @@ class BroadcastRuns {
     kBlock,   // each block has its own
   };
 
-  // Whole rows, so that all blocks begin in the same column.
+  // A multiple of the row size, so all blocks begin in the same column.
   int64_t Block() const { return kMostGathered - kMostGathered % columns_; }
 
-  // Gathers what the next `size` elements have from there; where they end.
+  // Gathers the operands of the next `size` elements. Returns the position
+  // after them.
   RunPosition<kArity> Gather(Source source, int64_t size) {
     RunPosition<kArity> position = position_;
     for (int64_t i = 0; i < size;) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shapes of broadcasting ops, for shape functions, kernels and XLA lowerings.
-// The last two arguments, of which the first is argument `first`, broadcast
-// against each other; where there are three, argument 0 has the shape that they
-// broadcast to. Errors are InvalidArgument naming the op, the arguments and
-// their shapes.
+// The last two arguments broadcast against each other; `first` is the index of
+// the first of them. If there are three, argument 0 has the shape that the
+// others broadcast to. Errors are InvalidArgument and name the op, the
+// arguments and their shapes.
 
 #ifndef TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
 #define TENSORFLOW_EXT_KERNELS_BROADCAST_SHAPE_H_
@@ -26,7 +26,7 @@ namespace tensorflow_ext {
 
 namespace internal {
 
-// About both of the arguments that broadcast.
+// An error about the two arguments that broadcast.
 inline absl::Status BroadcastError(const std::string& op, int first,
                                    const std::string& x, const std::string& y,
                                    const std::string& expected) {
@@ -42,7 +42,7 @@ inline absl::Status DoNotBroadcast(const std::string& op, int first,
                         "sizes are equal or one of them is 1");
 }
 
-// For an output of more elements than a tensor can have.
+// The advice for an output with more elements than a tensor can have.
 inline std::string TooLargeAdvice(const std::string& op, int first,
                                   const std::string& x, const std::string& y) {
   return absl::StrCat("'", ArgumentName(op, first), "' of shape ", x, " and '",
@@ -84,7 +84,7 @@ inline absl::Status BroadcastShape(const std::string& op, int first,
       shape);
 }
 
-// Argument 0 has the shape that the others broadcast to.
+// Checks that argument 0 has the shape that the others broadcast to.
 inline absl::Status CheckGradientShape(
     const std::string& op, const tensorflow::TensorShape& gradients,
     const tensorflow::TensorShape& expected) {
@@ -104,7 +104,7 @@ inline absl::Status TooManyDimensions(const std::string& op, int first,
                    "argument beforehand"));
 }
 
-// The shape function, of all outputs.
+// The shape function for all outputs.
 inline auto BroadcastShapeFn(const char* op) {
   return [=](tensorflow::shape_inference::InferenceContext* c) {
     const int first = c->num_inputs() - 2;

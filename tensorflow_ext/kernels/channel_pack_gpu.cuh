@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Neighbouring channels of a pixel that a GPU thread takes at once, in memory
-// accesses of 16 bytes where channels and addresses allow it.
+// Neighbouring channels of a pixel that a GPU thread processes together, in
+// memory accesses of 16 bytes where channels and addresses allow it.
 
 #ifndef TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_CHANNEL_PACK_GPU_CUH_
@@ -37,8 +37,8 @@ __device__ __forceinline__ ChannelPack<T, kSize> MakePack(
   return pack;
 }
 
-// Adds to four neighbouring sums, of which 16 divides the address and to which
-// other threads add, too: from compute capability 9.0 on in one access.
+// Adds to four neighbouring sums at an address that is a multiple of 16. Other
+// threads may add to them too. One access from compute capability 9.0 on.
 __device__ __forceinline__ void AtomicAddFour(float* sums, float4 terms) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   atomicAdd(reinterpret_cast<float4*>(sums), terms);
@@ -50,8 +50,8 @@ __device__ __forceinline__ void AtomicAddFour(float* sums, float4 terms) {
 #endif
 }
 
-// Adds weight * pack to neighbouring sums, to which other threads add, too. The
-// address of the sums is that of a pack: 16 divides it.
+// Adds weight * pack to neighbouring sums that other threads add to as well.
+// The sums start at the address of a pack, a multiple of 16.
 template <typename T, int kSize>
 __device__ __forceinline__ void ScatterPack(ComputeType<T> weight,
                                             const ChannelPack<T, kSize>& pack,
@@ -70,7 +70,8 @@ __device__ __forceinline__ void ScatterPack(ComputeType<T> weight,
 }
 
 // Calls launch(integral_constant<int, size of a pack>): as many channels as
-// have 16 bytes, or one. Both addresses are those of a tensor of `channels`.
+// fill 16 bytes, or one. Both addresses belong to tensors with `channels`
+// channels.
 template <typename T, typename Launch>
 auto WithChannelPack(int64_t channels, const void* input, const void* output,
                      Launch&& launch) {
@@ -83,7 +84,7 @@ auto WithChannelPack(int64_t channels, const void* input, const void* output,
   return launch(std::integral_constant<int, 1>{});
 }
 
-// Calls launch(the same, dims in which a channel is a pack).
+// Calls launch(the same, dims that count a pack as a channel).
 template <typename T, typename Dims, typename Launch>
 auto WithPackedChannels(const Dims& dims, const void* input, const void* output,
                         Launch&& launch) {

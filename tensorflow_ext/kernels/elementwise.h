@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise loops over up to three tensors of the same shape, without any
-// TensorFlow header. An op writes its formula once, as a functor in its header
-// (attributes are members, arguments and result are the compute type):
+// Elementwise loops over up to three tensors of the same shape, without
+// TensorFlow headers. An op writes its formula once, as a functor in its
+// header. Attributes are members; arguments and result have the compute type:
 //
 //   struct ReluGrad {
 //     static constexpr int kArity = 2;
@@ -12,18 +12,18 @@
 //     }
 //   };
 //
-// A functor that returns a Pair has two outputs. One that computes for longer
-// than its operands take to arrive says so in `static constexpr int kCycles`,
-// for an element of float on the CPU; one that is written as for XLA besides,
-// `static constexpr bool kTwoAtOnce = true` (two_numbers.h). One that calls
-// Sin, Cos or SinCos (trigonometric.h) says `static constexpr bool kTakesAngles
-// = true`, for the CPU's loops to vectorise (near_number.h).
+// A functor that returns a Pair has two outputs. A functor that computes for
+// longer than its operands take to arrive sets `static constexpr int kCycles`,
+// for one float element on the CPU. A functor written as for XLA sets `static
+// constexpr bool kTwoAtOnce = true` (two_numbers.h). A functor that calls Sin,
+// Cos or SinCos (trigonometric.h) sets `static constexpr bool kTakesAngles =
+// true`, so the CPU's loops vectorise (near_number.h).
 //
 // A family of ops lists them in its header:
 //
 //   #define TENSORFLOW_EXT_ACTIVATIONS(OP) OP("TfExt>ReluGrad", ReluGrad) ...
 //
-// Out of this list <family>_cpu.cc (elementwise_cpu.h) and <family>_gpu.cu.cc
+// From this list <family>_cpu.cc (elementwise_cpu.h) and <family>_gpu.cu.cc
 // (elementwise_gpu.cuh) instantiate the loops, and <family>_kernels.cc
 // (elementwise_op.h) registers the kernels.
 
@@ -58,7 +58,7 @@ TENSORFLOW_EXT_HOST_DEVICE auto Call(const Functor& functor, const C* x) {
   }
 }
 
-// results[0, ...) = the outputs for the arguments x[0, kArity).
+// Sets results[0, ...) to the outputs for the arguments x[0, kArity).
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE void Spread(C result, C* results) {
   results[0] = result;
@@ -84,8 +84,8 @@ constexpr int kOutputs =
         ? 2
         : 1;
 
-// Whether the functor names its cycles, and the cost of an element on the CPU:
-// those, or else that of its bytes, for which the loop then waits.
+// True if the functor sets kCycles. An element's cost on the CPU is kCycles, or
+// else the cost of its bytes, which the loop then waits for.
 template <typename Functor, typename = void>
 constexpr bool kComputesLong = false;
 template <typename Functor>
@@ -100,8 +100,8 @@ constexpr int ElementCycles(const Functor& /*functor*/) {
   }
 }
 
-// The functor of an op with two formulas, of which an attribute chooses one.
-// The loops do not ask which it is for every element: each formula has its own.
+// The functor of an op with two formulas that an attribute selects. Each
+// formula has its own loop, so no loop tests the choice for every element.
 template <typename First, typename Second>
 struct Choice {
   static constexpr int kArity = First::kArity;
@@ -118,7 +118,8 @@ constexpr int ElementCycles(const Choice<First, Second>& choice) {
   return choice.is_first ? ElementCycles(First{}) : ElementCycles(Second{});
 }
 
-// Calls fn with the formula of a functor: itself, or the one that was chosen.
+// Calls fn with the formula of a functor: the functor itself, or the selected
+// one.
 template <typename Functor, typename Fn>
 auto WithFormula(const Functor& functor, Fn&& fn) {
   return fn(functor);
@@ -130,11 +131,11 @@ auto WithFormula(const Choice<First, Second>& choice, Fn&& fn) {
 
 template <typename Functor>
 struct CpuElementwise {
-  // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end);
+  // outputs[0][i], ... = functor(inputs[0][i], ...) for i in [begin, end).
   // `inputs` has Functor::kArity arrays of the floating-point type `type`,
-  // `outputs` has kOutputs<Functor>. An output may be one of the inputs, and
-  // may not overlap one otherwise. With `streams`, which is faster where the
-  // outputs exceed the caches (streaming_cpu.h), they are written past them.
+  // `outputs` has kOutputs<Functor>. An output may be one of the inputs and
+  // must not overlap one otherwise. `streams` writes the outputs past the
+  // caches, which is faster where they exceed the caches (streaming_cpu.h).
   static void Run(const Functor& functor, NumericType type,
                   const void* const* inputs, void* const* outputs,
                   int64_t begin, int64_t end, bool streams = false);
@@ -149,9 +150,9 @@ struct CpuElementwise {
 
 template <typename Functor>
 struct GpuElementwise {
-  // The same for i in [0, size), of arrays in device memory, in order on
-  // `stream`, a cudaStream_t. Returns the launch's cudaError_t; size 0
-  // launches nothing.
+  // The same for i in [0, size) and arrays in device memory, in order on
+  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Launches
+  // nothing for size 0.
   static int Launch(const Functor& functor, NumericType type,
                     const void* const* inputs, void* const* outputs,
                     int64_t size, void* stream);

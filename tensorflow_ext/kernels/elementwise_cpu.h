@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the CPU; a <family>_cpu.cc includes this and
+// The elementwise loop on the CPU. A <family>_cpu.cc includes this file and
 // instantiates the loops of its ops (elementwise.h):
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_CPU_ELEMENTWISE)
@@ -20,10 +20,10 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// outputs[0][i], ... = functor(inputs[0][i], ...), all in the compute type, in
-// whose place the functor gets a Number. The functor comes by value: the
-// compiler then knows that no output overwrites its members. An output may be
-// an input, at the same index; ivdep says that this is all.
+// outputs[0][i], ... = functor(inputs[0][i], ...), all in the compute type; the
+// functor gets a Number instead. The functor is passed by value, so the
+// compiler knows that no output overwrites its members. An output may be an
+// input at the same index; ivdep says that there is no other overlap.
 template <typename Number, typename Functor, typename C>
 TENSORFLOW_EXT_INLINE void MapAs(Functor functor, const C* const* inputs,
                                  C* const* outputs, int64_t size) {
@@ -43,7 +43,7 @@ TENSORFLOW_EXT_INLINE void MapAs(Functor functor, const C* const* inputs,
   }
 }
 
-// MapAs of two halves of the elements at once. Of an odd size one is left.
+// MapAs on two halves of the elements at once. An odd size leaves one element.
 template <typename Functor, typename C>
 TENSORFLOW_EXT_INLINE void MapHalves(Functor functor, const C* const* inputs,
                                      C* const* outputs, int64_t size) {
@@ -77,7 +77,7 @@ TENSORFLOW_EXT_INLINE void MapHalves(Functor functor, const C* const* inputs,
   MapAs<C>(functor, rest, to, 1);
 }
 
-// Whether the functor takes no angle that is too far for SinCosNear.
+// True if every angle that the functor takes is near enough for SinCosNear.
 template <typename Functor, typename C>
 TENSORFLOW_EXT_INLINE bool AllNear(Functor functor, const C* const* inputs,
                                    int64_t size) {
@@ -102,7 +102,7 @@ TENSORFLOW_EXT_INLINE void Map(Functor functor, const C* const* inputs,
                                C* const* outputs, int64_t size) {
   static_assert(!kTwoAtOnce<Functor> || !kTakesAngles<Functor>,
                 "blocks of near angles go one by one");
-  // With AVX2 alone, where it was measured.
+  // Only with AVX2, where it was measured.
   if constexpr (kTwoAtOnce<Functor> && kVectorBytes<Isa> == 32) {
     MapHalves(functor, inputs, outputs, size);
   } else if constexpr (!kTakesAngles<Functor>) {
@@ -132,12 +132,11 @@ struct MapLoop {
   }
 };
 
-// Asks for the memory that the loop comes to some blocks later than element i.
-// A processor looks ahead for about as many instructions as it can hold; where
-// an element takes many, that is not far enough to have all lines in time. And
-// what compilers make of Where(condition, input, 0), a load under a mask,
-// begins only when the mask is known, after the loads that the condition waits
-// for.
+// Prefetches the memory that the loop needs some blocks after element i. A
+// processor looks ahead by about as many instructions as it can hold. Where an
+// element takes many, that is too few to have all lines in time. Compilers turn
+// Where(condition, input, 0) into a load under a mask, which starts only when
+// the mask is known, after the loads that the condition waits for.
 template <typename Functor, typename T>
 TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
                                     void* const* outputs, int64_t i,
@@ -163,7 +162,7 @@ TENSORFLOW_EXT_INLINE void Prefetch(const void* const* inputs,
 
 template <typename Functor, typename T>
 struct ElementwiseLoop {
-  // streams: whether the outputs go past the caches.
+  // If `streams`, the outputs go past the caches.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(Functor functor,
                                         const void* const* inputs,
@@ -172,11 +171,11 @@ struct ElementwiseLoop {
     using C = ComputeType<T>;
     constexpr int kArity = Functor::kArity, kResults = kOutputs<Functor>;
     constexpr bool kConverts = !std::is_same_v<T, C>;
-    // Block by block through buffers; 64 is the fastest size measured, and 256
-    // where there are none. What needs neither buffers nor prefetching is one
-    // block. Less than kMany elements are in a cache nearby; and of the smaller
-    // vectors so few wait at once that the processor itself looks far enough
-    // ahead, but for what is streamed.
+    // Block by block through buffers. 64 is the fastest size measured, and 256
+    // where there are no buffers. A loop that needs neither buffers nor
+    // prefetching is one block. Fewer than kMany elements are in a nearby
+    // cache. With smaller vectors so few loads wait at once that the processor
+    // itself looks far enough ahead, except when streaming.
     constexpr int64_t kBlock = 64, kAskingBlock = 256, kMany = 100000;
     const bool is_far =
         streams || (kVectorBytes<Isa> == 64 && end - begin >= kMany);
@@ -192,7 +191,7 @@ struct ElementwiseLoop {
     alignas(kLineBytes) T stored[kResults][kBlock];
     const C* x[kArity];
     C* y[kResults];
-    // Streamed blocks begin with a line of the first output.
+    // Streamed blocks begin at a line of the first output.
     int64_t size = streams ? BytesToLine(static_cast<T*>(outputs[0]) + begin) /
                                  static_cast<int64_t>(sizeof(T))
                            : 0;
@@ -249,7 +248,7 @@ void CpuElementwise<Functor>::Run(const Functor& functor, NumericType type,
     using Formula = std::decay_t<decltype(formula)>;
     DispatchFloating(type, [&](auto tag) {
       using T = TypeOf<decltype(tag)>;
-      // What computes for long does not wait for its stores.
+      // A loop that computes for long does not wait for its stores.
       RunBest<internal::ElementwiseLoop<Formula, T>>(
           formula, inputs, outputs, streams && !kComputesLong<Formula>, begin,
           end);

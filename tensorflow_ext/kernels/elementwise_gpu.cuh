@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementwise loop on the GPU; a <family>_gpu.cu.cc includes this and
+// The elementwise loop on the GPU. A <family>_gpu.cu.cc includes this file and
 // instantiates the loops of its ops (elementwise.h):
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(INSTANTIATE_GPU_ELEMENTWISE)
@@ -14,7 +14,7 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// kCount arrays, by value.
+// kCount arrays, passed by value.
 template <typename T, int kCount>
 struct Arrays {
   T* data[kCount];
@@ -48,15 +48,15 @@ __device__ __forceinline__ void ApplyToPacks(const Functor& functor,
   }
 }
 
-// `packs` whole packs from element `head` on, where every operand is aligned,
-// and one by one what lies before and behind them. An element is read by the
-// thread that writes it, so an output may be one of the inputs.
+// Processes `packs` whole packs from element `head` on, where every operand is
+// aligned, and the elements before and after them one by one. The thread that
+// writes an element also reads it, so an output may be one of the inputs.
 //
-// Nearly always a thread takes one pack: an unrolled loop would begin with a
-// division of 64 bits, for how often it goes, and never be used.
+// A thread nearly always takes one pack. An unrolled loop would start with a
+// 64-bit division for its count and would never be used.
 //
-// A formula that computes for longer may have all registers: where it calls a
-// function, the compiler would rather spill one than have a warp less.
+// A formula that computes for longer may use all registers: where it calls a
+// function, the compiler would rather spill one than give up a warp.
 template <typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
     ElementwiseKernel(Functor functor, Arrays<const T, Functor::kArity> inputs,
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kBlockThreads, kComputesLong<Functor> ? 1 : 0)
   }
 }
 
-// `size` > 0 elements of one type, by one formula.
+// Processes `size` > 0 elements of one type by one formula.
 template <typename T, typename Formula>
 int LaunchElementwise(const Formula& formula, const void* const* inputs,
                       void* const* outputs, int64_t size, void* stream) {

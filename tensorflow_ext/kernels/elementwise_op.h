@@ -5,7 +5,7 @@
 //
 //   TENSORFLOW_EXT_ACTIVATIONS(REGISTER_ELEMENTWISE)
 //
-// A functor with members reads them from the attributes, in an overload of
+// A functor with members reads them from the attributes in an overload of
 //
 //   absl::Status ReadAttributes(tensorflow::OpKernelConstruction*, Scale*);
 
@@ -37,8 +37,8 @@ std::enable_if_t<std::is_empty_v<Functor>, absl::Status> ReadAttributes(
   return absl::OkStatus();
 }
 
-// Checks, allocation (in place where TensorFlow allows it) and types; the
-// devices differ in Launch.
+// Checks, allocation (in place where TensorFlow allows it) and dispatch by
+// type. Devices differ only in Launch.
 template <typename Functor>
 class ElementwiseOp : public tensorflow::OpKernel {
  public:
@@ -126,8 +126,8 @@ class ElementwiseGpuOp final : public ElementwiseOp<Functor> {
 
 }  // namespace tensorflow_ext
 
-// The kernels of an op for the CPU and, in a build with CUDA, the GPU, and its
-// lowering, which a build of the CPU kernels alone leaves out.
+// Registers an op's kernels for the CPU and, in a build with CUDA, the GPU, and
+// its lowering. A build of the CPU kernels alone has no lowering.
 #define REGISTER_ELEMENTWISE(op, Functor)                               \
   REGISTER_KERNEL_BUILDER(Name(op).Device(::tensorflow::DEVICE_CPU),    \
                           ::tensorflow_ext::ElementwiseCpuOp<Functor>); \

@@ -10,13 +10,13 @@
 namespace tensorflow_ext {
 
 // The standard normal distribution for |x| <= 40, beyond which double cannot
-// tell it from its limits. Both tails have their relative accuracy: six units
+// tell it from its limits. Both tails keep their relative accuracy: six units
 // for |x| < 4, ten beyond.
 //
-// P(X > y) = e^(-y^2/2) p(y) / q(y) for y >= 0, as W. J. Cody, "Rational
+// P(X > y) = e^(-y^2/2) p(y) / q(y) for y >= 0, as in W. J. Cody, "Rational
 // Chebyshev Approximations for the Error Function", Mathematics of Computation
-// 23, 1969, has it, but with one quotient for all y: its coefficients are
-// positive, so that no sum cancels.
+// 23, 1969, but with one quotient for all y. Its coefficients are positive, so
+// no sum cancels.
 template <typename T>
 struct NormalDistribution {
   T cumulative;  // P(X <= x)
@@ -51,8 +51,8 @@ TENSORFLOW_EXT_HOST_DEVICE NormalDistribution<T> Normal(T x) {
 
 namespace internal {
 
-// erfc(x) of x from 0 to 28, as Normal's tail; the coefficients of double are
-// those of it but for powers of sqrt(2).
+// erfc(x) for x from 0 to 28, computed like Normal's tail. The coefficients for
+// double are the same except for powers of sqrt(2).
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T ErfcOfPositive(T x) {
   const T decay = ExpOfMinusSquare(x);

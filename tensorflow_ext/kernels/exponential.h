@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exp, Expm1, Tanh, Sigmoid and powers that do not grow, see elementary.h.
+// Exp, Expm1, Tanh, Sigmoid and powers that do not grow; see elementary.h.
 
 #ifndef TENSORFLOW_EXT_KERNELS_EXPONENTIAL_H_
 #define TENSORFLOW_EXT_KERNELS_EXPONENTIAL_H_
@@ -9,38 +9,39 @@
 
 namespace tensorflow_ext {
 
-// Beyond it e^-x is below the smallest normal number, and 0 here: TensorFlow's
-// threads flush subnormal numbers, others do not, and both are to agree.
+// Beyond this limit e^-x is below the smallest normal number, and 0 here,
+// because TensorFlow's threads flush subnormal numbers, other threads do not,
+// and both must agree.
 template <typename T>
 constexpr double kExpLimit = kIsFloat<T> ? 87.33654022 : 708.39641853226408;
 
 namespace internal {
 
-// Adding it rounds to a whole number n, of which n + bias then stands in the
-// lowest bits, bias being that of the exponents.
+// Adding this rounds to a whole number n and leaves n + bias in the lowest
+// bits, where bias is the exponent's bias.
 template <typename T>
 constexpr double kRounding =
     kIsFloat<T> ? 12582912. + 127 : 6755399441055744. + 1023;
 
-// 2^n for n + kRounding.
+// 2^n from n + kRounding.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T PowerOfTwo(T rounded) {
   return BitCast<T>(BitCast<BitsOf<T>>(rounded) << (kIsFloat<T> ? 23 : 52));
 }
 
-// The upper half of x's bits, whose square is exact.
+// The upper half of x's bits; its square is exact.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T LeadingHalf(T x) {
   constexpr BitsOf<T> kTrailing = (BitsOf<T>{1} << (kIsFloat<T> ? 12 : 27)) - 1;
   return BitCast<T>(BitCast<BitsOf<T>>(x) & ~kTrailing);
 }
 
-// e^-x = 2^n (1 - (r - bend) - roundoff) with the power of two nearest to it,
-// for |x| up to kExpLimit; `rounded` is n + kRounding.
+// e^-x = 2^n (1 - (r - bend) - roundoff) with the nearest power of two, for |x|
+// up to kExpLimit; `rounded` is n + kRounding.
 //
-// The argument is reduced as by W. J. Cody and W. Waite, "Software Manual for
+// The argument reduction is from W. J. Cody and W. Waite, "Software Manual for
 // the Elementary Functions", 1980, chapter 6: x = r - n ln(2) with |r| at most
-// ln(2) / 2, where ln(2) has two parts, n times the first of which is exact.
+// ln(2) / 2. ln(2) has two parts, and n times the first part is exact.
 template <typename T>
 constexpr double kLn2High =
     kIsFloat<T> ? 0.693359375 : 6.93147180369123816490e-01;
@@ -56,7 +57,7 @@ template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T RoundedExponent(T x) {
   return T(kRounding<T>) - x * T(1.44269504088896340736);
 }
-// Of r = first + second.
+// The power for the reduced argument r = first + second.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE SplitPower<T> SplitReduced(T first, T second,
                                                       T rounded) {
@@ -103,10 +104,10 @@ TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinus(T x) {
 
 namespace internal {
 
-// e^(-scale x^2) for x from 0 to 40. Of an exponent so large the roundoff alone
-// is many units of its power. The host, which has no fused multiplication and
-// addition in its baseline, takes the square of x's leading half, which is
-// exact, and the rest of the square to the rest of the exponent.
+// e^(-scale x^2) for x from 0 to 40. The roundoff of so large an exponent is
+// many units of its power. The host's baseline has no fused multiply-add, so
+// the host squares x's leading half, which is exact, and adds the rest of the
+// square to the rest of the exponent.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusScaledSquare(T x, T scale) {
 #if defined(__CUDA_ARCH__)
@@ -139,9 +140,9 @@ TENSORFLOW_EXT_HOST_DEVICE T ExpOfMinusHalfSquare(T x) {
 
 namespace internal {
 
-// e^x as e^-x above, with 2^n = power scale, for x within the range where it is
-// normal or infinity: the power of two beside the largest numbers has no
-// exponent.
+// e^x like e^-x above, with 2^n = power scale, for x where e^x is normal or
+// infinite. The factor `scale` is needed because the power of two next to the
+// largest numbers has no exponent.
 template <typename T>
 struct ScaledPower {
   SplitPower<T> split;
@@ -171,7 +172,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Exp(T x) {
 #endif
 }
 
-// e^x - 1, without its difference where x is small.
+// e^x - 1, without the cancellation of that difference for small x.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Expm1(T x) {
 #if defined(__CUDA_ARCH__)
@@ -207,8 +208,9 @@ TENSORFLOW_EXT_HOST_DEVICE T SlopeOfExp2(T r) {
 
 }  // namespace internal
 
-// 2^-x for x >= 0, 0 for x > kExp2Limit as above. Where the base is free, it
-// takes less than e^-x: the remainder of x is exact at once.
+// 2^-x for x >= 0; 0 for x > kExp2Limit, as above. Where the base does not
+// matter this is cheaper than e^-x, because the remainder of x is exact at
+// once.
 template <typename T>
 constexpr double kExp2Limit = kIsFloat<T> ? 126 : 1022;
 template <typename T>
@@ -218,17 +220,17 @@ TENSORFLOW_EXT_HOST_DEVICE T Exp2OfMinus(T x) {
 #else
   const T rounded = T(internal::kRounding<T>) - x;
   const T r = x + (rounded - T(internal::kRounding<T>));
-  using internal::PowerOfTwo;  // or that of T's namespace
+  using internal::PowerOfTwo;  // or the one in T's namespace
   const T power = PowerOfTwo(rounded);
   return Where(x > T(kExp2Limit<T>), T(0),
                (T(1) + r * internal::SlopeOfExp2(r)) * power);
 #endif
 }
 
-// tanh(x) and what goes with it, none of which is what a difference of rounded
-// numbers left over: near 0, x - tanh(x) is x^3 times a polynomial of x^2, else
-// tanh(|x|) is 1 - 2 / (e^(2|x|) + 1). Where the difference itself is wanted,
-// that takes more terms, up to 1.
+// tanh(x) and related values. None of them comes from a difference of rounded
+// numbers: near 0, x - tanh(x) is x^3 times a polynomial of x^2; elsewhere
+// tanh(|x|) is 1 - 2 / (e^(2|x|) + 1). The difference x - tanh(x) itself needs
+// more terms, up to 1.
 template <typename T>
 struct HyperbolicTangent {
   T value;

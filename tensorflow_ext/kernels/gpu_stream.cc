@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No CUDA header: the object file is the same for TensorFlow's CPU and GPU
-// wheels.
+// Includes no CUDA header, so the object file is the same for TensorFlow's CPU
+// and GPU wheels.
 
 #include "tensorflow_ext/kernels/gpu_stream.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a GPU kernel needs of TensorFlow, without the headers of its streams.
+// The parts of TensorFlow's GPU streams that a kernel needs, without their
+// headers.
 
 #ifndef TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_
 #define TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_
@@ -13,7 +14,7 @@ namespace tensorflow_ext {
 // The cudaStream_t of the kernel's device.
 void* GpuStream(tensorflow::OpKernelContext* context);
 
-// The status of a launch; Internal, naming the op and CUDA's error.
+// The status of a launch. Errors are Internal and name the op and CUDA's error.
 absl::Status LaunchStatus(const tensorflow::OpKernel& kernel, int error);
 
 }  // namespace tensorflow_ext

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks of images [N, H, W, C], and of the argument 'data_shape' of an op that
-// gives images: the gradient of one that takes them. Errors are InvalidArgument
-// naming op, argument, value and what was expected. `op` is the op's name,
-// `name` an argument's; what reads a shape fills in its part of `dims`.
+// returns images, such as the gradient of an op that takes them. Errors are
+// InvalidArgument and name the op, the argument, its value and what was
+// expected. `op` is the op's name, `name` an argument's. A function that reads
+// a shape fills in its part of `dims`.
 
 #ifndef TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_
 #define TENSORFLOW_EXT_KERNELS_IMAGES_CHECKS_H_
@@ -37,7 +38,7 @@ absl::Status ReadDataDims(absl::string_view op, absl::string_view name,
   return absl::OkStatus();
 }
 
-// Images whose rows and columns an int32 counts.
+// Images whose rows and columns fit an int32.
 template <typename Dims>
 absl::Status ReadInt32DataDims(absl::string_view op, absl::string_view name,
                                const tensorflow::TensorShape& shape,
@@ -65,7 +66,7 @@ inline absl::Status ReadDataShape(const std::string& op,
       "], expected 4 sizes N, H, W, C >= 0 whose product is that of a tensor"));
 }
 
-// The same in a shape function, for input `index`; what is unknown stays so.
+// The same in a shape function, for input `index`; unknown sizes stay unknown.
 inline absl::Status InferDataShape(
     tensorflow::shape_inference::InferenceContext* c, const std::string& op,
     int index, tensorflow::shape_inference::ShapeHandle* data) {
@@ -82,7 +83,7 @@ inline absl::Status InferDataShape(
                     "[4], the sizes N, H, W, C");
 }
 
-// Gives *data the channels that `gradients` has in its last dimension.
+// Gives *data the channels in the last dimension of `gradients`.
 inline absl::Status MergeChannels(
     tensorflow::shape_inference::InferenceContext* c,
     tensorflow::shape_inference::ShapeHandle gradients,

@@ -15,12 +15,12 @@
 namespace tensorflow_ext {
 
 // Groups of kLanes threads, a power of two up to 32, that take the items [0,
-// count) in turn. All threads of a warp go through the loop together:
+// count) in turn. All threads of a warp run the loop together:
 //
 //   for (int64_t first = Group::First(); first < count; first += Group::Step())
 //
-// so that they may exchange sums in it; a group's item is first +
-// Group::Index(), which is none from `count` on.
+// so they can exchange sums in it. A group's item is first + Group::Index();
+// there is none from `count` on.
 template <int kLanes>
 struct LaneGroup {
   static constexpr int kGroups = kBlockThreads / kLanes;
@@ -38,7 +38,7 @@ struct LaneGroup {
     return int64_t{gridDim.x} * kGroups;
   }
 
-  // The sum over the group, in a fixed order, for all of its threads.
+  // The sum over the group, in a fixed order, returned to all of its threads.
   template <typename C>
   __device__ __forceinline__ static C Sum(C value) {
 #pragma unroll
@@ -62,7 +62,7 @@ __device__ __forceinline__ ComputeType<T> AddDot(
 }
 
 // Calls launch(integral_constant<int, threads of a group>) for dot products of
-// `packs` packs, of groups of kLeast threads or more.
+// `packs` packs, with groups of at least kLeast threads.
 template <int kLeast = 2, typename Launch>
 auto WithLaneGroup(int64_t packs, Launch&& launch) {
   if (packs > 16) return launch(std::integral_constant<int, 32>{});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over a row that are vectorised and yet the same, to the last bit, for
-// every instruction set: element i is added to partial sum i % 32, and these
-// are added pairwise at the end. For use in the loops of RunBest (simd.h).
+// Vectorised sums over a row that have the same bits on every instruction set.
+// Element i is added to partial sum i % 32, and the partial sums are added
+// pairwise at the end. For loops of RunBest (simd.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_LANE_SUMS_CPU_H_
@@ -16,14 +16,14 @@
 
 namespace tensorflow_ext {
 
-// One or several neighbouring values: `V` is C or a vector of it.
+// One value, or several neighbours: `V` is C or a vector of it.
 template <typename V, typename C>
 TENSORFLOW_EXT_INLINE void Load(const C* from, V* to) {
   std::memcpy(to, from, sizeof(V));
 }
 
-// What is left of a row's partial sums when they have been added pairwise until
-// they fill 16 bytes, a vector of every instruction set.
+// A row's partial sums, added pairwise until they fill 16 bytes, a vector of
+// every instruction set.
 template <typename C>
 struct PartialSums {
   static constexpr int kWidth = 16 / sizeof(C);
@@ -34,8 +34,8 @@ struct PartialSums {
 
 namespace internal {
 
-// Adds to each of 2 kHalf elements the one that lies kHalf farther, and so on
-// with half of that: of two rows at once, whose results fill one vector.
+// Adds to each of 2 kHalf elements the one kHalf farther on, and repeats with
+// half of that, for two rows at once, whose results fill one vector.
 template <typename C, int kHalf, int kRows, size_t... kLane>
 TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
                                      std::index_sequence<kLane...> lanes) {
@@ -44,7 +44,7 @@ TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
     using Lanes = decltype(Vector{} < Vector{});
     constexpr Lanes kFirst{(2 * kLane - kLane % kHalf)...};
     constexpr int kVectors = kRows > 1 ? kRows / 2 : 1;
-    constexpr int kPair = kRows / kVectors;  // A single row goes with itself.
+    constexpr int kPair = kRows / kVectors;  // A single row pairs with itself.
     for (int v = 0; v < kVectors; ++v) {
       const Vector one = sums[v * kPair], other = sums[(v + 1) * kPair - 1];
       sums[v] = __builtin_shuffle(one, other, kFirst) +
@@ -56,8 +56,8 @@ TENSORFLOW_EXT_INLINE void AddHalves(typename PartialSums<C>::Vector* sums,
 
 }  // namespace internal
 
-// The sums of kRows rows, a power of two: rows together cost little more than
-// one, and what is then done with their sums is done in vectors.
+// The sums of kRows rows, a power of two. Several rows cost little more than
+// one, and later work on their sums is vectorised.
 template <typename C, int kRows>
 TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows],
                                   C (&totals)[kRows]) {
@@ -69,26 +69,27 @@ TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows],
   std::memcpy(totals, sums, sizeof(totals));
 }
 
-// kSums sums over one row. The terms of each are those of a class
+// kSums sums over one row. The terms come from a class with the function
 //
 //   template <typename V>
 //   TENSORFLOW_EXT_INLINE void At(int64_t i, V* terms) const;
 //
-// that sets kSums terms for element i, or for as many elements from there on as
-// V holds.
+// which sets kSums terms for element i, or for as many elements from i on as V
+// holds.
 template <typename Isa, typename C, int kSums>
 class LaneSums {
  public:
   static constexpr int kLanes = 32;
 
-  // One by one: an array that is filled as a whole would lie in memory.
+  // One by one, because an array that is filled as a whole would be kept in
+  // memory.
   TENSORFLOW_EXT_INLINE LaneSums() {
     for (int k = 0; k < kSums; ++k) {
       for (int v = 0; v < kVectors; ++v) sums_[k][v] = Vector{};
     }
   }
 
-  // Adds the terms [0, size). `size` is a multiple of kLanes but in the last
+  // Adds the terms [0, size). `size` is a multiple of kLanes except in the last
   // call.
   template <typename Terms>
   TENSORFLOW_EXT_INLINE void Add(const Terms& terms, int64_t size) {
@@ -104,7 +105,8 @@ class LaneSums {
     }
     i += whole * kWidth;
     if (i == size) return;
-    C rest[kSums][kWidth] = {};  // No sum is -0, the only value that 0 changes.
+    C rest[kSums][kWidth] =
+        {};  // No sum is -0, the only value that adding 0 changes.
     for (int lane = 0; i < size; ++i, ++lane) {
       C term[kSums];
       terms.At(i, term);
@@ -128,7 +130,7 @@ class LaneSums {
     return total[0];
   }
 
-  // What Totals makes the sum `k` of.
+  // The partial sums from which Totals computes sum `k`.
   TENSORFLOW_EXT_INLINE PartialSums<C> Partial(int k) const {
     Vector sums[kVectors];
     for (int v = 0; v < kVectors; ++v) sums[v] = sums_[k][v];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launch geometry of the kernels in .cu.cc files, and what one access moves.
+// Launch geometry of the kernels in .cu.cc files, and the data of one access.
 
 #ifndef TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_
 #define TENSORFLOW_EXT_KERNELS_LAUNCH_CUH_
@@ -16,8 +16,8 @@ namespace tensorflow_ext {
 constexpr int kBlockThreads = 256;
 constexpr int kWarpThreads = 32;
 
-// Blocks for a grid-stride loop over `items` > 0. The bound keeps the grid
-// legal; beyond it each thread takes more than one item.
+// The number of blocks for a grid-stride loop over `items` > 0. The bound keeps
+// the grid legal; above it a thread takes more than one item.
 inline unsigned int GridBlocks(int64_t items) {
   constexpr int64_t kMaxBlocks = int64_t{1} << 20;
   const int64_t blocks = (items + kBlockThreads - 1) / kBlockThreads;
@@ -34,7 +34,7 @@ __device__ __forceinline__ int64_t GridStride() {
 
 namespace internal {
 
-// As many elements as one 16-byte memory access moves, or fewer.
+// At most as many elements as one 16-byte memory access moves.
 template <typename T, int kElements = 16 / sizeof(T)>
 struct alignas(kElements * sizeof(T)) Pack {
   static constexpr int kSize = kElements;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What crosses between nvcc and the host compiler: a launcher takes the stream
+// The interface between nvcc and the host compiler. A launcher takes the stream
 // as void* (a cudaStream_t) and returns the launch's cudaError_t as an int, 0
-// for success; it launches nothing for an empty tensor.
+// for success. It launches nothing for an empty tensor.
 
 #ifndef TENSORFLOW_EXT_KERNELS_LAUNCH_H_
 #define TENSORFLOW_EXT_KERNELS_LAUNCH_H_
 
 namespace tensorflow_ext {
 
-// The CUDA runtime's words for an error that a launcher returned.
+// The CUDA runtime's message for an error that a launcher returned.
 const char* LaunchErrorString(int error);
 
 }  // namespace tensorflow_ext

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Log, Log2 and Log1p, see elementary.h.
+// Log, Log2 and Log1p; see elementary.h.
 //
 // x = m 2^e with m from sqrt(1/2) to sqrt(2); with s = (m - 1) / (m + 1),
 // log(m) = 2 atanh(s) = 2 s + 2/3 s^3 + ....
@@ -25,7 +25,7 @@ constexpr int kFractionBits = kIsFloat<T> ? 23 : 52;
 template <typename T>
 constexpr double kSmallestNormal = kIsFloat<T> ? 0x1p-126 : 0x1p-1022;
 
-// Of a positive finite number.
+// Splits a positive finite number.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE SplitNumber<T> SplitPositive(T x) {
   using Bits = BitsOf<T>;
@@ -38,8 +38,8 @@ TENSORFLOW_EXT_HOST_DEVICE SplitNumber<T> SplitPositive(T x) {
   const T scale = Where(x < T(kSmallestNormal<T>), T(kUp), T(1));
   const T up = Where(x < T(kSmallestNormal<T>), T(kIsFloat<T> ? 24 : 54), T(0));
   const Bits bits = BitCast<Bits>(x * scale) + (kOne - kRoot);
-  // In the last bits of a number whose unit is 1: not every machine converts
-  // 64-bit integers in vectors.
+  // In the last bits of a number whose unit is 1, because not every machine
+  // converts 64-bit integers in vectors.
   const T exponent = BitCast<T>(bits >> kFraction | BitCast<Bits>(T(kWhole))) -
                      T(kWhole + kBias);
   const T mantissa = BitCast<T>((bits & ((Bits{1} << kFraction) - 1)) + kRoot);
@@ -63,7 +63,7 @@ TENSORFLOW_EXT_HOST_DEVICE T LogRest(T f) {
   return s * (f * f * T(0.5) + z * series);
 }
 
-// `value` for positive finite x, else what the logarithm is there.
+// `value` for positive finite x, else the logarithm's limit or NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T WithLimits(T x, T zero, T value) {
   const T finite = Where(x < T(INFINITY), value, x);
@@ -73,7 +73,7 @@ TENSORFLOW_EXT_HOST_DEVICE T WithLimits(T x, T zero, T value) {
 
 }  // namespace internal
 
-// Minus infinity of zero, NaN of negative numbers.
+// Minus infinity for zero, NaN for negative numbers.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Log(T x) {
 #if defined(__CUDA_ARCH__)
@@ -87,15 +87,15 @@ TENSORFLOW_EXT_HOST_DEVICE T Log(T x) {
 #endif
 }
 
-// The same of base 2, exact of powers of two.
+// The same for base 2; exact for powers of two.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Log2(T x) {
 #if defined(__CUDA_ARCH__)
   return log2(x);
 #else
   using Bits = BitsOf<T>;
-  // 1 / ln(2) in two parts. The product of the first one is exact with what
-  // has half of the digits.
+  // 1 / ln(2) in two parts. The first part times a number with half the digits
+  // is exact.
   constexpr double kHigh = kIsFloat<T> ? 0x1.716p+0 : 0x1.7154765p+0;
   constexpr double kLow =
       kIsFloat<T> ? -0x1.7135a8fa03d11p-13 : 0x1.5c17f0bbbe880p-31;
@@ -114,7 +114,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Log2(T x) {
 #endif
 }
 
-// log(1 + x), without its sum where x is small.
+// log(1 + x), without the rounding of that sum for small x.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Log1p(T x) {
 #if defined(__CUDA_ARCH__)
@@ -122,7 +122,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Log1p(T x) {
 #else
   const T sum = T(1) + x;
   const auto [mantissa, e] = internal::SplitPositive(sum);
-  // What the sum has lost matters less than a unit where x is large.
+  // For large x the loss changes the result by less than a unit.
   const T lost = Where(x > T(1), T(1) - (sum - x), x - (sum - T(1)));
   const T f = Where(e == T(0), x, mantissa - T(1));
   const T correction = Where(e == T(0), T(0), lost / sum);

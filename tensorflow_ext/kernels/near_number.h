@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the CPU's loops vectorise functors that take sines and cosines, whose
-// arguments they do not see: in the place of a number the functor gets one that
-// also knows whether an angle before it was too far for SinCosNear. A functor
-// says that it takes angles (elementwise.h):
+// Lets the CPU's loops vectorise functors that take sines and cosines of
+// arguments that the loops do not see. Instead of a number the functor gets a
+// NearNumber, which also records whether an earlier angle was too far for
+// SinCosNear. A functor declares that it takes angles (elementwise.h):
 //
 //   struct Snake {
 //     static constexpr bool kTakesAngles = true;
 //
-// Of a block the loop first asks whether all angles are near (where nothing but
-// the angles is computed: the rest is not used), then computes with SinCosNear
-// or with SinCos. The results have the same bits.
+// For each block the loop first tests whether all angles are near. That pass
+// computes only the angles, because the rest is unused. Then the loop computes
+// with SinCosNear or with SinCos. The results have the same bits.
 
 #ifndef TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_
 #define TENSORFLOW_EXT_KERNELS_NEAR_NUMBER_H_
@@ -30,10 +30,10 @@ constexpr bool
     kTakesAngles<Functor, std::void_t<decltype(Functor::kTakesAngles)>> =
         Functor::kTakesAngles;
 
-// How many elements a loop looks at before it chooses.
+// The number of elements that a loop tests at once.
 constexpr int64_t kAnglesBlock = 256;
 
-// What a comparison of two NearNumbers gives, for Where.
+// The result of comparing two NearNumbers, for Where.
 template <typename C>
 struct NearCondition {
   bool holds;
@@ -67,7 +67,7 @@ struct NearNumber {
       : value(value), far(far) {}
 
   C value;
-  BitsOf<C> far = 0;  // other than 0 after such an angle
+  BitsOf<C> far = 0;  // not 0 after an angle that is too far
 
   friend TENSORFLOW_EXT_INLINE NearNumber operator-(NearNumber x) {
     return {-x.value, x.far};
@@ -149,7 +149,7 @@ TENSORFLOW_EXT_INLINE SineAndCosine<NearNumber<C>> SinCos(NearNumber<C> x) {
   return {{sine, far}, {cosine, far}};
 }
 
-// The number that stands in the place of one.
+// The plain number: x, or the one inside a NearNumber.
 template <typename C>
 TENSORFLOW_EXT_INLINE C ValueOf(C x) {
   return x;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numeric types of the kernels, without any TensorFlow header, for the host
-// compiler and nvcc alike. A kernel reads a storage type, computes in its
+// The numeric types of the kernels, without TensorFlow headers, for both the
+// host compiler and nvcc. A kernel reads a storage type, computes in its
 // compute type and rounds once when it stores:
 //
 //   y[i] = FromCompute<T>(f(ToCompute(x[i])));
@@ -21,13 +21,13 @@
 #define TENSORFLOW_EXT_HOST_DEVICE TENSORFLOW_EXT_INLINE
 #endif
 
-// For the loops that are compiled for several instruction sets: what they call
-// has to become part of each of them.
+// For loops that are compiled for several instruction sets: the functions that
+// they call must be inlined into each of them.
 #define TENSORFLOW_EXT_INLINE inline __attribute__((always_inline))
 
 namespace tensorflow_ext {
 
-// IEEE 754 binary16 and bfloat16, as they lie in memory.
+// IEEE 754 binary16 and bfloat16, with their layout in memory.
 struct Half {
   uint16_t bits;
 };
@@ -72,9 +72,9 @@ TENSORFLOW_EXT_HOST_DEVICE To BitCast(From from) {
   return to;
 }
 
-// The host conversions touch no float that is subnormal: TensorFlow's threads
-// flush those to zero, and a half that is subnormal is an ordinary float.
-// Loops over many values are faster through simd.h.
+// The host conversions avoid subnormal floats, because TensorFlow's threads
+// flush those to zero, and a subnormal half is an ordinary float. Loops over
+// many values are faster through simd.h.
 
 TENSORFLOW_EXT_INLINE float HalfToFloat(uint16_t half) {
   const uint32_t magnitude = static_cast<uint32_t>(half & 0x7fff) << 13;
@@ -90,7 +90,7 @@ TENSORFLOW_EXT_INLINE float HalfToFloat(uint16_t half) {
   return BitCast<float>(bits | sign);
 }
 
-// Rounds to nearest, ties to even; a NaN stays one, made quiet.
+// Rounds to nearest, ties to even. NaN becomes a quiet NaN.
 TENSORFLOW_EXT_INLINE uint16_t FloatToHalf(float value) {
   const uint32_t bits = BitCast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7fffffff;
@@ -121,7 +121,7 @@ TENSORFLOW_EXT_INLINE uint16_t FloatToBfloat16(float value) {
 
 }  // namespace internal
 
-// A stored value in its compute type; exact.
+// A stored value in its compute type; the conversion is exact.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T ToCompute(T value) {
   return value;
@@ -137,8 +137,9 @@ TENSORFLOW_EXT_HOST_DEVICE float ToCompute(Bfloat16 value) {
   return internal::BitCast<float>(static_cast<uint32_t>(value.bits) << 16);
 }
 
-// A computed value in its storage type: rounded to nearest, ties to even; out
-// of range is infinity; NaN stays NaN (its payload may differ by device).
+// A computed value in its storage type, rounded to nearest, ties to even. A
+// value out of range becomes infinity. NaN stays NaN; its payload may differ by
+// device.
 template <typename T>
 struct FromComputeTo {
   TENSORFLOW_EXT_HOST_DEVICE static T Round(T value) { return value; }
@@ -176,8 +177,8 @@ struct TypeTag {
 template <typename Tag>
 using TypeOf = typename Tag::type;
 
-// Calls `fn(TypeTag<T>{})` with the floating-point type named by `type`. The
-// integer types do not occur: the op's definition does not admit them.
+// Calls `fn(TypeTag<T>{})` with the floating-point type named by `type`.
+// Integer types do not occur: the op's definition does not admit them.
 template <typename Fn>
 auto DispatchFloating(NumericType type, Fn&& fn) {
   switch (type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work shared out over TensorFlow's threads.
+// Divides work among TensorFlow's threads.
 
 #ifndef TENSORFLOW_EXT_KERNELS_PARALLEL_H_
 #define TENSORFLOW_EXT_KERNELS_PARALLEL_H_
@@ -17,8 +17,8 @@
 #include "tensorflow/core/platform/denormal.h"
 #include "tensorflow/core/platform/threadpool.h"
 
-// Where benchmarks/shards.cc is loaded, it runs shards in place of threads, all
-// in order; elsewhere there is no such function.
+// benchmarks/shards.cc defines this function to run all shards in order,
+// without threads. It is undefined elsewhere.
 extern "C" __attribute__((weak, visibility("default"))) void
 tensorflow_ext_run_shards(int64_t units, int64_t shard_size,
                           void (*run)(void* fn, int64_t begin, int64_t end),
@@ -34,12 +34,13 @@ inline tensorflow::thread::ThreadPool* Workers(
 
 namespace internal {
 
-// Work in shards of `shard_size` units, for whoever comes to take the next one.
-// It is on the heap, as a thread may come when all has long been done.
+// Work in shards of `shard_size` units; each thread takes the next one. The
+// object is on the heap because a thread may arrive long after all work is
+// done.
 template <typename Fn>
 class SharedWork {
  public:
-  // To be run by the caller and `helpers` threads of the pool at most.
+  // For the caller and at most `helpers` threads of the pool.
   SharedWork(tensorflow::thread::ThreadPool* pool, int helpers, int64_t units,
              int64_t shard_size, Fn& fn)
       : pool_(pool),
@@ -48,11 +49,11 @@ class SharedWork {
         fn_(fn),
         helpers_(helpers),
         left_(units) {
-    next_.store(0);  // the last: who reads it may read the others
+    next_.store(0);  // last: a thread that reads it may read the others
   }
 
-  // Runs shards until all are taken. Who comes calls two others, as long as
-  // there is something to do for them.
+  // Runs shards until none is left. A thread that joins calls two others, as
+  // long as there is work for them.
   void Join() {
     for (int i = 0; i < 2; ++i) {
       const int64_t next = next_.load();
@@ -69,13 +70,13 @@ class SharedWork {
     }
   }
 
-  // Returns when all have been run. What others are at is a shard each, often
-  // less than what it takes to wake up a thread: so this one sleeps only after
-  // a while.
+  // Returns when all shards have run. The other threads have one shard each
+  // left, often less than the time to wake a thread, so this one sleeps only
+  // after a while.
   void Wait() {
     for (int i = 0; i < 100 && left_.load() > 0; ++i) std::this_thread::yield();
-    // Read once more: in the notification's code, too, ThreadSanitizer sees no
-    // order.
+    // Read it once more: ThreadSanitizer sees no order in the notification's
+    // code either.
     while (left_.load() > 0) done_.WaitForNotification();
   }
 
@@ -84,8 +85,8 @@ class SharedWork {
   }
 
  private:
-  // What the pool is given. Its code, in which ThreadSanitizer sees no order,
-  // hands it over; what it points to is ordered by `next_`.
+  // The closure that the pool gets. The pool's code, in which ThreadSanitizer
+  // sees no order, hands it over; `next_` orders the data that it points to.
   struct Helper {
     __attribute__((no_sanitize_thread)) void operator()() const { Help(work); }
 
@@ -107,13 +108,14 @@ class SharedWork {
   absl::Notification done_;
 };
 
-// In cycles: less is not worth a thread, or a shard.
+// In cycles. Less work is not worth a thread, or a shard.
 constexpr int64_t kThreadCost = 100000, kShardCost = 40000;
 
 inline int64_t CeilOfQuotient(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-// A few shards for each thread, as they do not all come at once. Large ones are
-// a multiple of what shares a cache line, if units lie one behind the other.
+// A few shards for each thread, because threads do not all arrive at once. If
+// units are contiguous, a large shard is a multiple of the units that share a
+// cache line.
 inline int64_t ShardSize(int64_t units, int64_t cost, int64_t threads) {
   constexpr int64_t kShards = 4, kLine = 64;
   const int64_t size = std::max(CeilOfQuotient(units, kShards * threads),
@@ -124,18 +126,17 @@ inline int64_t ShardSize(int64_t units, int64_t cost, int64_t threads) {
 }  // namespace internal
 
 // Calls fn(begin, end) for parts of [0, units), on this thread and, if the work
-// is worth it, on threads of the pool beside. `cost` is that of one unit, in
-// cycles.
+// is worth it, on threads of the pool. `cost` is the cost of a unit, in cycles.
 //
 // ThreadPool::ParallelFor has other threads do all the work while this one
-// sleeps, and wakes up two, one after the other, before the result is there.
-// Here this thread begins at once, and waits for none that comes late.
+// sleeps, and wakes two, one after the other, before the result is ready. Here
+// this thread starts at once and does not wait for threads that come late.
 template <typename Fn>
 void Parallel(tensorflow::thread::ThreadPool* pool, int64_t units, int64_t cost,
               Fn&& fn) {
   if (units <= 0) return;
   cost = std::max<int64_t>(cost, 1);
-  // As a double: the product may exceed the integers.
+  // A double, because the product may overflow the integers.
   const double worth = static_cast<double>(units) * static_cast<double>(cost) /
                        internal::kThreadCost;
   const int threads = static_cast<int>(
@@ -152,7 +153,7 @@ void Parallel(tensorflow::thread::ThreadPool* pool, int64_t units, int64_t cost,
         },
         const_cast<std::remove_const_t<Function>*>(&fn));
   }
-  // As TensorFlow's threads do, so that results do not depend on who computes.
+  // Flush like TensorFlow's threads, so results do not depend on the thread.
   const tensorflow::port::ScopedFlushDenormal flush;
   auto* work = new internal::SharedWork<Function>(pool, threads - 1, units,
                                                   shard_size, fn);
@@ -166,8 +167,8 @@ void Parallel(tensorflow::OpKernelContext* context, int64_t units, int64_t cost,
   Parallel(Workers(context), units, cost, std::forward<Fn>(fn));
 }
 
-// The smallest of the indices that threads report: an error that names it does
-// not depend on their number.
+// The smallest index that any thread reports, so an error that names it does
+// not depend on the number of threads.
 class FirstIndex {
  public:
   void Report(int64_t index) {

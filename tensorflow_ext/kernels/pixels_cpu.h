@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weighted sums of pixels, channel by channel, on the CPU. For use in the loops
-// of RunBest (simd.h). A sum is made in the order in which pixels come, four of
-// them at a time, whatever the instruction set.
+// Weighted sums of pixels, channel by channel, on the CPU. For loops of RunBest
+// (simd.h). Pixels are added in the order in which they come, four at a time,
+// on every instruction set.
 
 #ifndef TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_PIXELS_CPU_H_
@@ -17,11 +17,11 @@
 
 namespace tensorflow_ext {
 
-// Channels go in blocks of this many: their sums stay in the first cache.
+// The channels in a block; their sums stay in the first cache.
 constexpr int64_t kChannelBlock = 64;
 
-// The values of some channels in the compute type: as they lie in memory, or
-// converted into `wide`.
+// The values of some channels in the compute type: in place, or converted into
+// `wide`.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel,
                                                    int64_t channels,
@@ -34,7 +34,7 @@ TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel,
   }
 }
 
-// Writes sums of the compute type as T.
+// Writes sums in the compute type as T.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE void StoreSums(const ComputeType<T>* sums,
                                      int64_t channels, T* output) {
@@ -52,7 +52,7 @@ TENSORFLOW_EXT_INLINE void AddScaled(C weight, const C* values,
   for (int64_t c = 0; c < channels; ++c) sums[c] += weight * values[c];
 }
 
-// Sums over `channels` <= kChannelBlock channels of weighted pixels, in memory.
+// Sums of weighted pixels over `channels` <= kChannelBlock channels, in memory.
 template <typename Isa, typename T>
 class ChannelSums {
  public:
@@ -140,7 +140,7 @@ class BlockSums {
   Vector sums_[kVectors] = {};
 };
 
-// Collects up to four pixels, which Sums then adds at once.
+// Collects up to four pixels for Sums to add at once.
 template <typename Sums>
 class PixelSums {
  public:
@@ -148,7 +148,7 @@ class PixelSums {
   TENSORFLOW_EXT_INLINE explicit PixelSums(Channels... channels)
       : sums_(channels...) {}
 
-  // sums[c] += weight * pixel[c], now or with one of the next calls.
+  // sums[c] += weight * pixel[c], in this call or in a later one.
   TENSORFLOW_EXT_INLINE void Add(typename Sums::Pixel pixel,
                                  typename Sums::C weight) {
     pixels_[waiting_] = pixel;
@@ -158,7 +158,7 @@ class PixelSums {
     waiting_ = 0;
   }
 
-  // Adds those that are left, and writes the sums.
+  // Adds the remaining pixels and writes the sums.
   template <typename T>
   TENSORFLOW_EXT_INLINE void Finish(T* output) {
     for (int k = 0; k < waiting_; ++k) sums_.AddOne(pixels_[k], weights_[k]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pow, see elementary.h.
+// Pow; see elementary.h.
 //
-// |x|^y is 2^(y log2|x|). The exponent reaches 1024, where a unit of it is
-// hundreds of units of its power: so float is computed in double, and double
-// with a logarithm of two numbers, whose products are exact as in T. J. Dekker,
+// |x|^y is 2^(y log2|x|). The exponent reaches 1024, where one of its units is
+// hundreds of units of the power. So float is computed in double, and double
+// with a logarithm in two numbers. Their products are exact as in T. J. Dekker,
 // "A Floating-Point Technique for Extending the Available Precision",
 // Numerische Mathematik 18, 1971.
 
@@ -23,7 +23,7 @@ struct TwoDoubles {
   double high, low;
 };
 
-// a b, exactly.
+// a b, exact.
 TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Product(double a, double b) {
   constexpr double kSplit = 134217729;  // 2^27 + 1
   const double a_shifted = a * kSplit, b_shifted = b * kSplit;
@@ -35,8 +35,8 @@ TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Product(double a, double b) {
               a_low * b_low};
 }
 
-// log2(x) of a positive finite number, to 2^-62 of it: of the series of
-// logarithm.h, two terms in two numbers.
+// log2(x) of a positive finite number, with a relative error of 2^-62. Two
+// terms of the series in logarithm.h are computed in two numbers.
 TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Log2InTwo(double x) {
   constexpr double kFirst = 0x1.71547652b82fep+1;  // 2 / ln(2)
   constexpr double kFirstLow = 0x1.777d0ffda0d24p-55;
@@ -73,13 +73,13 @@ TENSORFLOW_EXT_HOST_DEVICE TwoDoubles Log2InTwo(double x) {
   return {high, ((e - high) + fraction.high) + fraction_low};
 }
 
-// 2^(t + rest) for t up to 1024, infinity for more, 0 where it is less than the
-// smallest normal number.
+// 2^(t + rest) for t up to 1024; infinity for greater t, 0 if the power is less
+// than the smallest normal number.
 TENSORFLOW_EXT_HOST_DEVICE double PowerOfTwoNumbers(double t, double rest) {
   constexpr double kHighest = 1024, kLowest = -1022;
   const double at_most = Where(t > kHighest, kHighest, t);
   const double within = Where(at_most < kLowest, kLowest, at_most);
-  // The power of two beside the largest numbers has no exponent.
+  // The power of two next to the largest numbers has no exponent.
   const double less = Where(t > 0., 1., 0.);
   const double rounded = within + kRounding<double>;
   const double r =
@@ -91,17 +91,17 @@ TENSORFLOW_EXT_HOST_DEVICE double PowerOfTwoNumbers(double t, double rest) {
   return Where(t < kLowest, 0., normal);
 }
 
-// y log2(x), which is `usual` but for the limits.
+// y log2(x): `usual`, except at the limits.
 TENSORFLOW_EXT_HOST_DEVICE double ExponentWithLimits(double x, double y,
                                                      double usual) {
   const double positive = Where(x > 0., usual, y * -double{INFINITY});
   return Where(x < double{INFINITY}, positive, y * x);
 }
 
-// x^y for x >= 0, y other than 0, but for 1^NaN.
+// x^y for x >= 0 and y other than 0, except for 1^NaN.
 TENSORFLOW_EXT_HOST_DEVICE double PowerOfMagnitude(double x, double y) {
-  // What is further off makes 0, 1 or infinity of every x, as these do; and its
-  // product would not be exact.
+  // Exponents beyond these give 0, 1 or infinity for every x, as these do, but
+  // their product would not be exact.
   const double within = Clamp(y, 0x1p66);
   const TwoDoubles log2 = Log2InTwo(x);
   const TwoDoubles product = Product(within, log2.high);
@@ -133,15 +133,15 @@ TENSORFLOW_EXT_HOST_DEVICE float PowerOfMagnitude(float x, float y) {
 
 }  // namespace internal
 
-// x^y as in C: 1 where x is 1 or y is 0, of NaN too; NaN where x is negative
-// and y no integer.
+// x^y as in C: 1 where x is 1 or y is 0, even if the other is NaN; NaN where x
+// is negative and y is no integer.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Pow(T x, T y) {
 #if defined(__CUDA_ARCH__)
   return pow(x, y);
 #else
   const T power = internal::PowerOfMagnitude(Abs(x), y);
-  // An odd integer keeps the sign.
+  // An odd integer y keeps the sign.
   const T half = y * T(0.5);
   const T of_integer =
       Where(RoundToEven(half) == half, T(1), CopySign(T(1), x));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks for memory that a loop comes to later. What is read in order a processor
-// fetches ahead by itself; of what lies anywhere it sees no more than the
-// instructions name that it holds at once.
+// Prefetches memory that a loop needs later. A processor prefetches sequential
+// reads by itself. For scattered reads it sees only the addresses in the
+// instructions that it holds at once.
 
 #ifndef TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_PREFETCH_CPU_H_
@@ -13,7 +13,7 @@
 
 namespace tensorflow_ext {
 
-// Asks for `size` elements. The last ones need not exist: nothing is read.
+// Prefetches `size` elements. The last ones need not exist: nothing is read.
 template <typename T>
 TENSORFLOW_EXT_INLINE void Prefetch(const T* values, int64_t size) {
   constexpr int64_t kLine = 64;

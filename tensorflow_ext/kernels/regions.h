@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ops over regions of interest share, without any TensorFlow header,
-// for host and device: a region is a row of `rois`, (batch index, x1, y1, x2,
-// y2), and is laid out in pooled_height * pooled_width bins.
+// Common parts of the ops over regions of interest, without TensorFlow headers,
+// for host and device. A region is a row of `rois`, (batch index, x1, y1, x2,
+// y2), and is divided into pooled_height * pooled_width bins.
 
 #ifndef TENSORFLOW_EXT_KERNELS_REGIONS_H_
 #define TENSORFLOW_EXT_KERNELS_REGIONS_H_
@@ -20,11 +20,11 @@ struct RegionDims {
   int64_t images, height, width, channels;
   int64_t rois, pooled_height, pooled_width;
 
-  // Elements of an image.
+  // The number of elements of an image.
   TENSORFLOW_EXT_HOST_DEVICE int64_t image_size() const {
     return height * width * channels;
   }
-  // Elements of pooled, and of a row of its bins.
+  // The number of elements of pooled, and of a row of its bins.
   TENSORFLOW_EXT_HOST_DEVICE int64_t pooled_size() const {
     return rois * pooled_height * row_size();
   }
@@ -33,11 +33,11 @@ struct RegionDims {
   }
 };
 
-// The pixels of a bin, for the cost of work on bins. How many they really are
-// depends on the regions: this is an estimate.
+// The pixels of a bin, to estimate the cost of work on bins. The real number
+// depends on the regions.
 constexpr int64_t kPixelsOfABin = 16;
 
-// What an element of pooled stands for: channel c of bin (i, j) of a region.
+// The meaning of an element of pooled: channel c of bin (i, j) of a region.
 struct PooledIndex {
   int64_t roi, i, j, c;
 };
@@ -54,7 +54,7 @@ TENSORFLOW_EXT_HOST_DEVICE PooledIndex DecodePooled(int64_t index,
   return p;
 }
 
-// The image that a batch index names; -1 for none. NaN fails every comparison.
+// The image of a batch index; -1 if there is none. NaN fails every comparison.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE int64_t RoiImage(F batch, int64_t images) {
   return batch >= F(0) && batch < static_cast<F>(images)
@@ -64,7 +64,7 @@ TENSORFLOW_EXT_HOST_DEVICE int64_t RoiImage(F batch, int64_t images) {
 
 // ----- On the host; `rois` is of the floating-point type `type`. -----
 
-// Writes the image of each region; -1 for a batch index that names none.
+// Writes the image of each region; -1 if its batch index names none.
 inline void RoiImagesCpu(NumericType type, const RegionDims& dims,
                          const void* rois, int64_t* images) {
   DispatchFloating(type, [&](auto tag) {
@@ -76,7 +76,7 @@ inline void RoiImagesCpu(NumericType type, const RegionDims& dims,
   });
 }
 
-// The batch index of region `roi` as it was given, for error messages.
+// The batch index of region `roi`, unchanged, for error messages.
 inline double RoiBatchIndex(NumericType type, const void* rois, int64_t roi) {
   return DispatchFloating(type, [&](auto tag) -> double {
     using T = TypeOf<decltype(tag)>;

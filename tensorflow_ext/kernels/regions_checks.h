@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that the ops over regions share: of attributes and shapes, alike in
-// shape functions, kernels and XLA lowerings, and of values, on the CPU. Errors
-// are InvalidArgument naming op, argument, value and what was expected. `op` is
-// the op's name; what reads a shape fills in its part of `dims`.
+// Checks that the ops over regions share: attributes and shapes in shape
+// functions, kernels and XLA lowerings, and values on the CPU. Errors are
+// InvalidArgument and name the op, the argument, its value and what was
+// expected. `op` is the op's name. A function that reads a shape fills in its
+// part of `dims`.
 
 #ifndef TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
 #define TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
@@ -25,9 +26,9 @@
 
 namespace tensorflow_ext {
 
-// The attributes that these ops have in common.
+// The attributes that these ops share.
 struct RegionAttributes {
-  // Products of a number of bins and a number below 2^31 then fit 64 bits.
+  // A number of bins times a number below 2^31 then fits 64 bits.
   static constexpr int64_t kMaxBins = (int64_t{1} << 30) - 1;
 
   int64_t pooled_height = 1;
@@ -95,7 +96,7 @@ inline absl::Status InferRois(
 inline constexpr char kTooManyBins[] =
     "lower pooled_height or pooled_width, or split the regions in rois";
 
-// The shape of pooled; an error if it has too many elements.
+// The shape of pooled, or an error if it has too many elements.
 inline absl::Status PooledShape(const std::string& op, const RegionDims& dims,
                                 tensorflow::TensorShape* shape) {
   return BuildOutputShape(
@@ -115,7 +116,7 @@ inline absl::Status InferPooled(
   return CheckOutputShape(c, op, *pooled, kTooManyBins);
 }
 
-// The image that each region names.
+// The image of each region.
 inline absl::Status ReadImages(const std::string& op, NumericType type,
                                const RegionDims& dims, const void* rois,
                                std::vector<int64_t>* images) {

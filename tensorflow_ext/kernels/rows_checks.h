@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shape of a tensor whose rows an op works on (rows.h): for shape
+// Shape checks of a tensor whose rows an op works on (rows.h), for shape
 // functions, kernels and XLA lowerings.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_CHECKS_H_
@@ -23,12 +23,13 @@ inline absl::Status ReadRows(absl::string_view op, absl::string_view name,
                              RowDims* dims) {
   if (shape.dims() < 1) return ShapeError(op, name, shape, kRows);
   dims->size = shape.dim_size(shape.dims() - 1);
-  dims->rows = 1;  // Below the number of elements, unless that is 0.
+  dims->rows = 1;  // At most the number of elements, unless that is 0.
   for (int d = 0; d + 1 < shape.dims(); ++d) dims->rows *= shape.dim_size(d);
   return absl::OkStatus();
 }
 
-// In shape functions: *shape is input `index`, of rank at least 1.
+// For shape functions: *shape is the shape of input `index`, of rank at least
+// 1.
 inline absl::Status InferRows(tensorflow::shape_inference::InferenceContext* c,
                               absl::string_view op, absl::string_view name,
                               int index,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows that are gone over several times, while they are in cache. For use in
-// the loops of RunBest (simd.h).
+// Rows that a loop passes over several times while they are in cache. For loops
+// of RunBest (simd.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_ROWS_CPU_H_
@@ -14,8 +14,8 @@
 
 namespace tensorflow_ext {
 
-// A row of T to be read in its compute type, up to kChunk values at a time: in
-// place, or through a buffer, which keeps the last chunk.
+// A row of T, read in its compute type up to kChunk values at a time: in place,
+// or through a buffer, which keeps the last chunk.
 template <typename Isa, typename T, int64_t kChunk>
 class WideRow {
  public:
@@ -41,9 +41,9 @@ class WideRow {
   C buffer_[std::is_same_v<T, C> ? 1 : kChunk];
 };
 
-// Where a chunk of an output is computed: in place, or in a buffer that Store
-// rounds to T. If it streams, Store writes past the caches: who has stored all
-// rows calls FinishStreaming() (streaming_cpu.h).
+// The place where a chunk of an output is computed: in place, or in a buffer
+// that Store rounds to T. If it streams, Store writes past the caches, and the
+// caller must call FinishStreaming() (streaming_cpu.h) after the last row.
 template <typename Isa, typename T, int64_t kChunk>
 class NarrowRow {
  public:
@@ -77,13 +77,13 @@ class NarrowRow {
   C buffer_[kChunk];
 };
 
-// Asks for the lines of a row that is read or written after another has been
-// summed up: both wait for a line to come from memory, and these are there by
-// then.
+// Prefetches the lines of a row that is read or written after another row has
+// been summed. Both reads and writes wait for a line from memory, and these
+// lines have arrived by then.
 template <typename T>
 class LinesAhead {
  public:
-  // Whether a row of `size` values stays in the caches nearby until then.
+  // True if a row of `size` values stays in the nearby caches until then.
   TENSORFLOW_EXT_INLINE static bool Fit(int64_t size) {
     return size <= (1 << 16) / static_cast<int64_t>(sizeof(T));
   }
@@ -94,7 +94,7 @@ class LinesAhead {
   TENSORFLOW_EXT_INLINE LinesAhead From(int64_t begin) const {
     return LinesAhead(row_ + begin, asks_);
   }
-  // For the line of value i.
+  // Prefetches the line of value i.
   TENSORFLOW_EXT_INLINE void AskToRead(int64_t i) const {
     if (asks_) __builtin_prefetch(row_ + i, /*rw=*/0);
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of a matrix on the GPU: the shortest share a warp, short ones have
-// one each, longer ones a block. A thread keeps its part of the row in
-// registers where the row is short enough, and reads it again, from the cache,
-// where it is not.
+// The rows of a matrix on the GPU. The shortest rows share a warp, short ones
+// have a warp each, longer ones a block. A thread keeps its part of a short row
+// in registers; it reads a longer row again, from the cache.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_ROWS_GPU_CUH_
@@ -17,7 +16,7 @@ namespace tensorflow_ext {
 namespace internal {
 
 // How a row is divided: among kThreads threads, in packs of kPack values that
-// one access moves, of which a thread holds up to kHeld; 0: it holds none.
+// one access moves. A thread holds up to kHeld packs; none if that is 0.
 template <int kThreadsOfARow, int kPackSize, int kHeldPacks>
 struct RowShape {
   static constexpr int kThreads = kThreadsOfARow;
@@ -26,7 +25,7 @@ struct RowShape {
   static constexpr int64_t kLargest =
       kHeld > 0 ? int64_t{kThreads} * kPack* kHeld : INT64_MAX;
   static constexpr int kRowsOfABlock = kBlockThreads / kThreads;
-  // Whether a thread holds so much that it may take more registers.
+  // True if a thread holds so much that it may take more registers.
   static constexpr bool kHoldsMuch = kThreads == kBlockThreads && kHeld == 8;
 };
 
@@ -55,7 +54,7 @@ class DeviceRow {
                                        int64_t size)
       : row_(reinterpret_cast<const Pack*>(static_cast<const T*>(matrix) +
                                            row * size)) {}
-  // For the first access to a pack, and for the later ones.
+  // For the first access to a pack, and for later ones.
   __device__ __forceinline__ Pack Read(int k, int64_t p) {
     if constexpr (Shape::kHeld > 0) {
       return held_[k] = row_[p];
@@ -76,9 +75,8 @@ class DeviceRow {
   Pack held_[Shape::kHeld > 0 ? Shape::kHeld : 1];
 };
 
-// What combine(a, b), in which a and b may change places, makes of the values
-// of all threads of a row, the same bits in each of them. All threads of the
-// block call it.
+// Reduces the values of all threads of a row with the commutative combine(a,
+// b). All of them get the same bits. All threads of the block must call it.
 template <typename Shape, typename C, typename Combine>
 __device__ __forceinline__ C RowReduce(C value, Combine&& combine) {
 #pragma unroll
@@ -107,14 +105,14 @@ __device__ __forceinline__ C RowSum(C value) {
   return RowReduce<Shape>(value, [](C a, C b) { return a + b; });
 }
 
-// The largest value of the threads of a row, none of which is NaN.
+// The largest value of the threads of a row. No value may be NaN.
 template <typename Shape, typename C>
 __device__ __forceinline__ C RowMaximum(C value) {
   return RowReduce<Shape>(value, [](C a, C b) { return a < b ? b : a; });
 }
 
-// The rows go from block to block, and all threads of a block through the loop
-// together, so that they may exchange values in it:
+// Rows are dealt out to blocks. All threads of a block run the loop together,
+// so they can exchange values in it:
 //
 //   for (int64_t first = FirstRow<Shape>(); first < rows;
 //        first += RowStride<Shape>())
@@ -141,8 +139,8 @@ __device__ __forceinline__ bool IsFirstOfRow() {
   return threadIdx.x % Shape::kThreads == 0;
 }
 
-// Calls fn with the RowShape for rows of `size` values. Packs need rows that
-// are whole numbers of them, from aligned addresses on.
+// Calls fn with the RowShape for rows of `size` values. Packs need aligned
+// addresses and rows that are whole numbers of packs.
 template <typename T, typename Fn>
 int DispatchRowShape(int64_t size, bool aligned, Fn&& fn) {
   constexpr int kPack = 16 / sizeof(T);
@@ -175,7 +173,7 @@ inline bool AreAligned(std::initializer_list<const void*> addresses) {
   return true;
 }
 
-// Blocks for `rows` > 0 rows.
+// The number of blocks for `rows` > 0 rows.
 template <typename Shape>
 unsigned int RowBlocks(int64_t rows) {
   return GridBlocks(rows * Shape::kThreads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule of the elementwise ops: their inputs have one shape, which is that
-// of the output. For shape functions, kernels and XLA lowerings.
+// The rule of elementwise ops: all inputs and the output have the same shape.
+// For shape functions, kernels and XLA lowerings.
 
 #ifndef TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_
 #define TENSORFLOW_EXT_KERNELS_SAME_SHAPE_H_
@@ -18,7 +18,7 @@
 
 namespace tensorflow_ext {
 
-// The name of argument `index`; no argument of the op is a list.
+// The name of argument `index`. No argument of the op may be a list.
 inline std::string ArgumentName(const std::string& op, int index) {
   const tensorflow::OpDef* definition = nullptr;
   if (tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok()) {
@@ -27,7 +27,7 @@ inline std::string ArgumentName(const std::string& op, int index) {
   return std::to_string(index);
 }
 
-// InvalidArgument naming op, arguments 0 and `index`, and both shapes.
+// InvalidArgument that names the op, arguments 0 and `index`, and both shapes.
 inline absl::Status ShapesDiffer(const std::string& op,
                                  const std::string& first_shape, int index,
                                  const std::string& shape) {
@@ -36,8 +36,8 @@ inline absl::Status ShapesDiffer(const std::string& op,
       absl::StrCat("that of '", ArgumentName(op, 0), "', ", first_shape));
 }
 
-// For a kernel, whose argument `index` has the shape `shape` and argument 0 the
-// shape `first`; `op` is its type_string().
+// For a kernel whose argument `index` has the shape `shape` and whose argument
+// 0 has the shape `first`. `op` is the kernel's type_string().
 inline absl::Status CheckSameShape(const std::string& op,
                                    const tensorflow::TensorShape& first,
                                    const tensorflow::TensorShape& shape,
@@ -46,8 +46,8 @@ inline absl::Status CheckSameShape(const std::string& op,
   return ShapesDiffer(op, first.DebugString(), index, shape.DebugString());
 }
 
-// The shape function of an op whose first `inputs` inputs have one shape. What
-// is unknown in one of them is taken from the others.
+// The shape function of an op whose first `inputs` inputs have the same shape.
+// Unknown parts of one shape are taken from the others.
 inline absl::Status SameShape(const char* op,
                               tensorflow::shape_inference::InferenceContext* c,
                               int inputs = 2) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One binary for every x86-64: a loop is written once, as a template over an
-// instruction set, compiled for the baseline, for AVX2 with F16C and FMA and
-// for AVX-512, and chosen when it runs. The compiler vectorises the loops over
-// float and double by itself; of the conversions between the 16-bit types and
-// float it vectorises few, which is why they stand here.
+// One binary for every x86-64. A loop is written once, as a template over an
+// instruction set. It is compiled for the baseline, for AVX2 with F16C and FMA,
+// and for AVX-512, and selected at run time. The compiler vectorises loops over
+// float and double by itself, but few conversions between the 16-bit types and
+// float, so these are here.
 //
 //   struct Loop {
 //     template <typename Isa>
@@ -14,10 +14,10 @@
 //   };
 //   RunBest<Loop>(x, size);
 //
-// What Run calls has to be TENSORFLOW_EXT_INLINE too, and no lambda may stand
-// in it: neither would be compiled for the instruction set of the function
-// around. The files with such loops are compiled without contraction of
-// products and sums (defs.bzl), so that results do not depend on the machine.
+// Functions that Run calls must be TENSORFLOW_EXT_INLINE too, and Run must not
+// contain a lambda: neither would be compiled for the instruction set of the
+// enclosing function. Files with such loops are compiled without contraction of
+// products and sums (defs.bzl), so results do not depend on the machine.
 
 #ifndef TENSORFLOW_EXT_KERNELS_SIMD_H_
 #define TENSORFLOW_EXT_KERNELS_SIMD_H_
@@ -57,7 +57,7 @@ struct Baseline {
     for (int64_t i = 0; i < size; ++i) to[i] = FromCompute<T>(from[i]);
   }
 
-  // One vector of the compute type: ToCompute(from[i]) for each of its i.
+  // One vector of the compute type: ToCompute(from[i]) for each i of it.
   template <typename T>
   static auto Load(const T* from) {
     using C = ComputeType<T>;
@@ -70,7 +70,7 @@ struct Baseline {
   }
 };
 
-// The bytes of one vector, which an instruction adds at once.
+// The bytes of one vector, which one instruction adds.
 template <typename Isa>
 constexpr int kVectorBytes = 16;
 
@@ -148,11 +148,11 @@ struct Avx2 {
   }
 };
 
-// As wide as the loops between them: a load waits when it spans two stores that
-// have not reached the cache yet. Tails are Avx2's.
+// As wide as the loops around it: a load waits if it spans two stores that have
+// not reached the cache yet. Tails use Avx2.
 struct Avx512 {
-  // With this mask the intrinsics do the same without an operand that is left
-  // undefined, of which GCC warns.
+  // With this mask the intrinsics do the same without an undefined operand,
+  // which GCC warns about.
   static constexpr __mmask16 kAll = 0xffff;
 
   template <typename T>
@@ -218,8 +218,9 @@ inline constexpr int kVectorBytes<Avx2> = 32;
 template <>
 inline constexpr int kVectorBytes<Avx512> = 64;
 
-// This machine's, found out once. TENSORFLOW_EXT_MAX_ISA=baseline or avx2 in
-// the environment chooses a lesser one, for tests.
+// The best instruction set of this machine, determined once. For tests, the
+// environment variable TENSORFLOW_EXT_MAX_ISA=baseline or avx2 selects a lesser
+// one.
 inline InstructionSet BestInstructionSet() {
   static const InstructionSet best = [] {
     const char* most = std::getenv("TENSORFLOW_EXT_MAX_ISA");
@@ -271,7 +272,7 @@ __attribute__((noinline)) TENSORFLOW_EXT_AVX512 auto RunSharedAvx512(
   return Body::template Run<Avx512>(arguments...);
 }
 
-// Body::Run<Isa>(arguments...) as a function of its own, for loops that already
+// Body::Run<Isa>(arguments...) as a separate function, for loops that already
 // run with Isa. Loops over float, half and bfloat16 call the same function, so
 // it is compiled once.
 template <typename Isa, typename Body, typename... Arguments>
@@ -288,8 +289,8 @@ TENSORFLOW_EXT_INLINE auto RunShared(Arguments... arguments) {
 }  // namespace internal
 
 // Body::Run<Isa>(arguments...) in the best instruction set of this machine.
-// Arguments go by value: the compiler then knows that no output overwrites
-// them.
+// Arguments are passed by value, so the compiler knows that no output
+// overwrites them.
 template <typename Body, typename... Arguments>
 auto RunBest(Arguments... arguments) {
   switch (BestInstructionSet()) {

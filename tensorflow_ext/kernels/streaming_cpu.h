@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results that are larger than the caches. An ordinary store first reads its
-// line from memory; whole lines written past the caches are not read, which of
-// an elementwise loop with one operand is a third of what it moves.
+// Results larger than the caches. An ordinary store first reads its line from
+// memory. Whole lines written past the caches are not read; that read is a
+// third of the traffic of an elementwise loop with one operand.
 
 #ifndef TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_
 #define TENSORFLOW_EXT_KERNELS_STREAMING_CPU_H_
@@ -19,13 +19,14 @@
 
 namespace tensorflow_ext {
 
-// Whether of a result of so many bytes nothing that was written first is left
-// in the caches when the last of it has been written. What the system says of
-// the last cache is of no use: it may be several, or shared with others.
+// True if, once a result of this size is complete, none of its first part is
+// left in the caches. The system's size of the last cache does not help: there
+// may be several, or other processes share it.
 inline bool ExceedsCaches(int64_t bytes) { return bytes > int64_t{32} << 20; }
 
-// Whether an elementwise op is to write its results, `bytes` in all, past the
-// caches. Of a first result that is one of the inputs, the lines are in them.
+// True if an elementwise op should write its results, `bytes` in all, past the
+// caches. If the first result is one of the inputs, its lines are in the
+// caches.
 inline bool StreamsResults(const void* const* inputs, int arity,
                            const void* first, int64_t bytes) {
   const bool is_apart =
@@ -37,14 +38,14 @@ namespace internal {
 
 constexpr int64_t kLineBytes = 64;
 
-// How many bytes lie before the next line.
+// The number of bytes before the next line.
 TENSORFLOW_EXT_INLINE int64_t BytesToLine(const void* address) {
   return -reinterpret_cast<uintptr_t>(address) & (kLineBytes - 1);
 }
 
-// Copies past the caches what is whole lines of `to`. FinishStreaming() comes
-// before anyone may read it. Few lines at a time: what is read and computed
-// between two copies goes on beside the first.
+// Copies whole lines of `to` past the caches. Call FinishStreaming() before
+// anyone reads them. Copy few lines at a time, so the reads and computation
+// between two copies overlap with the first copy.
 TENSORFLOW_EXT_INLINE void CopyStreaming(const void* from, void* to,
                                          int64_t bytes) {
 #if defined(__x86_64__)

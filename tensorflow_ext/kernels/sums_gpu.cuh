@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients that many threads add to: sums in the compute type, rounded at the
-// end where that is not the output's type.
+// Gradients that many threads add to. The sums have the compute type and are
+// rounded at the end if the output has another type.
 
 #ifndef TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_
 #define TENSORFLOW_EXT_KERNELS_SUMS_GPU_CUH_
@@ -22,9 +22,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// Sets `size` > 0 sums to 0, has `add(sum)` launch what adds to them and writes
-// them to `output`. They are made in the output itself or, for the 16-bit
-// types, in `sums`.
+// Sets `size` > 0 sums to 0, calls `add(sum)` to launch the kernel that adds to
+// them, and writes them to `output`. The sums are in the output itself or, for
+// the 16-bit types, in `sums`.
 template <typename T, typename Add>
 cudaError_t LaunchSums(float* sums, void* output, int64_t size,
                        cudaStream_t stream, Add&& add) {
@@ -48,10 +48,11 @@ cudaError_t LaunchSums(float* sums, void* output, int64_t size,
   return error;
 }
 
-// Calls use(i) for those of the candidates [0, count) that test(i) holds for,
-// in ascending order: each thread of the block tests some, and all use all of
-// them. What test(i) leaves in shared memory at threadIdx.x, use(i) finds at i
-// % kBlockThreads. The block has kBlockThreads threads, all of which call.
+// Calls use(i) for the candidates i in [0, count) for which test(i) holds, in
+// ascending order. Each thread of the block tests some, and all threads use all
+// of them. Values that test(i) leaves in shared memory at threadIdx.x are at i
+// % kBlockThreads in use(i). The block has kBlockThreads threads, and all of
+// them must call this.
 template <typename Test, typename Use>
 __device__ __forceinline__ void ForEachInOrder(int64_t count, Test&& test,
                                                Use&& use) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between TensorFlow's types and those of the kernels (numeric.h).
+// Conversions between TensorFlow's types and the kernels' types (numeric.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_TENSOR_TYPE_H_
 #define TENSORFLOW_EXT_KERNELS_TENSOR_TYPE_H_
@@ -11,7 +11,7 @@
 
 namespace tensorflow_ext {
 
-// `type` must be one of those below: an OpDef admits no other.
+// `type` must be one of those below; an OpDef admits no other.
 inline NumericType NumericTypeOf(tensorflow::DataType type) {
   switch (type) {
     case tensorflow::DT_HALF:
@@ -29,7 +29,8 @@ inline NumericType NumericTypeOf(tensorflow::DataType type) {
   }
 }
 
-// Whether kernels compute this type in float: their sums lie beside the output.
+// True if kernels compute this type in float; their sums then need extra
+// memory.
 inline bool IsHalfType(NumericType type) {
   return type == NumericType::kHalf || type == NumericType::kBfloat16;
 }
@@ -42,7 +43,7 @@ inline void* Data(tensorflow::Tensor* tensor) {
   return const_cast<char*>(tensor->tensor_data().data());
 }
 
-// The value of a scalar of a floating-point type, in host memory; exact.
+// The value of a floating-point scalar in host memory; exact.
 inline double HostScalar(const tensorflow::Tensor& scalar) {
   return DispatchFloating(NumericTypeOf(scalar.dtype()), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;

@@ -2,9 +2,9 @@
 //
 // Random numbers that are a function of a key and a counter: Threefry-2x32 with
 // 20 rounds, by J. Salmon et al., "Parallel Random Numbers: As Easy as 1, 2,
-// 3", SC 2011. Whoever knows the key has any number of the sequence at once, so
-// that results depend neither on the number of threads nor on who they are; and
-// sums, rotations and exclusive ors give the same bits on every device.
+// 3", SC 2011. The key gives direct access to any number of the sequence, so
+// results depend neither on the number of threads nor on which thread computes
+// them. Sums, rotations and exclusive ors give the same bits on every device.
 
 #ifndef TENSORFLOW_EXT_KERNELS_THREEFRY_H_
 #define TENSORFLOW_EXT_KERNELS_THREEFRY_H_
@@ -37,8 +37,8 @@ TENSORFLOW_EXT_HOST_DEVICE void MixFourTimes(Word& first, Word& second) {
 
 }  // namespace internal
 
-// 64 random bits, for each key a permutation of the counters. Word is uint32_t
-// or, in XLA lowerings, an XlaOp of 32-bit integers, which brings its own
+// 64 random bits; for each key this is a permutation of the counters. Word is
+// uint32_t or, in XLA lowerings, an XlaOp of 32-bit integers, which has its own
 // RotateLeft.
 template <typename Word>
 TENSORFLOW_EXT_HOST_DEVICE Pair<Word> Threefry(const Pair<Word>& key,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sine, cosine and arc tangent, like the functions of elementary.h: the same
-// bits in vectors of every width, accurate to two units in the last place,
-// whatever the argument. Of NaN and infinity, sine and cosine are NaN.
-// XlaNumber brings its own SinCos and Atan.
+// bits in vectors of every width, accurate to two units in the last place for
+// every argument. Sine and cosine of NaN and infinity are NaN. XlaNumber has
+// its own SinCos and Atan.
 //
 // An angle up to kTrigonometricLimit is reduced by a few products, which
-// vectorise; a larger one by integers, for which there is a branch. The CPU's
+// vectorise. A larger angle is reduced with integers, in a branch. The CPU's
 // loops choose block by block (near_number.h).
 
 #ifndef TENSORFLOW_EXT_KERNELS_TRIGONOMETRIC_H_
@@ -28,29 +28,29 @@ constexpr double kTrigonometricLimit = 65536;
 
 namespace internal {
 
-// x = high + low + n pi/2 with a whole number n, of which `quadrant` has the
-// lowest bits, and |high| at most pi/4 but for the roundoff of n.
+// x = high + low + n pi/2 with a whole number n; `quadrant` has its lowest
+// bits. |high| is at most pi/4, except for the roundoff of n.
 template <typename T>
 struct ReducedAngle {
   T high, low;
   BitsOf<T> quadrant;
 };
 
-// Adding it rounds to a whole number, of which the lowest bits then stand in
-// the lowest bits.
+// Adding this rounds to a whole number and leaves its lowest bits in the lowest
+// bits.
 template <typename T>
 constexpr double kWhole = kIsFloat<T> ? 12582912. : 6755399441055744.;
 
-// For |x| up to kTrigonometricLimit, with pi/2 in parts, n times each of which
-// but the last is exact: W. J. Cody and W. Waite, "Software Manual for the
-// Elementary Functions", 1980, chapter 8. The least distance of a number in
-// reach from a multiple of pi/2 is about 2^-28 among floats and 2^-60 among
-// doubles; what the parts leave out is smaller by a further unit.
+// For |x| up to kTrigonometricLimit. pi/2 has several parts, and n times each
+// part except the last is exact: W. J. Cody and W. Waite, "Software Manual for
+// the Elementary Functions", 1980, chapter 8. The least distance of a number in
+// this range from a multiple of pi/2 is about 2^-28 for floats and 2^-60 for
+// doubles. The part of pi/2 that is left out is smaller by a further unit.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<T> ReduceNear(T x) {
   constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
 #if defined(__CUDA_ARCH__)
-  // Fused, every product is exact.
+  // With fused operations every product is exact.
   constexpr T kFirst = kIsFloat<T> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0;
   constexpr T kSecond = kIsFloat<T> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54;
   constexpr T kThird = kIsFloat<T> ? -0x1.ee59dap-50 : -0x1.f1976b7ed8fbcp-110;
@@ -88,7 +88,7 @@ TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<T> ReduceNear(T x) {
 template <typename T>
 constexpr BitsOf<T> kSignBit = BitsOf<T>{1} << (8 * sizeof(T) - 1);
 
-// Those of a number other than 0.
+// The number of leading zeros of a number other than 0.
 TENSORFLOW_EXT_HOST_DEVICE int LeadingZeros(uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return __clzll(static_cast<long long>(x));
@@ -98,12 +98,12 @@ TENSORFLOW_EXT_HOST_DEVICE int LeadingZeros(uint64_t x) {
 }
 
 // The same for a finite |x| of at least 1: M. H. Payne and R. N. Hanek, "Radian
-// Reduction for Trigonometric Functions", ACM SIGNUM Newsletter 18, 1983. Of
-// x 2 / pi = m 2^e 2 / pi with a whole number m, the binary digits of 2 / pi
-// whose products with m 2^e are multiples of 4 do not matter; of the others,
-// 192 are as many as the nearest doubles to multiples of pi/2 need.
+// Reduction for Trigonometric Functions", ACM SIGNUM Newsletter 18, 1983. In x
+// 2 / pi = m 2^e 2 / pi with a whole number m, binary digits of 2 / pi do not
+// matter if their product with m 2^e is a multiple of 4. Doubles nearest to
+// multiples of pi/2 need 192 of the other digits.
 TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<double> ReduceFar(double x) {
-  // 64 zeros, and the digits behind the point.
+  // 64 zeros, then the digits after the point.
   static constexpr uint64_t kTwoOverPi[] = {
       0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0,
       0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
@@ -119,7 +119,7 @@ TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<double> ReduceFar(double x) {
   const uint64_t m = (bits & 0xfffffffffffff) | 0x10000000000000;
   const int e = static_cast<int>(bits >> 52 & 0x7ff) - 1075;
 
-  // The digits from that on whose product with the last bit of m is 2.
+  // The digits starting with the one whose product with the last bit of m is 2.
   const int first = e + 62, shift = first % 64;
   const uint64_t* words = kTwoOverPi + first / 64;
   uint64_t digits[3];
@@ -146,7 +146,7 @@ TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<double> ReduceFar(double x) {
       upper != 0 ? LeadingZeros(upper) : 64 + LeadingZeros(lower | 1);
   const uint64_t leading = static_cast<uint64_t>(fraction << zeros >> 64);
   const uint64_t angle = static_cast<uint64_t>(Wide{leading} * kHalfPi >> 64);
-  constexpr uint64_t kTail = 0x7ff;  // what a double has no room for
+  constexpr uint64_t kTail = 0x7ff;  // the bits that a double has no room for
   const bool negative = (bits >> 63 != 0) != above;
   const double unit =
       BitCast<double>(static_cast<uint64_t>(1023 - 63 - zeros) << 52);
@@ -182,8 +182,8 @@ TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> OfReduced(
   }
   sine = x + sine;
   cosine = (T(1) - half) + cosine;
-  // An odd quadrant swaps them. By the bits: of a choice between 64-bit numbers
-  // not every machine has a vector instruction.
+  // An odd quadrant swaps them. Select by the bits, because not every machine
+  // has a vector instruction to choose between 64-bit numbers.
   const Bits quadrant = angle.quadrant;
   constexpr int kToSign = 8 * sizeof(T) - 2;
   const Bits swap =
@@ -196,7 +196,7 @@ TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> OfReduced(
 
 }  // namespace internal
 
-// Of x no further from 0 than kTrigonometricLimit, or NaN.
+// For |x| up to kTrigonometricLimit, or NaN.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> SinCosNear(T x) {
   return internal::OfReduced(internal::ReduceNear(x));
@@ -214,7 +214,7 @@ TENSORFLOW_EXT_HOST_DEVICE SineAndCosine<T> SinCos(T x) {
   return SinCosNear(x);
 }
 
-// For what takes one of them alone.
+// For functors that need only one of them.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Sin(T x) {
   return Where(x == T(0), x, SinCos(x).sine);  // keeps the sign of zero
@@ -224,7 +224,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Cos(T x) {
   return SinCos(x).cosine;
 }
 
-// The angle from -pi/2 to pi/2 whose tangent is x, as pi/2, pi/4 or 0 and the
+// The angle from -pi/2 to pi/2 whose tangent is x: pi/2, pi/4 or 0 plus the
 // angle of a tangent up to tan(pi/8).
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Atan(T x) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two numbers in the place of one, for the CPU's loops. Where an element takes
-// many operations, each waits for the one before, and those of the next element
-// lie so far ahead that a processor sees few of them. Here the operations of
-// two elements alternate: on an EPYC of the first generation, with AVX2, an
-// element of an activation takes 0.72 to 0.89 of the time. The results have the
-// same bits. A functor says that it is written with operators, comparisons and
-// the functions of elementary.h alone, as for XLA (elementwise.h):
+// Two numbers in place of one, for the CPU's loops. Where an element takes many
+// operations, each waits for the one before, and those of the next element are
+// so far ahead that a processor sees few of them. Here the operations of two
+// elements alternate. On a first-generation EPYC with AVX2 this takes 0.72 to
+// 0.89 of the time for an element of an activation. The results have the same
+// bits. A functor declares that it uses only operators, comparisons and the
+// functions of elementary.h, as for XLA (elementwise.h):
 //
 //   struct Mish {
 //     static constexpr bool kTwoAtOnce = true;
@@ -27,7 +27,7 @@ template <typename Functor>
 constexpr bool kTwoAtOnce<Functor, std::void_t<decltype(Functor::kTwoAtOnce)>> =
     Functor::kTwoAtOnce;
 
-// What a comparison of two TwoNumbers gives, for Where.
+// The result of comparing two TwoNumbers, for Where.
 struct TwoConditions {
   bool first, second;
 
@@ -53,7 +53,7 @@ struct TwoConditions {
 template <typename C>
 struct TwoNumbers {
   TwoNumbers() = default;
-  // Both are this constant.
+  // Both numbers are this constant.
   template <typename Number,
             typename = std::enable_if_t<std::is_arithmetic_v<Number>>>
   TENSORFLOW_EXT_INLINE explicit TwoNumbers(Number number)
@@ -113,7 +113,7 @@ TENSORFLOW_EXT_INLINE TwoNumbers<C> LeadingHalf(TwoNumbers<C> x) {
   return {internal::LeadingHalf(x.first), internal::LeadingHalf(x.second)};
 }
 
-// What takes bits apart, and what comes from the C library. Exp, Erf, Tanh and
+// Functions that take bits apart or come from the C library. Exp, Erf, Tanh and
 // so on alternate by themselves.
 #define TENSORFLOW_EXT_TWO_FUNCTION(Name)                     \
   template <typename C>                                       \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the <op>_kernels.cc of the larger ops begin with. All of them divide
-// their work alike: a class derived from TypedOp has Compute, which checks the
-// arguments and allocates the outputs, and a virtual Launch; one class for the
+// Common base of the larger ops' <op>_kernels.cc. They all have the same
+// structure: a class derived from TypedOp has Compute, which checks the
+// arguments and allocates the outputs, and a virtual Launch. One class for the
 // CPU and one for the GPU override Launch.
 //
 //   class XOp : public TypedOp {
@@ -48,7 +48,7 @@ using tensorflow::TensorShape;
 // An OpKernel for all types that its op's definition admits.
 class TypedOp : public OpKernel {
  public:
-  // type_ is that of input `index`.
+  // type_ is the type of input `index`.
   explicit TypedOp(OpKernelConstruction* context, int index = 0)
       : OpKernel(context), type_(NumericTypeOf(context->input_type(index))) {}
 
@@ -56,8 +56,8 @@ class TypedOp : public OpKernel {
   const NumericType type_;
 };
 
-// Float sums beside an output of `size` elements, where its type needs them;
-// otherwise none.
+// Float sums for an output of `size` elements if its type needs them; otherwise
+// nothing.
 inline absl::Status AllocateSums(OpKernelContext* context, NumericType type,
                                  int64_t size, Tensor* sums) {
   return context->allocate_temp(

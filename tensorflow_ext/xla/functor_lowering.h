@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lowerings made of the functors of elementwise.h and broadcast.h: those that
-// are written with operators, comparisons and the functions of elementary.h and
-// trigonometric.h alone (Where for a choice):
+// Lowerings made from the functors of elementwise.h and broadcast.h. These
+// functors must use only operators, comparisons and the functions of
+// elementary.h and trigonometric.h (Where for a choice):
 //
 //   REGISTER_LOWERING(Name("TfExt>Mish"), FunctorLowering<Mish>);
 //   REGISTER_LOWERING(Name("TfExt>MultiplyLeft"),
@@ -45,8 +45,8 @@ struct XlaBits {
 
 }  // namespace internal
 
-// A tensor of element type C in the place of a number of type C. A constant
-// becomes a scalar, which broadcasts, where it meets a tensor.
+// A tensor of element type C in place of a number of type C. A constant becomes
+// a scalar, which broadcasts, when it meets a tensor.
 template <typename C>
 class XlaNumber {
  public:
@@ -59,7 +59,7 @@ class XlaNumber {
 
   bool is_constant() const { return is_constant_; }
   C constant() const { return constant_; }
-  // The tensor: of a constant, a scalar.
+  // The tensor; for a constant, a scalar.
   xla::XlaOp op() const {
     return is_constant_ ? xla::ConstantR0(xla::CurrentBuilder(),
                                           internal::kXlaType<C>, constant_)
@@ -111,7 +111,7 @@ struct RealOf<XlaNumber<C>> {
   using type = C;
 };
 
-// ----- What elementary.h and trigonometric.h leave to T. -----
+// ----- Functions that elementary.h and trigonometric.h leave to T. -----
 
 template <typename C>
 XlaNumber<C> Where(xla::XlaOp condition, const XlaNumber<C>& a,
@@ -176,9 +176,9 @@ XlaNumber<C> Log2(const XlaNumber<C>& x) {
   return Log(x) * XlaNumber<C>(1.44269504088896340736);
 }
 
-// As exponential.h has them, which on a CPU takes half of what XLA's own does,
-// but rounded by an operation of its own: XLA adds up constants, those that
-// round by a sum too.
+// As in exponential.h, because on a CPU that takes half the time of XLA's own
+// functions. Rounding is a separate operation, because XLA folds constants that
+// are added, including those that round a sum.
 template <typename C>
 XlaNumber<C> PowerOfTwo(const XlaNumber<C>& rounded) {
   using Bits = internal::XlaBits<C>;
@@ -216,9 +216,9 @@ XlaNumber<C> TanhValue(const XlaNumber<C>& x) {
                          : XlaNumber<C>(xla::Tanh(x.op()));
 }
 
-// By the smaller of the values at x and -x, from which the rest follows without
-// a division: XLA keeps it for all that a graph asks of x. The value takes it
-// once, so that XLA need not keep it where nothing else is asked.
+// Computes the smaller of the values at x and -x; the rest follows without a
+// division. XLA keeps it for everything in a graph that depends on it. The
+// value uses it only once, so XLA need not keep it if nothing else does.
 template <typename C>
 Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
   using T = XlaNumber<C>;
@@ -232,7 +232,8 @@ Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
   return {Abs(limit - smaller), smaller * (T(1) - smaller)};
 }
 
-// By the rounded square: XLA may rearrange what finds its roundoff.
+// From the rounded square, because XLA may rearrange the code that computes its
+// roundoff.
 template <typename C>
 XlaNumber<C> ExpOfMinusSquare(const XlaNumber<C>& x) {
   return ExpOfMinus(x * x);
@@ -267,13 +268,13 @@ void LowerIn(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
   const std::vector<XlaNumber<C>> numbers(inputs.begin(), inputs.end());
   XlaNumber<C> outputs[kOutputs<Functor>];
   Apply(functor, numbers.data(), outputs);
-  // A result may depend on no input: it is a scalar still.
+  // A result that depends on no input is still a scalar.
   for (int k = 0; k < kOutputs<Functor>; ++k) {
     context->SetOutput(k, xla::OfShape(outputs[k].op(), inputs[0]));
   }
 }
 
-// In the compute type, which `inputs` have.
+// Computes in the compute type, which `inputs` have.
 template <bool kIntegers, typename Functor>
 void Lower(const Functor& functor, absl::Span<const xla::XlaOp> inputs,
            LoweringContext* context) {
@@ -297,8 +298,9 @@ absl::Status ReadFunctor(LoweringConstruction* context, Functor* functor) {
 
 }  // namespace internal
 
-// All inputs have one shape. Computes in their compute type and rounds once.
-// Attributes are read as elementwise_op.h says.
+// The lowering of an op whose inputs have one shape. It computes in their
+// compute type and rounds once. It reads attributes as elementwise_op.h
+// describes.
 template <typename Functor>
 class FunctorLowering : public Lowering {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lowerings of ops over images [N, H, W, C] share: pixels by their
-// indices, int32 [..., 3] of (image, row, column), for GatherNd and
-// ScatterAddNd; and regions of interest (kernels/regions.h).
+// Common parts of the lowerings of ops over images [N, H, W, C]: pixel indices
+// for GatherNd and ScatterAddNd, int32 [..., 3] of (image, row, column), and
+// regions of interest (kernels/regions.h).
 
 #ifndef TENSORFLOW_EXT_XLA_IMAGES_H_
 #define TENSORFLOW_EXT_XLA_IMAGES_H_
@@ -25,14 +25,14 @@ inline xla::XlaOp PixelIndex(xla::XlaOp image, xla::XlaOp row,
                           /*dimension=*/static_cast<int64_t>(sizes.size()));
 }
 
-// Column `k` of rois in its compute type: [R].
+// Column `k` of rois in the compute type: [R].
 inline xla::XlaOp RoiColumn(xla::XlaOp rois, int64_t num_rois, int64_t k) {
   const xla::XlaOp column = xla::SliceInDim(rois, k, k + 1, /*dimension=*/1);
   return xla::ConvertElementType(xla::Reshape(column, {num_rois}),
                                  xla::ComputeType(xla::ElementType(rois)));
 }
 
-// RoiImage for every region: int32 [R], `dims.images` for none.
+// RoiImage for every region: int32 [R], `dims.images` where there is none.
 inline xla::XlaOp RoiImages(xla::XlaOp rois, const RegionDims& dims) {
   const xla::XlaOp batch = RoiColumn(rois, dims.rois, 0);
   const xla::XlaOp inside = (batch >= 0) & (batch < dims.images);

@@ -11,8 +11,8 @@
 #include "tensorflow_ext/base/compatibility.h"
 // clang-format on
 
-// TensorFlow's headers define XLA's client, and lowerings see only pointers to
-// it. Declaring it halves the time that this file takes to compile.
+// TensorFlow's headers define XLA's client, but lowerings see only pointers to
+// it. Declaring it here halves the compile time of this file.
 #define XLA_CLIENT_CLIENT_H_
 #define XLA_CLIENT_LOCAL_CLIENT_H_
 namespace xla {
@@ -180,7 +180,7 @@ void LoweringContext::SetOutput(int index, xla::XlaOp value) {
   context_->SetOutput(index, xla::Real(value));
 }
 
-// Not by SetOutput: resources and tensor lists are more than an XlaOp.
+// SetOutput cannot do this: resources and tensor lists are more than an XlaOp.
 void LoweringContext::ForwardInput(int index) {
   tensorflow::OpKernelContext* context = context_->op_kernel_context();
   context->set_output(index, context->input(index));
@@ -218,13 +218,13 @@ tensorflow::OpKernel* internal::NewLoweringKernel(
 
 namespace {
 
-// XLA makes kernels of all lowerings when it first compiles, and never again.
-// One that is registered after that, as in a process that imports this library
+// XLA creates kernels for all lowerings when it first compiles, and never
+// again. A lowering registered later, as in a process that imports this library
 // late, gets its kernels here.
 void RegisterLateKernels(const std::string& op,
                          LoweringRegistration::Factory factory) {
   tensorflow::NodeDef
-      any;  // an op that XLA has a kernel of, without attributes
+      any;  // an op without attributes that XLA has a kernel for
   any.set_op("NoOp");
   for (const char* device :
        {tensorflow::DEVICE_CPU_XLA_JIT, tensorflow::DEVICE_GPU_XLA_JIT}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lowerings: how XLA computes an op. Without headers of XLA or TensorFlow, see
-// xla_op.h:
+// Lowerings: how XLA computes an op. This header includes no header of XLA or
+// TensorFlow; see xla_op.h:
 //
 //   class NoGradient : public Lowering {
 //     absl::Status Compile(LoweringContext* context) const override {
@@ -11,7 +11,7 @@
 //   };
 //   REGISTER_LOWERING(Name("TfExt>NoGradient"), NoGradient);
 //
-// That of an elementwise op comes from its functor: functor_lowering.h.
+// An elementwise op's lowering comes from its functor: functor_lowering.h.
 
 #ifndef TENSORFLOW_EXT_XLA_LOWERING_H_
 #define TENSORFLOW_EXT_XLA_LOWERING_H_
@@ -34,7 +34,7 @@ class XlaOpKernelContext;
 
 namespace tensorflow_ext {
 
-// The node whose lowering is made.
+// The node that a lowering is constructed for.
 class LoweringConstruction {
  public:
   explicit LoweringConstruction(tensorflow::OpKernelConstruction* context)
@@ -43,7 +43,7 @@ class LoweringConstruction {
   // The op's name.
   const std::string& op() const;
 
-  // As those of OpKernelConstruction.
+  // Like the functions of OpKernelConstruction.
   bool HasAttr(const char* name) const;
   absl::Status GetAttr(const char* name, bool* value) const;
   absl::Status GetAttr(const char* name, int32_t* value) const;
@@ -52,7 +52,7 @@ class LoweringConstruction {
   absl::Status GetAttr(const char* name, std::string* value) const;
   absl::Status GetAttr(const char* name, tensorflow::DataType* value) const;
 
-  // For what kernels and lowerings read alike.
+  // For functions that kernels and lowerings share.
   tensorflow::OpKernelConstruction* kernel_construction() const {
     return context_;
   }
@@ -72,37 +72,39 @@ class LoweringContext {
   int num_inputs() const;
   int num_outputs() const;
   xla::XlaBuilder* builder() const;
-  // Whether XLA compiles for a CPU: what is fast there may be slow on a GPU.
+  // True if XLA compiles for a CPU: code that is fast there may be slow on a
+  // GPU.
   bool IsForCpu() const;
 
-  // The type of input `index`, and the one that it is computed in.
+  // The type of input `index`, and its compute type.
   xla::PrimitiveType InputType(int index) const;
   xla::PrimitiveType ComputeType(int index) const {
     return xla::ComputeType(InputType(index));
   }
-  // Input `index` as it is, and in its compute type.
+  // Input `index` unchanged, and in its compute type.
   xla::XlaOp Input(int index) const;
   xla::XlaOp ComputeInput(int index) const {
     return xla::ConvertElementType(Input(index), ComputeType(index));
   }
 
-  // The shape of input `index`, with static sizes: see CheckStatic.
+  // The shape of input `index`, with static sizes; see CheckStatic.
   absl::Status InputShape(int index, tensorflow::TensorShape* shape) const;
-  // The shape of input `index`, or of all inputs, for lowerings that are right
-  // whatever sizes are dynamic: in the place of such a size its bound.
+  // The shape of input `index`, or of all inputs, with its bound in place of
+  // each dynamic size. For lowerings that are right for any dynamic sizes.
   absl::Status InputBounds(int index, tensorflow::TensorShape* shape) const;
   absl::Status InputBounds(std::vector<tensorflow::TensorShape>* shapes) const;
-  // Refuses dynamic sizes of input `index` from `first_axis` on. What selects
-  // among elements, such as boolean_mask, makes them: the elements beyond a
-  // size and up to its bound are any, and an operation that is not told so
-  // counts them. Errors: kUnimplemented, names the op, the argument and the
-  // axis.
+  // Rejects dynamic sizes of input `index` from `first_axis` on. Ops that
+  // select elements, such as boolean_mask, create them. Elements beyond a size
+  // and up to its bound are arbitrary, and an operation that does not know this
+  // counts them. Errors are kUnimplemented and name the op, the argument and
+  // the axis.
   absl::Status CheckStatic(int index, int first_axis) const;
   // The value of an input that is a CompileTimeConstantInput.
   absl::Status ConstantInputAsShape(int index,
                                     tensorflow::TensorShape* shape) const;
 
-  // The rule of elementwise ops: the first `count` inputs have one shape.
+  // Checks the rule of elementwise ops: the first `count` inputs have the same
+  // shape.
   absl::Status CheckSameShape(int count) const;
   // All inputs of a broadcasting op (kernels/broadcast_shape.h) in their
   // compute type and the shape of the output.
@@ -110,7 +112,7 @@ class LoweringContext {
 
   // Rounds `value` to the type of output `index`.
   void SetOutput(int index, xla::XlaOp value);
-  // Output `index` is input `index`, whatever that is: a resource, say.
+  // Output `index` is input `index`, of any kind, such as a resource.
   void ForwardInput(int index);
 
  private:
@@ -121,7 +123,7 @@ class Lowering {
  public:
   virtual ~Lowering() = default;
 
-  // Called once, first.
+  // Called once, before Compile.
   virtual absl::Status ReadAttributes(LoweringConstruction* /*context*/) {
     return absl::OkStatus();
   }
@@ -129,15 +131,15 @@ class Lowering {
   virtual absl::Status Compile(LoweringContext* context) const = 0;
 };
 
-// What TensorFlow is to know of a lowering, as an XlaOpRegistrationBuilder.
+// The properties of a lowering, as in an XlaOpRegistrationBuilder.
 class LoweringRegistration {
  public:
   using Factory = tensorflow::OpKernel* (*)(tensorflow::OpKernelConstruction*);
 
   static LoweringRegistration Name(const char* op);
-  // The input is known while compiling, see ConstantInputAsShape.
+  // The input must be known at compile time; see ConstantInputAsShape.
   LoweringRegistration& CompileTimeConstantInput(const char* name);
-  // Also resources, strings and variants.
+  // Also admits resources, strings and variants.
   LoweringRegistration& AllowAllTypes();
 
   // Registers nothing if another copy of this library has done so.
@@ -163,8 +165,8 @@ tensorflow::OpKernel* NewKernel(tensorflow::OpKernelConstruction* context) {
 }  // namespace internal
 }  // namespace tensorflow_ext
 
-// REGISTER_LOWERING(Name("TfExt>Op"), Class), to be used as
-// REGISTER_KERNEL_BUILDER; `Class` is made without arguments.
+// REGISTER_LOWERING(Name("TfExt>Op"), Class), used like
+// REGISTER_KERNEL_BUILDER. `Class` is constructed without arguments.
 #define REGISTER_LOWERING(registration, ...) \
   REGISTER_LOWERING_HELPER(__COUNTER__, registration, __VA_ARGS__)
 #define REGISTER_LOWERING_HELPER(counter, registration, ...) \

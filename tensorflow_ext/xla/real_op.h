@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the facade's types (Own) and those of XLA (Real), for the facade
-// alone.
+// Conversions between the facade's types (Own) and XLA's (Real), for the facade
+// only.
 
 #ifndef TENSORFLOW_EXT_XLA_REAL_OP_H_
 #define TENSORFLOW_EXT_XLA_REAL_OP_H_

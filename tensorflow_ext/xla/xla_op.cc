@@ -26,7 +26,7 @@ static_assert(F32 == static_cast<int>(::xla::F32));
 static_assert(F64 == static_cast<int>(::xla::F64));
 static_assert(BF16 == static_cast<int>(::xla::BF16));
 
-// `make(shape)` with the shape of x; no tensor if x is none.
+// `make(shape)` with the shape of x; an invalid XlaOp if x is one.
 template <typename Make>
 XlaOp WithShape(XlaOp x, Make&& make) {
   ::xla::XlaBuilder* builder = x.builder();
@@ -273,12 +273,12 @@ XlaOp BatchDotTransposed(XlaOp x, XlaOp y) {
 
 namespace {
 
-// Of GatherNd and ScatterAddNd.
+// The dimensions of GatherNd and ScatterAddNd.
 struct NdIndices {
-  int64_t vector_dimension;          // that of the K indices
+  int64_t vector_dimension;          // the dimension of the K indices
   std::vector<int64_t> indexed;      // 0 to K - 1: the dimensions of x
-  std::vector<int64_t> following;    // those of the result for x's others
-  std::vector<int64_t> slice_sizes;  // of what one index gives
+  std::vector<int64_t> following;    // the result's dimensions for x's others
+  std::vector<int64_t> slice_sizes;  // of the slice at one index
 };
 
 absl::StatusOr<NdIndices> ReadIndices(XlaOp x, XlaOp indices) {

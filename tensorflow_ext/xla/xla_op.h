@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The part of XLA's builder that our lowerings use, without XLA's headers,
-// which keep a compiler busy for twenty seconds a file. Names and meanings are
+// which take a compiler twenty seconds for each file. Names and meanings are
 // those of ::xla (its xla_builder.h and lib/), except that
 //
-//   - comparisons are operators too, which give a tensor of PRED;
-//   - a number may stand in the place of an operand: a scalar, which
-//     broadcasts, of the other operand's type;
-//   - what takes several operations there has one name here, see the end.
+//   - comparisons are operators too, which return a tensor of PRED;
+//   - a number may be an operand: a scalar of the other operand's type, which
+//     broadcasts;
+//   - a function here may stand for several operations there; see the end.
 //
-// A wrong operation, of shapes that do not fit for one, makes an invalid XlaOp;
-// the builder keeps the first such error, which becomes that of the
-// compilation.
+// A wrong operation, such as one on shapes that do not match, returns an
+// invalid XlaOp. The builder keeps the first such error, and the compilation
+// fails with it.
 
 #ifndef TENSORFLOW_EXT_XLA_XLA_OP_H_
 #define TENSORFLOW_EXT_XLA_XLA_OP_H_
@@ -32,7 +32,7 @@ namespace tensorflow_ext::xla {
 
 using ::xla::XlaBuilder;
 
-// The types that our lowerings name, by XLA's numbers.
+// The types that our lowerings name, with XLA's numbers.
 enum PrimitiveType : int {
   PRED = 1,
   S32 = 4,
@@ -43,7 +43,7 @@ enum PrimitiveType : int {
   BF16 = 16,
 };
 
-// The type that values of `stored` are computed in: float for the 16-bit types.
+// The type that computes values of `stored`: float for the 16-bit types.
 inline PrimitiveType ComputeType(PrimitiveType stored) {
   return stored == F16 || stored == BF16 ? F32 : stored;
 }
@@ -54,13 +54,13 @@ class XlaOp {
   XlaBuilder* builder() const { return builder_; }
 
  private:
-  // Those of ::xla::XlaOp: xla_op.cc converts by copying the bits.
+  // The members of ::xla::XlaOp: xla_op.cc converts by copying the bits.
   int64_t handle_ = -1;
   XlaBuilder* builder_ = nullptr;
 };
 
-// The computation that this thread builds, for constants that meet no tensor
-// which says so: within Lowering::Compile (lowering.h). Null elsewhere.
+// The computation that this thread builds within Lowering::Compile
+// (lowering.h), for constants that meet no tensor. Null elsewhere.
 XlaBuilder* CurrentBuilder();
 class CurrentBuilderScope {
  public:
@@ -73,7 +73,7 @@ class CurrentBuilderScope {
   XlaBuilder* const outer_;
 };
 
-// A number in the place of a tensor.
+// A number in place of a tensor.
 using Constant = std::variant<int64_t, double>;
 
 using Sizes = absl::Span<const int64_t>;
@@ -81,11 +81,11 @@ using Sizes = absl::Span<const int64_t>;
 // ----- Constants. -----
 
 XlaOp ConstantR0(XlaBuilder* builder, PrimitiveType type, Constant value);
-// `value` as a scalar of the type of `like`, and in its shape too.
+// `value` as a scalar of the type of `like`, and in its shape as well.
 XlaOp ScalarLike(XlaOp like, Constant value);
 XlaOp FullLike(XlaOp like, Constant value);
 XlaOp ZerosLike(XlaOp like);
-// x, which is a scalar or of the shape of `like`, in that shape.
+// x, a scalar or a tensor of the shape of `like`, in that shape.
 XlaOp OfShape(XlaOp x, XlaOp like);
 XlaOp Full(XlaBuilder* builder, PrimitiveType type, Sizes sizes,
            Constant value);
@@ -122,7 +122,7 @@ XlaOp IsFinite(XlaOp x);
 XlaOp ConvertElementType(XlaOp x, PrimitiveType type);
 // The bits of x as a type of the same size.
 XlaOp BitcastConvertType(XlaOp x, PrimitiveType type);
-// x, of which XLA's optimisations know nothing.
+// x, hidden from XLA's optimisations.
 XlaOp OptimizationBarrier(XlaOp x);
 
 inline XlaOp operator-(XlaOp x) { return Neg(x); }
@@ -148,7 +148,7 @@ TENSORFLOW_EXT_XLA_OPERATOR(+, Add)
 TENSORFLOW_EXT_XLA_OPERATOR(-, Sub)
 TENSORFLOW_EXT_XLA_OPERATOR(*, Mul)
 TENSORFLOW_EXT_XLA_OPERATOR(/, Div)
-TENSORFLOW_EXT_XLA_OPERATOR(%, Rem)  // of x's sign
+TENSORFLOW_EXT_XLA_OPERATOR(%, Rem)  // with the sign of x
 TENSORFLOW_EXT_XLA_OPERATOR(&, And)
 TENSORFLOW_EXT_XLA_OPERATOR(|, Or)
 TENSORFLOW_EXT_XLA_OPERATOR(^, Xor)
@@ -161,12 +161,12 @@ TENSORFLOW_EXT_XLA_OPERATOR(>=, Ge)
 #undef TENSORFLOW_EXT_XLA_OPERATOR
 #undef TENSORFLOW_EXT_XLA_BINARY
 
-// Of 32-bit integers, for Threefry (kernels/threefry.h).
+// For 32-bit integers in Threefry (kernels/threefry.h).
 inline XlaOp RotateLeft(XlaOp x, int bits) {
   return ShiftLeft(x, bits) | ShiftRightLogical(x, 32 - bits);
 }
 
-// on_true where the condition, a tensor of PRED, holds, else on_false.
+// on_true where the condition, a tensor of PRED, holds; else on_false.
 XlaOp Select(XlaOp condition, XlaOp on_true, XlaOp on_false);
 inline XlaOp Select(XlaOp condition, XlaOp on_true, Constant on_false) {
   return Select(condition, on_true, FullLike(on_true, on_false));
@@ -174,7 +174,7 @@ inline XlaOp Select(XlaOp condition, XlaOp on_true, Constant on_false) {
 inline XlaOp Select(XlaOp condition, Constant on_true, XlaOp on_false) {
   return Select(condition, FullLike(on_false, on_true), on_false);
 }
-// The nearest number in [min, max]; of NaN, either NaN or such a number.
+// The nearest number in [min, max]. For NaN, either NaN or such a number.
 XlaOp Clamp(Constant min, XlaOp x, Constant max);
 
 // ----- Shapes. -----
@@ -184,55 +184,58 @@ XlaOp Reshape(XlaOp x, Sizes sizes);
 // repeats along the others.
 XlaOp BroadcastInDim(XlaOp x, Sizes sizes, Sizes dimensions);
 XlaOp ConcatInDim(absl::Span<const XlaOp> parts, int64_t dimension);
-// Elements begin, begin + stride, ... up to `end` along `dimension`.
+// The elements begin, begin + stride, ... before `end` along `dimension`.
 XlaOp SliceInDim(XlaOp x, int64_t begin, int64_t end, int64_t dimension,
                  int64_t stride = 1);
-// Zeros around x, and between each two neighbours: for each dimension.
+// Zeros before and after x and between neighbours, for each dimension.
 struct Padding {
   int64_t low = 0, high = 0, interior = 0;
 };
 XlaOp Pad(XlaOp x, absl::Span<const Padding> dimensions);
-// Of the size `sizes`, from the indices `start` on, a scalar a dimension.
+// A slice of the size `sizes` that starts at the indices `start`, a scalar for
+// each dimension.
 XlaOp DynamicSlice(XlaOp x, absl::Span<const XlaOp> start, Sizes sizes);
 XlaOp DynamicUpdateSlice(XlaOp x, XlaOp slice, absl::Span<const XlaOp> start);
 
-// ----- What takes several operations of ::xla, or arguments that are always
-// the same. -----
+// ----- Functions that take several operations of ::xla, or always the same
+// arguments. -----
 
 PrimitiveType ElementType(XlaOp x);
 
-// The sum over `dimensions`, which the result lacks, or over all; in x's type.
+// The sum over `dimensions`, which the result does not have, or over all; in
+// x's type.
 XlaOp ReduceSum(XlaOp x, Sizes dimensions);
 XlaOp ReduceSumAll(XlaOp x);
-// The largest element over `dimensions`, which the result lacks; -infinity over
-// none. Of NaN, NaN or another element.
+// The largest element over `dimensions`, which the result does not have;
+// -infinity over no elements. If one is NaN, the result is NaN or another
+// element.
 XlaOp ReduceMax(XlaOp x, Sizes dimensions);
-// The largest element of x, and at least `least`: a scalar.
+// The largest element of x, but at least `least`: a scalar.
 XlaOp ReduceMaxAll(XlaOp x, Constant least);
 // The sums over windows that lie inside x.
 XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
 
-// The products of matrices x [..., M, K] with y [..., N, K] transposed, [...,
-// M, N]. In x's type throughout, on every device.
+// The products of matrices x [..., M, K] with y [..., N, K] transposed: [...,
+// M, N]. Computes in x's type on every device.
 XlaOp BatchDotTransposed(XlaOp x, XlaOp y);
 
-// x[index] for each index in indices [..., K]: indices of the first K
-// dimensions of x; the others follow in the result. What points outside of x is
-// clamped into it. As tf.gather_nd.
+// x[index] for each index in indices [..., K] of the first K dimensions of x;
+// the others follow in the result. Indices outside of x are clamped. Like
+// tf.gather_nd.
 XlaOp GatherNd(XlaOp x, XlaOp indices);
-// x plus each of `updates`, laid out as GatherNd's result, at its index. What
-// points outside of x is left out. As tf.tensor_scatter_nd_add.
+// x plus each of `updates`, laid out like GatherNd's result, at its index.
+// Updates outside of x are ignored. Like tf.tensor_scatter_nd_add.
 XlaOp ScatterAddNd(XlaOp x, XlaOp indices, XlaOp updates);
 
-// The state after `body` has replaced it as long as `condition`, a scalar,
-// held. `name` is for reading what was compiled.
+// The state after `body` has replaced it while `condition`, a scalar, held.
+// `name` identifies the loop in compiled code.
 using State = absl::Span<const XlaOp>;
 absl::StatusOr<std::vector<XlaOp>> WhileLoop(
     const char* name, const std::function<XlaOp(State)>& condition,
     const std::function<std::vector<XlaOp>(State)>& body, State initial);
 
-// What one of the functions makes of `operands`: `on_true` where the predicate,
-// a scalar, holds. The other is not run.
+// The result of calling a function on `operands`: `on_true` if the predicate, a
+// scalar, holds, else the other one. Only that function runs.
 absl::StatusOr<XlaOp> Conditional(
     XlaOp predicate, const std::function<absl::StatusOr<XlaOp>(State)>& on_true,
     const std::function<absl::StatusOr<XlaOp>(State)>& on_false,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share that each test has of the time of all tests, 3,600 seconds of a core.
 
-A share is the time of the test's processes on 2 slow cores, its shards added up
-(tools/test_budget.py). A new test takes its share from the others; `./run test --write-budget`
+A share is the time of the test's processes on 2 slow cores, with its shards added up
+(tools/test_budget.py). A new test takes its share from the others. `./run test --write-budget`
 writes the measured times.
 """
 

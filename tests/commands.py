@@ -10,11 +10,12 @@ def run(*command: object, fails: bool = False, **options: Any) -> str:
 
     Args:
       *command: The program and its arguments.
-      fails: The program must fail instead; what it prints then includes its errors.
-      **options: Those of subprocess.run.
+      fails: The program must fail instead; the result then includes its errors.
+      **options: Options of subprocess.run.
 
     Raises:
-      AssertionError: It does otherwise; the message has its output and its errors.
+      AssertionError: The program does not succeed (or fail) as asked; the message has its output
+        and errors.
     """
     words = list(map(str, command))
     done = subprocess.run(words, capture_output=True, text=True, check=False, **options)

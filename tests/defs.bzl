@@ -7,8 +7,8 @@ Each test has a share of the time of all tests, in budget.bzl.
 load("//tensorflow_ext:defs.bzl", "COPTS")
 load(":budget.bzl", "CORE_SECONDS")
 
-# Tags of tests that read the source tree itself, so that nothing new stays out of sight: they
-# always run, and outside the sandbox.
+# Tags of tests that read the source tree itself. They always run, outside the sandbox, so they see
+# every new file.
 READS_SOURCE_TREE = ["external", "local"]
 
 LIBRARY = "//tensorflow_ext:libtensorflow_ext.so"
@@ -19,7 +19,7 @@ def _check_share(name):
         fail("%s has no share of the tests' time: tests/budget.bzl gives it one" % label)
 
 def _settings(found, tests):
-    """The settings of each test: of those that were found and those that are named."""
+    """The settings of each test, found or named."""
     settings = {name: {} for name in found}
     settings.update(tests)
     return {name: own for name, own in settings.items() if own != None}
@@ -61,17 +61,17 @@ def py_suite(deps = [], data = [], exclude = [], tests = {}, together = None, **
       deps: py_library targets that the tests and the library import.
       data: files that they read at run time.
       exclude: *.py that are neither tests nor part of the library.
-      tests: by name, what a test has of its own: attributes of py_test (`deps` and `data` are
-        added to those of all), and
-          src: the test file, if the test does not have its name.
-          paths: environment variables that hold the path of a file.
-          draws: whether it needs Matplotlib. Keras imports it wherever it is, which takes a
-            second of each process: without `draws` the test's own has none.
-          shard_count: the number of processes that share the tests out among them.
-        None leaves the test out.
-      together: what a test of all the files that `tests` does not name has of its own. It is
-        called <folder>_test, and its process imports TensorFlow once for all of them.
-      **kwargs: what all tests have.
+      tests: A dictionary from a test's name to its own settings: attributes of py_test (`deps`
+        and `data` are added to those of all tests), and
+          src: The test file, if the test has another name.
+          paths: Environment variables that hold the path of a file.
+          draws: True if it needs Matplotlib. Keras imports Matplotlib if it is installed, which
+            takes each process a second; without `draws` the test cannot see it.
+          shard_count: The number of processes that share the tests.
+        None skips the test.
+      together: The settings of one test, <folder>_test, of all files that `tests` does not name.
+        Its process imports TensorFlow once for all of them.
+      **kwargs: Settings of all tests.
     """
     folder = native.package_name().split("/")[-1]
     helpers = native.glob(["*.py"], exclude = ["*_test.py"] + exclude, allow_empty = True)
@@ -95,11 +95,11 @@ def cc_suite(deps = [], tests = {}):
     """A C++ test for each *_test.cc of a folder.
 
     Args:
-      deps: cc_library targets of all of them.
-      tests: by name, what a test has of its own: attributes of cc_test (`deps` and `copts` are
-        added to those of all, `srcs` to its file), and
-          src: the test file, if the test does not have its name.
-        None leaves the test out.
+      deps: cc_library targets of all tests.
+      tests: A dictionary from a test's name to its own settings: attributes of cc_test (`deps`
+        and `copts` are added to those of all tests, `srcs` to its file), and
+          src: The test file, if the test has another name.
+        None skips the test.
     """
     found = [file[:-len(".cc")] for file in native.glob(["*_test.cc"])]
     for name, own in _settings(found, tests).items():
@@ -111,7 +111,7 @@ def cc_suite(deps = [], tests = {}):
         native.cc_test(name = name, **attributes)
 
 def cc_shared_library(name, srcs = None, copts = COPTS, deps = ["@local_config_tf//:framework"]):
-    """lib<name>.so, which a test loads: by default, of <name>.cc, with TensorFlow's framework."""
+    """lib<name>.so, which a test loads; by default of <name>.cc, with TensorFlow's framework."""
     native.cc_binary(
         name = "lib%s.so" % name,
         testonly = True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes as TensorFlow Addons wrote them, with inputs and what they are to compute."""
+"""Nodes as TensorFlow Addons wrote them, with inputs and expected outputs."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -25,15 +25,15 @@ _INDEX_TYPES = {np.dtype(np.int32): types_pb2.DT_INT32, np.dtype(np.int64): type
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One op with inputs and attributes.
+    """An op with inputs and attributes.
 
     Attributes:
-      name: for the test's name.
-      op: the op's type.
-      inputs: its inputs in their order; floating ones in float64.
-      attributes: all that are not of type `type`.
-      defaults: those of them that have their default.
-      formula: takes the inputs and all attributes; returns an output or a tuple.
+      name: The test's name.
+      op: The op's type.
+      inputs: Its inputs in order; floating ones in float64.
+      attributes: All attributes that are not of type `type`.
+      defaults: The attributes that have their default.
+      formula: A function of the inputs and all attributes that returns an output or a tuple.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Case:
     defaults: tuple[str, ...] = ()
 
     def outputs(self, *inputs: np.ndarray) -> list[np.ndarray]:
-        """What the op computes of other values of the inputs."""
+        """The op's outputs for other values of the inputs."""
         found = self.formula(*inputs, **self.attributes)
         return [*found] if isinstance(found, tuple) else [found]
 
@@ -55,7 +55,7 @@ class Case:
     def node(
         self, dtype: int = types_pb2.DT_DOUBLE, strip_defaults: bool = False
     ) -> node_def_pb2.NodeDef:
-        """The node `y`, of inputs x0, x1, ..."""
+        """The node `y` with the inputs x0, x1, ..."""
         stripped = self.defaults if strip_defaults else ()
         values = {k: value for k, value in self.attributes.items() if k not in stripped}
         if indices := [x.dtype for x in self.inputs if x.dtype.kind == "i"]:
@@ -68,7 +68,7 @@ class Case:
     def graph(
         self, dtype: int = types_pb2.DT_DOUBLE, strip_defaults: bool = False
     ) -> graph_pb2.GraphDef:
-        """That node and placeholders of unknown shapes."""
+        """A graph of that node and placeholders of unknown shapes."""
         graph = graph_pb2.GraphDef()
         for i, x in enumerate(self.inputs):
             node = graph.node.add(name=f"x{i}", op="Placeholder")
@@ -76,7 +76,7 @@ class Case:
             node.attr["dtype"].type = dtype if indices is None else indices
             node.attr["shape"].shape.unknown_rank = True
         graph.node.append(self.node(dtype, strip_defaults))
-        graph.versions.producer = 27  # TensorFlow 1.13 to 2.15 wrote 27 and more.
+        graph.versions.producer = 27  # TensorFlow 1.13 to 2.15 wrote 27 or more.
         return graph
 
 
@@ -93,7 +93,7 @@ def _with_gradient(
     attributes: dict[str, Any] | None = None,
     defaults: tuple[str, ...] = (),
 ) -> list[Case]:
-    """Cases of an op and of the op that is its gradient, which takes `of_gradient`."""
+    """Cases of an op and of its gradient's op, which takes `of_gradient`."""
     forward, backward = formula
     values = attributes or {}
     return [
@@ -141,8 +141,8 @@ def _embedding_bags() -> list[Case]:
 
 def _resamplers() -> list[Case]:
     data = _normal(2, 3, 4, 2)
-    # Inside, on the border's slope and beyond it, away from whole numbers, where the
-    # derivative has a jump.
+    # Inside the image, on the border's slope and beyond it, away from whole numbers, where the
+    # derivative jumps.
     warp = _RNG.integers(-2, 5, size=(2, 3, 2, 2)) + _RNG.uniform(0.2, 0.8, (2, 3, 2, 2))
     of_gradient = (data, warp, _normal(2, 3, 2, 2))
     formula = (formulas.resampler, formulas.resampler_grad)

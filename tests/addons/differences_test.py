@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a result differs from TensorFlow Addons' on purpose: what each of the two
-gives, as docs/tensorflow_addons.md says.
+"""Results that differ from TensorFlow Addons' on purpose: the values of both libraries, as
+docs/tensorflow_addons.md lists them.
 """
 
 import math
@@ -78,7 +78,7 @@ def test_gradient_of_embedding_bag_by_the_rows() -> None:
     np.testing.assert_allclose(found, exact, rtol=1e-12)
     theirs = formulas_gpu.embedding_bag_params_grad(indices, params, weights, grads)
     assert not np.allclose(theirs, exact)
-    ones = np.ones_like(grads)  # with which TensorFlow Addons tests it
+    ones = np.ones_like(grads)  # TensorFlow Addons tests it with these
     np.testing.assert_allclose(
         formulas_gpu.embedding_bag_params_grad(indices, params, weights, ones),
         formulas.embedding_bag_grad(indices, params, weights, ones)[0],
@@ -117,8 +117,8 @@ def test_a_pixel_of_weight_0(value: float) -> None:
 
 _X = [-INF, INF, NAN]
 _EXACT = {"approximate": False}
-# Each has a formula, and what TensorFlow Addons and this library give at -infinity, infinity
-# and NaN; gradients are for an upstream gradient of 1.
+# A formula and the values of TensorFlow Addons and of this library at -infinity, infinity and NaN.
+# Gradients are for an upstream gradient of 1.
 _LIMITS: dict[str, tuple[Callable[..., Array], dict[str, Any], list, list]] = {
     "Gelu": (formulas.gelu, {}, [NAN, INF, NAN], [0, INF, NAN]),
     "Gelu exact": (formulas.gelu, _EXACT, [NAN, INF, NAN], [0, INF, NAN]),
@@ -146,9 +146,7 @@ def test_infinity_and_nan(name: str) -> None:
 
 
 def _errors(name: str, formula: Callable, x: Array, **attributes: Any) -> list[float]:
-    """The largest relative errors of TensorFlow Addons' formula and of the op, in the
-    type of `x`.
-    """
+    """The largest relative errors of TensorFlow Addons' formula and of the op, in the type of `x`."""
     exact = formula(x.astype(np.longdouble), **attributes)
     values = formula(x, **attributes), op(name, x, **attributes)
     assert all(value.dtype == x.dtype for value in values)

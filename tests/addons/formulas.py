@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TensorFlow Addons' kernels compute, as formulas in NumPy.
+"""The formulas of TensorFlow Addons' kernels, in NumPy.
 
-Written down from its sources, version 0.23 (activations: 0.11), in the type of the
-arguments and in the order of its operations where these decide a result. Slow.
+They follow its sources, version 0.23 (activations: 0.11), in the type of the arguments, and keep
+the order of its operations where that decides a result. They are slow.
 """
 
 import math
@@ -49,7 +49,7 @@ def softshrink(x: Array, lower: float = -0.5, upper: float = 0.5) -> Array:
 
 
 def shrink_grad(gradients: Array, x: Array, lower: float = -0.5, upper: float = 0.5) -> Array:
-    """Of both."""
+    """The gradient of both shrink functions."""
     return np.where(_outside(x, lower, upper), gradients, np.zeros_like(x))
 
 
@@ -97,7 +97,7 @@ def embedding_bag(indices: Array, params: Array, weights: Array, combiner: str =
 def embedding_bag_grad(
     indices: Array, params: Array, weights: Array, grads: Array, combiner: str = "SUM"
 ) -> tuple[Array, Array]:
-    """As the CPU kernel."""
+    """Computes what the CPU kernel computes."""
     params_grads = np.zeros_like(params)
     for bag, row in np.ndindex(indices.shape):
         params_grads[indices[bag, row]] += grads[bag] * weights[bag, row]
@@ -116,8 +116,8 @@ def _bag_size(indices: Array, combiner: str) -> np.float64:
 def _corners(
     data: Array, warp: Array
 ) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...], float, float, float]]:
-    """For each point and corner of its cell: the point, the pixel or None if it is
-    outside, its weight, and that differentiated by x and by y.
+    """For each point and corner of its cell: the point, the pixel or None if it is outside, its
+    weight, and the weight's derivatives by x and y.
     """
     _, height, width, _ = data.shape
     for point in np.ndindex(*warp.shape[:-1]):
@@ -169,8 +169,8 @@ def _pairs(
     pad: int,
     on_gpu: bool,
 ) -> Iterator[tuple[int, int, int, int, int, int, int]]:
-    """Channel, row and column of an output, and the pixels of a and b, [N, H, W, C],
-    that meet there, if both are inside.
+    """The channel, row and column of an output, and the pixels of a and b, [N, H, W, C], that meet
+    there if both are inside.
     """
     _, height, width, _ = shape
     radius, reach = (kernel_size - 1) // 2, max_displacement // stride_2
@@ -225,7 +225,7 @@ def correlation_cost_grad(
     on_gpu: bool = True,
     **attributes: int,
 ) -> tuple[Array, Array]:
-    """As the CPU kernel, for the windows of either device."""
+    """Computes what the CPU kernel computes, for the windows of either device."""
     a, b = _last(orig_input_a, data_format), _last(orig_input_b, data_format)
     a_grad, b_grad = np.zeros_like(a), np.zeros_like(b)
     scale = attributes["kernel_size"] ** 2 * a.shape[3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TensorFlow Addons' CUDA kernels compute where they differ from the CPU's."""
+"""The formulas of TensorFlow Addons' CUDA kernels that differ from those of its CPU kernels."""
 
 import numpy as np
 
@@ -27,8 +27,8 @@ def correlation_cost_a_grad(
     stride_2: int,
     pad: int,
 ) -> Array:
-    """By input_a, for NHWC. It goes over as many pixels as the image has, stride_1
-    apart; what it writes beyond the image is left out here.
+    """The gradient by input_a, for NHWC. The kernel visits as many pixels as the image has,
+    stride_1 apart. This function skips what the kernel writes beyond the image.
     """
     _, height, width, channels = a.shape
     padding = [(0, 0), (pad, pad), (pad, pad), (0, 0)]
@@ -42,7 +42,7 @@ def correlation_cost_a_grad(
             continue
         windows = []
         for position, size in ((y, top_diff.shape[2]), (x, top_diff.shape[3])):
-            # Divided towards zero, as in C.
+            # Division towards zero, as in C.
             first = int((position - radius - max_displacement) / stride_1)
             last = int((position + radius - max_displacement) / stride_1)
             windows.append(slice(max(0, first), max(0, min(size - 1, last) + 1)))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of TensorFlow Addons' ops in every client, to second order.
 
-check_gradient compares those of Python with central differences of the ops' values, which
-values_test.py compares with TensorFlow Addons' formulas; the others have the numbers of Python.
+check_gradient compares Python's gradients with central differences of the ops' values, which
+values_test.py compares with TensorFlow Addons' formulas. The other clients must give Python's
+numbers.
 """
 
 import functools
@@ -35,7 +36,7 @@ def test_differences(case: Case) -> None:
     def call(*inputs: tf.Tensor) -> list[tf.Tensor]:
         return wrappers.call(case, inputs)
 
-    # Some elements one by one, and all of them along a few directions.
+    # Differentiates some elements one by one, and all of them along a few directions.
     options = {"elements": 8, "batched": False, "forward": False}
     check_gradient(call, [*case.inputs], modes=["eager"], **options)
 
@@ -85,7 +86,7 @@ def _expected(name: str) -> tuple[Any, Any]:
 
 
 def _check(case: Case, *found: Sequence[Any]) -> None:
-    """Compares gradients of first and second order, of which None is zero."""
+    """Compares gradients of first and second order; None counts as zero."""
     for values, references in zip(found, _expected(case.name), strict=True):
         for value, reference in zip(values, references, strict=True):
             known = [np.float64(0) if x is None else x for x in (value, reference)]
@@ -105,12 +106,12 @@ def test_modes(mode: str, case: Case) -> None:
     _check(case, *_MODES[mode](case, *_tensors(case)))
 
 
-# ----- C, and what is built on it. -----
+# ----- C, and clients built on it. -----
 
 
 @pytest.fixture(scope="module")
 def client() -> Client:
-    """The ops are registered by `import tensorflow_ext.addons`, of `wrappers`."""
+    """`import tensorflow_ext.addons` in `wrappers` registers the ops."""
     return Client(tensorflow_dir(), None)
 
 
@@ -156,7 +157,7 @@ def _values(
 
 @every_case
 def test_function_runtime(case: Case) -> None:
-    """SymbolicGradient of the op; the function runtime knows no absent gradients."""
+    """SymbolicGradient of the op; the function runtime has no absent gradients."""
     upstream, _ = _weights(case)
     op = attr_value_pb2.NameAttrList(name=case.op, attr=case.node().attr)
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:

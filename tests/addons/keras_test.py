@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras finds functions of this package under TensorFlow Addons' names when it loads a
-model, and saves them under their own.
+"""Keras finds this package's functions under TensorFlow Addons' names when it loads a model, and
+saves them under their own names.
 """
 
 import json
@@ -34,8 +34,8 @@ def test_functions() -> None:
 
 
 def _old_model(k: ModuleType, name: str, path: pathlib.Path) -> Any:
-    """Saves a model whose file names TensorFlow Addons' function instead of ours;
-    returns the model.
+    """Saves a model whose file names TensorFlow Addons' function instead of this package's; returns
+    the model.
     """
     model = k.Sequential(
         [
@@ -46,7 +46,7 @@ def _old_model(k: ModuleType, name: str, path: pathlib.Path) -> Any:
     )
 
     def rename(config: bytes) -> bytes:
-        # tf_keras 2.18 saves a function whose name it has, too, by that alone.
+        # If tf_keras 2.18 has a function of the same name, it saves the name alone.
         own_name = rf'"(tensorflow_ext>)?{name}"'.encode()
         return re.sub(own_name, f'"Addons>{name}"'.encode(), config)
 
@@ -87,7 +87,7 @@ def test_model(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
 
 
 def _old_model_of_layers(path: pathlib.Path) -> Any:
-    """The same with TensorFlow Addons' layers."""
+    """Does the same for TensorFlow Addons' layers."""
     words = keras.Input((3,), dtype="int32")
     frames = [keras.Input((4, 5, 2)) for _ in range(2)]
     bags = layers.EmbeddingBag(4, 2, combiner="mean")(words)
@@ -126,7 +126,7 @@ def test_layers(tmp_path: pathlib.Path) -> None:
     assert {getattr(layers, name) for name in _old_layers.LAYERS} <= kinds
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(2, 2, 4, 5, 2)).astype(np.float32)
-    # A 0 counts: TensorFlow Addons' mask_zero left none out.
+    # 0 counts: TensorFlow Addons' mask_zero did not skip it.
     inputs = [np.array([[0, 1, 2], [3, 0, 0]], np.int32), *frames]
     for found, expected in zip(loaded(inputs), model(inputs), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -139,13 +139,13 @@ def test_layers(tmp_path: pathlib.Path) -> None:
 def test_names(k: ModuleType, name: str) -> None:
     function = getattr(tfe, name)
     assert k.saving.get_registered_name(function) == f"tensorflow_ext>{name}"
-    # As an activation is given in the files of TensorFlow 2.11 and before.
+    # Files of TensorFlow 2.11 and earlier give an activation in this form.
     config = {"name": "dense", "units": 3, "activation": f"Addons>{name}"}
     assert k.layers.Dense.from_config(config).activation is function
 
 
 def test_defaults() -> None:
-    """Those of TensorFlow Addons."""
+    """The layers of TensorFlow Addons."""
     x = tf.constant(_X)
     np.testing.assert_array_equal(tfe.gelu(x), tfe.gelu(x, approximate=True))
     for shrink in (tfe.hardshrink, tfe.softshrink):
@@ -153,7 +153,7 @@ def test_defaults() -> None:
 
 
 def test_a_name_that_is_taken() -> None:
-    """As by TensorFlow Addons."""
+    """Computes what TensorFlow Addons computes."""
     program = """
         import keras
         import tf_keras

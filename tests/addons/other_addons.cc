@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Somebody else's op of the name Addons>Mish, with a kernel, and gradients in
-// both registries: as TensorFlow Addons loaded into the process. It doubles its
-// input, and its gradients are 3 dy for clients and 5 dy in the function
-// runtime.
+// Another library's op Addons>Mish, with a kernel and with gradients in both
+// registries, as if TensorFlow Addons were loaded. The op doubles its input.
+// Its gradients are 3 dy for clients and 5 dy in the function runtime.
 
 #include "tensorflow/cc/framework/grad_op_registry.h"
 #include "tensorflow/cc/ops/standard_ops.h"

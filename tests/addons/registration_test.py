@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who registers the ops of TensorFlow Addons, and when: nobody but who is asked to.
+"""Only `import tensorflow_ext.addons` registers TensorFlow Addons' ops.
 
-Each test is a process of its own.
+Each test runs in a process of its own.
 
 Environment: OTHER_ADDONS  the library of other_addons.cc
 """
@@ -80,7 +80,7 @@ def test_by_importing_the_module() -> None:
 
 
 def test_after_xla_has_compiled() -> None:
-    """XLA takes over the lowerings that there are when it first compiles."""
+    """XLA takes over the registered lowerings when it first compiles."""
     _run(
         """
     import tensorflow_ext
@@ -112,7 +112,7 @@ def test_from_many_threads() -> None:
 
 
 def test_an_op_of_another_library_stays_as_it_is() -> None:
-    """Its kernel, and its gradient in every registry; ours come beside it."""
+    """The other library keeps its kernel and its gradient in every registry."""
     _run(
         """
     other = tf.load_op_library(sys.argv[1])
@@ -139,7 +139,7 @@ def test_an_op_of_another_library_stays_as_it_is() -> None:
 
 
 def test_a_copy_of_the_library_that_was_loaded_first(tmp_path: pathlib.Path) -> None:
-    """Its ops are those that are registered, so it is the one to be asked."""
+    """The other library has registered the ops, so its functions are the ones to call."""
     copy = tmp_path / "copy.so"
     shutil.copy(_library.PATH, copy)
     _run(

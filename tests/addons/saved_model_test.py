@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SavedModels with ops of TensorFlow Addons, in Python and in C.
 
-old_model is one as TensorFlow 2.10 writes it from a graph, its attributes stripped of defaults.
+old_model is a model as TensorFlow 2.10 writes it from a graph, without default attributes.
 """
 
 import pathlib
@@ -58,7 +58,7 @@ def test_old_model() -> None:
 
 
 def test_old_model_in_c(tmp_path: pathlib.Path) -> None:
-    """As a C program does it: no gradient and no op is registered in Python."""
+    """Loads the model as a C program does: Python registers no gradient and no op."""
     program = """
         import ctypes
         import sys
@@ -113,7 +113,7 @@ class _Model(tf.Module):
 
 
 def test_functions_and_variables(tmp_path: pathlib.Path) -> None:
-    """Saved by TensorFlow 2, loaded in another process, and trained there."""
+    """A model that TensorFlow 2 saves is loaded in another process and trained there."""
     model, words = _Model(), [[0, 1, 2], [3, 3, 1]]
     with tf.GradientTape() as tape:
         values = model(tf.constant(words))

@@ -15,8 +15,8 @@ from tensorflow.core.framework import types_pb2
 
 from tensorflow_ext import addons
 
-# The largest error, relative to the largest value of the output: sums of products with
-# both signs cancel.
+# The largest error, relative to the output's largest value, because sums of products with both
+# signs cancel.
 _ROUNDING = {"half": 2e-3, "bfloat16": 1.6e-2, "float": 1e-6, "double": 1e-14}
 _NUMPY = {
     "half": np.float16,
@@ -33,7 +33,7 @@ def test_every_op_has_cases() -> None:
 
 
 def _rounded(case: Case, dtype: str) -> list[np.ndarray]:
-    """The inputs in this type."""
+    """The inputs in a type."""
     return [x.astype(_NUMPY[dtype]) if x.dtype.kind == "f" else x for x in case.inputs]
 
 
@@ -52,7 +52,7 @@ def _check(case: Case, dtype: str, found: Any) -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_imported(dtype: str, compiled: bool, case: Case) -> None:
-    """A graph in a function; that of float has no attributes with their defaults."""
+    """A function that wraps a graph; the graph of float has no attributes with default values."""
     graph_def = case.graph(TYPES[dtype], strip_defaults=dtype == "float")
     del graph_def.node[:-1]  # XLA compiles no placeholders
     count = len(wrappers.op_def(case.op).output_arg)
@@ -95,7 +95,7 @@ def test_shapes(kind: str, case: Case) -> None:
 
 @every_case
 def test_a_batch_that_is_empty(case: Case) -> None:
-    """Of the inputs' first dimension, but for the parameters of an EmbeddingBag."""
+    """The inputs' first dimension is 0; the parameters of an EmbeddingBag are not empty."""
     bags = case.op.startswith("Addons>EmbeddingBag")
     inputs = [x if bags and i == 1 else x[:0] for i, x in enumerate(case.inputs)]
     for compiled in (False, True):
@@ -174,7 +174,7 @@ def test_an_index_that_is_no_row() -> None:
 
 
 def test_integers_are_refused() -> None:
-    """TensorFlow Addons' CorrelationCost admits them and has no kernel for them."""
+    """TensorFlow Addons' CorrelationCost admits these types but has no kernel for them."""
     (case,) = (case for case in CASES if case.name.endswith("1_1_1_1_1_NHWC"))
     with tf.Graph().as_default(), pytest.raises(ValueError, match="int32"):
         tf.graph_util.import_graph_def(case.graph(types_pb2.DT_INT32))

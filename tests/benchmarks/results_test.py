@@ -73,7 +73,7 @@ def test_load_of_something_else(tmp_path: pathlib.Path, name: str, content: byte
 
 
 def test_unknown_field(tmp_path: pathlib.Path) -> None:
-    """As of a later version."""
+    """A row of a later version."""
     file = tmp_path / "rows.json"
     results.save(_record(ROW), file)
     file.write_text(file.read_text().replace('"case":', '"color": "red", "case":'))
@@ -131,7 +131,7 @@ def test_markdown_has_limit_and_dates(tmp_path: pathlib.Path) -> None:
 def test_summary() -> None:
     eager = _row(of_limit=0.9, spread=0.0)
     rows = [
-        # One case beside two rivals has one limit.
+        # A case that has two rivals has one limit.
         dataclasses.replace(eager, ratio=0.5),
         dataclasses.replace(eager, rival="rival, jit_compile", ratio=0.25),
         dataclasses.replace(eager, case="b", ratio=1.5, of_limit=0.6),

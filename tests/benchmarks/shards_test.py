@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shards as 64 threads would have them: that they are found, are many where there is
-much to do, and write to few common cache lines."""
+"""Shards on 64 threads: they are found, are many if there is much to do, and write to few common
+cache lines.
+"""
 
 import json
 import sys
@@ -10,7 +11,7 @@ import many_threads
 import pytest
 import shards
 
-# Results are those of one thread, whatever runs where.
+# Results are those of one thread, whichever thread runs a shard.
 PROGRAM = """
 import json, sys
 import shards
@@ -63,7 +64,7 @@ json.dump(found, sys.stdout)
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, list[dict[str, float]]]:
-    """The regions of each op."""
+    """The shards of each op."""
     return json.loads(commands.run(sys.executable, "-c", PROGRAM, env=many_threads.environment()))
 
 
@@ -82,7 +83,7 @@ def test_shards_are_many_and_equal_parts_are_least(op: str, found: dict) -> None
 
 @every_op
 def test_shards_share_cache_lines_at_their_edges_alone(op: str, found: dict) -> None:
-    outputs = 4  # at most, of one kernel
+    outputs = 4  # a kernel has at most this many
     assert sum(region["lines"] for region in found[op])
     for region in found[op]:
         assert region["shared_lines"] <= outputs * (region["shards"] - 1)

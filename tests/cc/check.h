@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a test in C++ without a framework needs: checks that go on after a
-// failure, and the exit status of main.
+// Checks for C++ tests without a framework. A failed check does not stop the
+// test; main returns the exit status.
 
 #ifndef TENSORFLOW_EXT_TESTS_CC_CHECK_H_
 #define TENSORFLOW_EXT_TESTS_CC_CHECK_H_

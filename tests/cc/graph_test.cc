@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Typed ops, AddSymbolicGradients and InlineCalls of a C++ client, which links
-// libtensorflow_ext.so: what they give, and what they say of wrong use. Prints
-// what is wrong and ends with 1.
+// Typed ops, AddSymbolicGradients and InlineCalls of a C++ client that links
+// libtensorflow_ext.so: their results, and their errors if they are used
+// wrongly. Prints each failure and then exits with 1.
 
 #include <cmath>
 #include <cstdio>
@@ -58,7 +58,7 @@ void CheckError(const absl::Status& status, absl::StatusCode code,
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 constexpr auto kUnimplemented = absl::StatusCode::kUnimplemented;
 
-// The value of a double tensor that has one element, where x is `at`.
+// The value at x = `at` of a double tensor that has one element.
 double Run(const Scope& scope, const Output& tensor, double at) {
   tensorflow::GraphDef graph_def;
   Check(scope.ToGraphDef(&graph_def));
@@ -124,7 +124,7 @@ void UnconnectedInputs() {
   for (const int i : {0, 2}) {
     Check(gradients[i] == tensorflow::NoGradient(), "there is no path");
   }
-  // mish(x) = x tanh(softplus(x)); softplus(0) = log 2, tanh of it 3 / 5.
+  // mish(x) = x tanh(softplus(x)); softplus(0) = log 2 and tanh(log 2) = 3 / 5.
   CheckNear(Run(scope, gradients[1], 0), 0.6, "the slope of mish");
   CheckNear(Run(scope, gradients[3], 0), 1, "dy / dy");
 
@@ -213,7 +213,7 @@ void Loops() {
                                                   &gradients),
              kUnimplemented, "a loop of TF_NewWhile");
 
-  // As a graph that was imported has it: nothing says that it is a loop.
+  // An imported graph has nothing that marks the loop.
   tensorflow::GraphDef graph_def;
   Check(partial.ToGraphDef(&graph_def));
   const Scope imported = Scope::NewRootScope();
@@ -230,7 +230,7 @@ void Loops() {
 
 // ----- InlineCalls. -----
 
-// A call of sin(x) x.
+// A call of the function sin(x) x.
 Output CallWave(const Scope& scope, const Output& x) {
   tensorflow::NameAttrList function;
   function.set_name("Wave");
@@ -292,7 +292,8 @@ void InlinedCalls() {
 void OutputsAndAttributes() {
   const Scope scope = Scope::NewRootScope();
   const Output x = Placeholder(scope, "x");
-  // A constant is an input too; two attributes; what `operator Input` is for.
+  // A constant is an input too; there are two attributes; shows what `operator
+  // Input` is for.
   const ext::Hardshrink shrunk(scope, ext::Mish(scope, {{-0.3, 0.05}}),
                                ext::Hardshrink::Lower(-0.125f).Upper(0.0625f));
   const ext::ClipByGlobalNorm clipped(scope, OutputList{shrunk, x}, 1.0);
@@ -320,8 +321,8 @@ void OutputsAndAttributes() {
 
 using Build = std::function<Output(const Scope&, const Output& x)>;
 
-// Builds something wrong in a scope of its own; the error is the scope's, and
-// what comes afterwards is left out.
+// Builds something wrong in a scope of its own. The scope has the error, and
+// ignores everything that comes afterwards.
 void CheckRefused(const std::string& message, const Build& build) {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope.WithOpName("x"), DT_DOUBLE);
@@ -370,7 +371,7 @@ void WrongUse() {
                  const OutputList values = {x, elsewhere};
                  return ext::ClipByGlobalNorm(s, values, 1.0).norm;
                });
-  // What the shape function refuses.
+  // An input that the shape function refuses.
   CheckRefused("TfExt>RoiPool: argument 'data' has shape [], expected rank 4",
                [](const Scope& s, const Output&) {
                  const Output scalar = Placeholder(s, "scalar");

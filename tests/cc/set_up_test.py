@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/cpp.md: its commands make its first program."""
+"""The commands of docs/cpp.md build its first program."""
 
 import os
 import pathlib

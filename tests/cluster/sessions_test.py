@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of every language on three servers, of which the last lacks the library."""
+"""Sessions of every language on three servers. The last server lacks the library."""
 
 import pathlib
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ UPSTREAMS = {"dy": SHAPE, "ddx": SHAPE}
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
-    """Of the servers; the last one lacks the library."""
+    """The addresses of the servers; the last server lacks the library."""
     with Loopback(["-c", SERVER], {"worker": LACKING + 1}, LIMIT) as cluster:
         serving: set[Task] = set()
         for task, line in cluster.lines([Task("worker", 0)]):
@@ -46,7 +46,7 @@ def addresses() -> Iterator[list[str]]:
 
 
 def graph_def(first: str = "", second: str = "") -> bytes:
-    """y of x, scale and offset; ops of the library on two devices, there and back."""
+    """y as a function of x, scale and offset; ops of the library on two devices, there and back."""
     with tf.Graph().as_default() as graph:
         x, scale, offset, _, _ = (
             tf.compat.v1.placeholder(tf.float32, shape, name)
@@ -66,7 +66,7 @@ def tasks(*indices: int) -> list[str]:
 
 
 class Computed(NamedTuple):
-    """What a client computes, and its graph then."""
+    """The results of a client, and its graph afterwards."""
 
     values: list[np.ndarray]
     fetches: list[str]
@@ -93,7 +93,7 @@ def feeds() -> dict[str, np.ndarray]:
 
 
 def placed(computed: Computed, target: str) -> dict[str, set[str]]:
-    """By task: the ops of the library that run there."""
+    """The library's ops that run in each task."""
     options = tf.compat.v1.RunOptions(output_partition_graphs=True)
     metadata = tf.compat.v1.RunMetadata()
     graph_def = tf.compat.v1.GraphDef.FromString(computed.graph_def)
@@ -139,7 +139,7 @@ def test_server_without_the_library(language: str, addresses: list[str]) -> None
     client.connect(f"grpc://{addresses[0]}")
     try:
         client.import_graph(graph_def(*tasks(0, LACKING)))
-        # NotFoundError; TensorFlow Java does not tell which error it is.
+        # A NotFoundError; TensorFlow Java does not tell which error it is.
         with pytest.raises(tf.errors.OpError) as raised:
             client.run(feeds(), ["y:0"])
     finally:
@@ -198,7 +198,7 @@ def test_task_with_another_version(addresses: list[str], monkeypatch: pytest.Mon
 
 
 def test_task_without_another_library(addresses: list[str]) -> None:
-    """The last test: the library stays loaded."""
+    """Runs last, because the library stays loaded."""
     library = processes.other_library()
     tfe.load_op_library(library)
     with pytest.raises(RuntimeError) as raised:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster trains as one process does, whatever ends in between."""
+"""A cluster trains as one process does, even if parts of it are killed."""
 
 import argparse
 import functools
@@ -10,7 +10,7 @@ import numpy as np
 from launch import Kill
 from loopback import Loopback, Task
 
-LIMIT = 240.0  # seconds; on a quiet machine each takes a tenth of it
+LIMIT = 240.0  # seconds; on a quiet machine each test takes a tenth of it
 OPTIONS = argparse.Namespace(steps=8, batch=16, every=3, limit=LIMIT)
 
 
@@ -30,7 +30,7 @@ def test_multi_worker_of_four() -> None:
 
 
 def test_multi_worker_is_killed() -> None:
-    """The others end too; all go on from the backup after step 2."""
+    """The other workers end too; all continue from the backup after step 2."""
     killed = Kill(Task("worker", 1), 4)
     run = launch.train("multi-worker", 2, OPTIONS, [killed])
     check_losses(run)
@@ -39,8 +39,9 @@ def test_multi_worker_is_killed() -> None:
 
 
 def test_parameter_server_is_killed() -> None:
-    """A worker's part is done by the other. Then the coordinator is killed and goes on
-    from the backup after step 2, once both workers are there."""
+    """The other worker does a killed worker's part. Then the coordinator is killed, and continues
+    from the backup after step 2 once both workers are there.
+    """
     kills = [Kill(Task("worker", 0), 3), Kill(Task("chief", 0), 5)]
     run = launch.train("parameter-server", 2, OPTIONS, kills)
     check_losses(run)
@@ -48,7 +49,7 @@ def test_parameter_server_is_killed() -> None:
     assert run.repeated >= 3  # steps 3 to 5
 
 
-# One worker asks the others, and one has not loaded the library.
+# One worker asks the others, one of which has not loaded the library.
 PARTLY_LOADED = """
 import json, os, time
 import tensorflow as tf

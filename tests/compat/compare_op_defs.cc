@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the definitions of ops with those that were there before, by
-// TensorFlow's own rules.
+// Compares the definitions of ops with earlier ones by TensorFlow's own rules.
 //
 //   compare_op_defs HISTORY OPS
 //
-// Both are serialized tensorflow.OpList files. OPS has each op as it is now;
-// HISTORY each as it was, once for every definition that it has had, the oldest
-// first. Prints a line for each definition of HISTORY that graphs may hold and
-// that the op of today does not take as it was meant: OP, a tab, what is wrong.
-// Exit status: 0, there is none; 1, there are some; 2, wrong arguments or
-// files.
+// Both are serialized tensorflow.OpList files. OPS has each op as it is now.
+// HISTORY has every definition that each op has had, oldest first. Prints a
+// line for each definition of HISTORY that graphs may hold and that today's op
+// does not accept with its old meaning: OP, a tab, the problem. Exit status: 0,
+// no line; 1, some lines; 2, wrong arguments or files.
 
 #include <fstream>
 #include <iostream>
@@ -34,7 +32,7 @@ bool Read(const char* path, OpList* ops) {
   return file && ops->ParseFromString(content);
 }
 
-// What is wrong with `now` for graphs that were made with one of `before`.
+// The reason why `now` does not fit graphs made with a definition of `before`.
 absl::Status Compare(const std::vector<const OpDef*>& before,
                      const OpDef& now) {
   const OpDef& last = *before.back();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a C++ header of this library declares, each as one line of its text.
+"""The declarations of this library's C++ headers, each as one line of text.
 
-Not C++ in general: headers as clang-format leaves them, of namespaces, classes,
+This is not a C++ parser. It reads headers as clang-format leaves them: namespaces, classes,
 functions, types and constants.
 """
 
@@ -21,9 +21,9 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 def macros(text: str) -> list[str]:
-    """The macros that a header defines for others, with their parameters.
+    """The macros that a header defines for its users, with their parameters.
 
-    Not its guard, what it undefines, and what another macro counts for.
+    The header's guard, macros that it undefines and macros that only other macros use are left out.
     """
     found = _MACRO.findall(_CONTINUED.sub(" ", _COMMENT.sub("", text)))
     undefined = set(re.findall(r"^#\s*undef\s+(\w+)", text, re.MULTILINE))
@@ -37,12 +37,12 @@ def macros(text: str) -> list[str]:
 
 
 def declarations(text: str) -> list[str]:
-    """What is declared in the namespaces that are not internal, in order.
+    """The declarations in namespaces that are not internal, in order.
 
-    Members follow their class, as "Value::exists: bool exists() const"; private ones,
-    bodies and initial values of constants are left out.
+    Members follow their class, as "Value::exists: bool exists() const". Private members, bodies and
+    initial values of constants are left out.
     """
-    # The header's own macros and conditions alone.
+    # Only the header's own macros and conditions.
     expanded = subprocess.run(
         ["g++", "-x", "c++", "-E", "-P", "-"],
         input=_INCLUDE.sub("", text),
@@ -54,7 +54,7 @@ def declarations(text: str) -> list[str]:
 
 
 def _without_value(line: str) -> str:
-    """Up to a constant's value, or a constructor's initial values."""
+    """The text up to a constant's value or a constructor's initial values."""
     depth = 0
     for i, letter in enumerate(line):
         depth += (letter in "([{") - (letter in ")]}")
@@ -64,7 +64,7 @@ def _without_value(line: str) -> str:
 
 
 def _close(text: str, start: int) -> int:
-    """Behind the bracket that closes the one at `start`."""
+    """The position after the bracket that closes the one at `start`."""
     waiting = []
     for i in range(start, len(text)):
         if text[i] in _PAIRS:
@@ -77,7 +77,7 @@ def _close(text: str, start: int) -> int:
 
 
 def _statements(text: str) -> Iterator[tuple[str, str | None]]:
-    """What stands before each ';' or '{', and what the braces hold."""
+    """The text before each ';' or '{', and the contents of the braces."""
     begin = at = 0
     while at < len(text):
         if text[at] in "([":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that older versions wrote give the numbers that they gave then.
+"""Files that older versions wrote still give the same numbers.
 
-VERSION.zip holds a version's: write.py made it, and reading.py reads it.
+VERSION.zip holds the files of a version. write.py writes it, and reading.py reads it.
 """
 
 import json
@@ -20,7 +20,7 @@ _ARCHIVES = sorted(pathlib.Path(__file__).absolute().parent.glob("*.zip"))
 def folder(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> pathlib.Path:
-    """What a version wrote."""
+    """The files that a version wrote."""
     folder = tmp_path_factory.mktemp("old files")
     with zipfile.ZipFile(request.param) as archive:
         archive.extractall(folder)
@@ -28,7 +28,7 @@ def folder(
 
 
 def compare(found: reading.Numbers, folder: pathlib.Path, name: str) -> None:
-    """Fails where the numbers are not those that were stored under this name."""
+    """Fails if the numbers differ from those stored under this name."""
     prefix = f"{name}: "
     with np.load(folder / "numbers.npz") as stored:
         expected = {
@@ -38,13 +38,13 @@ def compare(found: reading.Numbers, folder: pathlib.Path, name: str) -> None:
     assert found.keys() == expected.keys()
     for what, value in expected.items():
         assert found[what].dtype == value.dtype, what
-        # Sums of TensorFlow's own ops go in another order on another machine.
+        # TensorFlow's own ops add in another order on another machine.
         scale = max(1.0, np.abs(value).max(initial=0))
         np.testing.assert_allclose(found[what], value, rtol=0, atol=2e-6 * scale, err_msg=what)
 
 
 def skip_if_of_a_newer_keras(file: pathlib.Path) -> None:
-    """Keras itself reads no layer that has arguments which it does not know yet."""
+    """Keras itself cannot load a layer with arguments that it does not know yet."""
     with zipfile.ZipFile(file) as archive:
         layers = json.loads(archive.read("config.json"))["config"]["layers"]
     written = next(layer["config"] for layer in layers if layer["class_name"] == "Dense")
@@ -75,7 +75,7 @@ def test_other_numbers_are_found(folder: pathlib.Path) -> None:
 
 
 def test_what_changed_as_the_zero_of_a_weight_is_found(folder: pathlib.Path) -> None:
-    """The numbers depend on what the files hold, not on what the program makes."""
+    """The numbers depend on the files' contents, not on the models that the program builds."""
     (folder / "empty").mkdir()
     model = reading.old_models.keras_model()
     model.save_weights(folder / "empty" / "model.weights.h5")

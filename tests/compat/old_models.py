@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that old files hold, as a user's program makes them.
+"""The models that old files hold, built as a user's program builds them.
 
-Weights and checkpoints are loaded into what this makes today: what is promised to stay
-is used here as it was when the files were written.
+Weights and checkpoints are loaded into the models that this module builds today. It uses the stable
+interface as it was used when the files were written.
 """
 
 from typing import Any
@@ -18,13 +18,13 @@ SIZE = 6
 
 
 def _matrix(rows: int, columns: int, phase: float) -> np.ndarray:
-    """Numbers that are the same in every version of NumPy."""
+    """Numbers that are the same with every version of NumPy."""
     return np.sin(phase + 1.7 * np.arange(rows * columns)).reshape(rows, columns)
 
 
 @tf.custom_gradient
 def _shifted_mish(x: tf.Tensor) -> Any:
-    """mish, whose gradient is taken where x is larger by a half."""
+    """mish with a gradient that is taken at x + 0.5."""
     return tfe.mish(x), lambda dy: raw_ops.mish_grad(dy, x + 0.5)
 
 
@@ -108,7 +108,7 @@ def fill(model: keras.Model) -> None:
 
 
 def inputs() -> dict[str, np.ndarray]:
-    """What the models are called with, by the names of their inputs."""
+    """The inputs of the models, by name."""
     image = np.cos(0.37 * np.arange(4 * 5 * 6 * 2)).reshape(4, 5, 6, 2)
     words = [[1, 2, 0], [0, 3, 5], [4, 4, 3], [0, 5, 6]]
     rois = [[0, 1, 2, 9, 8], [1, 3, 0, 11, 7], [1, 0, 0, 4, 9], [0, 2, 2, 3, 4]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The definitions of this library's ops: those of today, and those that ever were."""
+"""The definitions of this library's ops: today's and all earlier ones."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ _NAMESPACES = ("TfExt>", "Addons>")
 
 
 def _without_text(op_def: op_def_pb2.OpDef) -> op_def_pb2.OpDef:
-    """What decides whether graphs load: no documentation."""
+    """The parts of a definition that decide whether graphs load: all but its documentation."""
     bare = op_def_pb2.OpDef.FromString(op_def.SerializeToString())
     bare.ClearField("summary")
     bare.ClearField("description")
@@ -30,29 +30,29 @@ def _without_text(op_def: op_def_pb2.OpDef) -> op_def_pb2.OpDef:
 
 
 def current() -> list[op_def_pb2.OpDef]:
-    """The ops as this library registers them now, by their names."""
+    """The ops as this library registers them now, by name."""
     ops = (op_def for name in _NAMESPACES for op_def in _wrappers.op_defs(name))
     return sorted(map(_without_text, ops), key=lambda op_def: op_def.name)
 
 
 def history(file: pathlib.Path = HISTORY) -> list[op_def_pb2.OpDef]:
-    """Every definition that an op has had, the oldest first."""
+    """Every definition that each op has had, oldest first."""
     return [text_format.Parse(line, op_def_pb2.OpDef()) for line in file.read_text().splitlines()]
 
 
 def unrecorded(
     before: Iterable[op_def_pb2.OpDef], now: Iterable[op_def_pb2.OpDef]
 ) -> list[op_def_pb2.OpDef]:
-    """The ops of now whose last definition in the history is another, or none."""
+    """The current ops whose last definition in the history differs or is missing."""
     last = {op_def.name: op_def for op_def in before}
     return [op_def for op_def in now if last.get(op_def.name) != op_def]
 
 
 def record(file: pathlib.Path = HISTORY) -> list[str]:
-    """Appends what is new to the history; returns the names of the ops."""
+    """Appends new definitions to the history; returns the names of their ops."""
     before = history(file) if file.exists() else []
     new = unrecorded(before, current())
-    # Sorted by name and among equals in the order in which they came.
+    # The sort is by name and keeps the order of an op's definitions.
     lines = [
         text_format.MessageToString(op_def, as_one_line=True).strip() + "\n"
         for op_def in sorted([*before, *new], key=lambda op_def: op_def.name)
@@ -73,7 +73,7 @@ def _program() -> pathlib.Path:
 def incompatible(
     before: Iterable[op_def_pb2.OpDef], now: Iterable[op_def_pb2.OpDef]
 ) -> dict[str, str]:
-    """What TensorFlow has against each op that does not take what graphs hold."""
+    """TensorFlow's complaint about each op that does not accept existing graphs."""
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder, name) for name in ("before", "now")]
         for file, ops in zip(files, (before, now), strict=True):

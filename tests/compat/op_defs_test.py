@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that hold this library's ops load: no op has changed but as it may."""
+"""Graphs that hold this library's ops still load: ops change only in allowed ways."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_names_of_every_kind_are_recorded() -> None:
 
 
 def _planted(change: Callable[[op_def_pb2.OpDef], object]) -> list[op_def_pb2.OpDef]:
-    """The ops of today, but for what is changed of one of them."""
+    """Today's ops, with one of them changed."""
     ops = op_defs.current()
     (hardshrink,) = (op for op in ops if op.name == "TfExt>Hardshrink")
     assert [attr.name for attr in hardshrink.attr] == ["T", "lower", "upper"]
@@ -41,7 +41,7 @@ def _planted(change: Callable[[op_def_pb2.OpDef], object]) -> list[op_def_pb2.Op
 
 
 _FLOAT = op_def_pb2.OpDef.ArgDef(name="x", type=types_pb2.DT_FLOAT)
-# Changes of TfExt>Hardshrink, and what the message has.
+# Changes of TfExt>Hardshrink, and a part of the message.
 _FAULTS: dict[str, tuple[Callable[[op_def_pb2.OpDef], object], str]] = {
     "attribute removed": (lambda op: op.attr.pop(1), "'lower' removed"),
     "type removed": (
@@ -80,7 +80,7 @@ def _with_slope(default: float) -> list[op_def_pb2.OpDef]:
 
 
 def test_an_attribute_with_a_default_is_no_fault() -> None:
-    """It asks to be recorded; then its default may not change any more."""
+    """The test asks to record the new op; after that, its default must not change."""
     history = op_defs.history()
     grown = _with_slope(0)
     assert not op_defs.incompatible(history, grown)

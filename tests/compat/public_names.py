@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs name of this library: its C interface, its C++, its Python.
+"""The public names of this library: its C interface, its C++ and its Python.
 
-Each function gives lines, sorted, of names with what a call has to fit. The lists that
-are recorded lie beside this file.
+Each function returns sorted lines of names, with what a call must match. The recorded lists are
+beside this file.
 """
 
 import ast
@@ -44,7 +44,7 @@ _CPP_HEADERS = (
     "gradient/register_op_gradient.h",
     "inline_calls.h",
 )
-# A name whose value moves.
+# A name whose value changes with versions.
 _VERSION = "TFEXT_VERSION"
 
 
@@ -56,7 +56,7 @@ def _read(header: str) -> str:
 def c_interface() -> list[str]:
     """Functions, with their types; enumerators, structs and macros, with their values.
 
-    The functions as the compiler prints them, without the names of arguments.
+    Functions are written as the compiler prints them, without argument names.
     """
     source = "".join(f'#include "tensorflow_ext/{name}"\n' for name in _C_HEADERS)
     flags = ["-I", str(_ROOT), "-isystem", tf.sysconfig.get_include()]
@@ -96,7 +96,7 @@ def c_interface() -> list[str]:
 
 
 def exported() -> set[str]:
-    """The symbols of the library that begin as those of the C interface do."""
+    """The library's symbols that have a prefix of the C interface."""
     library = _library.PATH
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", str(library)], check=True, capture_output=True, text=True
@@ -106,7 +106,7 @@ def exported() -> set[str]:
 
 @functools.cache
 def cpp() -> list[str]:
-    """Macros, and what is declared, header by header."""
+    """Macros and declarations, header by header."""
     lines = []
     for header in _CPP_HEADERS:
         text = _read(header)
@@ -119,7 +119,7 @@ def _parameters(function: Callable[..., Any]) -> str:
     """The parameters with their defaults, without types."""
     try:
         signature = inspect.signature(function)
-        # With Keras 3.12 that of Layer.__new__, which says nothing.
+        # With Keras 3.12 this is the signature of Layer.__new__, which says nothing.
         if isinstance(function, type) and str(signature) == "(*args, **kwargs)":
             signature = inspect.signature(function.__init__)
     except (TypeError, ValueError):
@@ -137,7 +137,7 @@ def _members(name: str, kind: type) -> Iterator[str]:
         yield from (f"{name}.{member}" for member in kind.__members__)
         return
     if issubclass(kind, keras.layers.Layer | keras.callbacks.Callback):
-        return  # What Keras calls.
+        return  # Keras calls it.
     for member, value in vars(kind).items():
         if member.startswith("_"):
             continue
@@ -158,7 +158,7 @@ def _of_module(module: ModuleType) -> Iterator[str]:
 
 @functools.cache
 def python() -> list[str]:
-    """What the modules without an underscore name in __all__."""
+    """The names in __all__ of the modules without an underscore."""
     modules = [
         importlib.import_module(f"tensorflow_ext.{found.name}")
         for found in pkgutil.iter_modules(tensorflow_ext.__path__)
@@ -179,13 +179,13 @@ def recorded(name: str) -> list[str]:
 
 
 class _Parameters:
-    """Those of a line of Python's names.
+    """The parameters in a line of Python's names.
 
     Attributes:
-      places: those that a call may give by their place, in order.
-      names: all of them.
-      defaults: by name, as text.
-      any: whether a call may give others, by place and by name.
+      places: Parameters that a call may give by position, in order.
+      names: All parameters.
+      defaults: The defaults by name, as text.
+      any: True if a call may give others, by position and by name.
     """
 
     def __init__(self, line: str) -> None:
@@ -206,7 +206,7 @@ class _Parameters:
 
 
 def _why_not(now: _Parameters, before: _Parameters) -> str:
-    """Why a call that fitted does not fit any more, or means another thing."""
+    """The reason why a call that was valid is not valid any more, or means something else."""
     if now.places[: len(before.places)] != before.places:
         return f"its arguments were ({', '.join(before.places)})"
     for name, default in before.defaults.items():
@@ -222,10 +222,10 @@ def _why_not(now: _Parameters, before: _Parameters) -> str:
 
 
 def broken(before: list[str], now: list[str]) -> list[str]:
-    """What programs may name of `before` that `now` has not, or takes otherwise.
+    """The lines of `before` that are missing in `now` or are incompatible with it.
 
-    A line that is another one now is as good as the old one if it is Python's and
-    every call that fitted the old one fits it.
+    A changed line is compatible if it is Python's and every call that was valid for the old
+    line is valid for the new one.
     """
     by_name = {line.partition("(")[0]: line for line in now}
     faults = []

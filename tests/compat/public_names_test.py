@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs go on compiling and running: what they name is there, as it was."""
+"""Programs still compile and run: the names that they use are there, unchanged."""
 
 import re
 

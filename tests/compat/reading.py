@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a folder of old files gives today: numbers by their names.
+"""The numbers that a folder of old files gives today, by name.
 
-Each function reads one kind of file as a user would, computes outputs and gradients,
-and returns them. write.py stores what they returned when the files were written.
+Each function reads one kind of file as a user would, computes outputs and gradients, and returns
+them. write.py stores what they returned when the files were written.
 """
 
 import json
@@ -26,7 +26,7 @@ Numbers = dict[str, np.ndarray]
 
 
 def upstream(shape: Iterable[int]) -> np.ndarray:
-    """An upstream gradient of this shape: no two elements alike."""
+    """An upstream gradient of this shape, no two elements alike."""
     shape = tuple(shape)
     return np.cos(np.arange(np.prod(shape, dtype=int))).reshape(shape)
 
@@ -93,7 +93,7 @@ def keras_file(folder: pathlib.Path) -> Numbers:
 
 
 def keras_weights(folder: pathlib.Path) -> Numbers:
-    """A .weights.h5 file, into a model that the program makes."""
+    """A .weights.h5 file, loaded into a model that the program builds."""
     model = old_models.keras_model()
     model.load_weights(folder / "model.weights.h5")
     return _of_keras(model)
@@ -112,7 +112,7 @@ def checkpoint(folder: pathlib.Path) -> Numbers:
 
 
 def _frozen(folder: pathlib.Path) -> tuple[graph_pb2.GraphDef, dict[str, Any], Numbers]:
-    """The frozen graph; its cases, by their names; what is fed."""
+    """The frozen graph; its cases, by name; the tensors to feed."""
     graph_def = graph_pb2.GraphDef.FromString((folder / "frozen.pb").read_bytes())
     cases = json.loads((folder / "frozen.json").read_text())
     with np.load(folder / "feeds.npz") as feeds:
@@ -143,7 +143,7 @@ def client() -> client_process.ClientProcess:
 
 
 def frozen_in_c(folder: pathlib.Path) -> Numbers:
-    """The same in C."""
+    """The same GraphDef in C."""
     graph_def, cases, feeds = _frozen(folder)
     program = client()
     program.import_graph(graph_def.SerializeToString())

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what is new: ops, and names of C, C++ and Python.
+"""Records new ops, and new names of C, C++ and Python.
 
     .venv/bin/python tests/compat/record.py
 
-It adds, and never takes away: where a name that is recorded is gone, it says so and
-writes nothing. docs/compatibility.md says what may change.
+It only adds. If a recorded name is gone, it says so and writes nothing. docs/compatibility.md says
+what may change.
 """
 
 import pathlib

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files that later versions are to load, as tests/compat/VERSION.zip.
+"""Writes the files that later versions must load, as tests/compat/VERSION.zip.
 
-Run when a version is made, and never again for it: what a version wrote stays as it is.
-In a checkout of that version, built by `./run build //tests/clients/c:client`:
+Run it once, when a version is made: the files of a version never change. Run it in a checkout of
+that version, built by `./run build //tests/clients/c:client`:
 
     .venv/bin/python tests/compat/write.py tests/compat
 
-Where an older commit has no such script, this one writes its files by its package:
+If an older commit has no such script, this one writes its files with its package:
 
     PYTHONPATH=OLD_CHECKOUT/python .venv/bin/python tests/compat/write.py FOLDER
 
-All numbers follow from formulas: two runs write the same ones.
+All numbers come from formulas, so two runs write the same files.
 """
 
 import argparse
@@ -39,7 +39,7 @@ _FEW, _MANY = 6, 400  # elements
 
 
 def _preference(case: Case) -> tuple[bool, int, bool, int]:
-    """A small one, of random numbers: those that are listed are special."""
+    """A small array of random numbers; the listed arguments have special values."""
     size = sum(array.size for array in case.make_inputs(case.types[0]))
     listed = sum(given.values.kind == "values" for given in case.inputs)
     return size > _MANY, listed, size < _FEW, size
@@ -51,7 +51,7 @@ def _says_something(case: Case) -> bool:
 
 
 def _cases() -> list[Case]:
-    """A small case of every op, that computes."""
+    """A small case of every op that computes something."""
     of_ops: dict[str, list[Case]] = {}
     for case in case_files.read(*judge.CASE_FILES):
         if not case.error and "float" in case.types:
@@ -102,7 +102,7 @@ def _write_frozen(folder: pathlib.Path) -> None:
 
 
 def write(folder: pathlib.Path) -> None:
-    """Writes the files into a folder, and what reading.READERS give for them."""
+    """Writes the files into a folder, and the numbers that reading.READERS give for them."""
     tf.keras.utils.set_random_seed(0)
     module, model = old_models.Module(), old_models.keras_model()
     old_models.fill(model)
@@ -123,7 +123,7 @@ def write(folder: pathlib.Path) -> None:
 
 
 def pack(folder: pathlib.Path, file: pathlib.Path) -> None:
-    """The folder as a zip file, the same for the same content."""
+    """The folder as a zip file; equal folders give equal files."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         for path in sorted(folder.rglob("*")):
             if path.is_file():

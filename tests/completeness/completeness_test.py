@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every op has what an op needs; an error says what is missing and where it goes.
 
-Most of it tools/completeness reads in the sources, where it does not take a build; here
-the library and its Python package say whether it reads right, and what else there is.
+tools/completeness reads most of it from the sources, which needs no build. Here the library and its
+Python package show whether it reads right, and what else exists.
 """
 
 import functools
@@ -41,7 +41,7 @@ def test_nothing_is_missing() -> None:
     assert not found, "\n".join(["", *found])
 
 
-# ----- That the sources are read right.
+# ----- The sources are read right.
 
 
 def _named(ops: set[str]) -> set[str]:
@@ -76,7 +76,7 @@ def test_python_is_read_right() -> None:
     assert python.layer_classes & python.exported_layers == of_keras
 
 
-# ----- What only the library knows.
+# ----- Facts that only the library knows.
 
 
 def _ops_in(function: Callable, *inputs: tf.Tensor) -> set[str]:
@@ -101,8 +101,9 @@ def _second_gradients(op: Comparison) -> Callable[..., list[tf.Tensor]]:
 
 @functools.cache
 def _compared() -> set[str]:
-    """The ops that the functions of the comparisons add to a graph, and those of their
-    first and second gradients."""
+    """The ops that the comparisons' functions add to a graph, and the ops of their first and second
+    gradients.
+    """
     found: set[str] = set()
     for op in COMPARISONS:
         found |= _ops_in(op.function, *op.tensors())

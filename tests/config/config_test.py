@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tensorflow_ext config`: what it prints and writes, used as users do.
+"""`python -m tensorflow_ext config`: the output and the files, used as users use them.
 
-All that is written lies in folders with a space in their names.
+All files are written to folders with a space in their names.
 """
 
 import os
@@ -27,20 +27,20 @@ FOLDER = pathlib.Path(__file__).absolute().parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = str(_library.PATH)
 RESULT = f"TensorFlow {tf.__version__} has TfExt>Relu\n"
-# An environment in which nothing is found that the command did not say.
+# An environment where programs find only what the command says.
 PLAIN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 Config = Callable[..., str]
 
 
 def run(command: str | list[str], folder: pathlib.Path, **environ: str) -> str:
-    """Runs a command, by the shell if it is a string; returns what it prints."""
+    """Runs a command, by the shell if it is a string; returns its output."""
     words = ["/bin/bash", "-c", command] if isinstance(command, str) else command
     return commands.run(*words, cwd=folder, env=PLAIN | environ)
 
 
 def needs(name: str) -> pytest.MarkDecorator:
-    """Marks a test of a tool; those of languages are found by Bazel."""
+    """Marks a test that needs a tool; Bazel finds the tools of languages."""
     there = os.environ.get(name.upper(), shutil.which(name))
     return pytest.mark.skipif(not there, reason=f"no {name}: ./run doctor")
 
@@ -56,7 +56,7 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
 def config(
     folder: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Config:
-    """The command, as if run in that folder; what it prints, or its error."""
+    """Runs the command in a folder; returns its output or its error."""
 
     def call(*arguments: str, fails: bool = False) -> str:
         monkeypatch.chdir(folder)
@@ -95,7 +95,7 @@ def test_c_and_cxx(
     compiler: str, source: str, kind: str, config: Config, folder: pathlib.Path
 ) -> None:
     run(f"{compiler} -Wall -Werror {source} {config(kind)} -o program", folder)
-    # It is linked: the program loads nothing.
+    # The library is linked, so the program loads nothing.
     assert run(["./program"], folder) == RESULT
 
 
@@ -110,7 +110,7 @@ def test_c_and_paths_with_spaces(config: Config, folder: pathlib.Path) -> None:
 
 @needs("cmake")
 def test_cmake(config: Config, folder: pathlib.Path) -> None:
-    # test_run_hands_it_on looks at what is printed without --write.
+    # test_run_hands_it_on checks the output without --write.
     flags = config("--cmake", "--write=for cmake")
     run(f"cmake {flags} -S . -B build && cmake --build build", folder)
     assert run(["build/program"], folder) == RESULT
@@ -170,14 +170,14 @@ def test_cargo(config: Config, folder: pathlib.Path) -> None:
 
 
 def maven_project(folder: pathlib.Path) -> ElementTree.Element:
-    """The pom.xml of a folder, whose elements are found by their names alone."""
+    """The pom.xml of a folder, with elements that are found by name, without a namespace."""
     text = (folder / "pom.xml").read_text()
     return ElementTree.fromstring(re.sub(r' xmlns="[^"]*"', "", text))
 
 
 @pytest.fixture
 def a_tensorflow_of_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow Java has no release for some."""
+    """TensorFlow Java has no release for some versions."""
     monkeypatch.setattr(_compatibility, "TENSORFLOW", "2.21")
 
 
@@ -232,7 +232,7 @@ def test_java_of_each_tensorflow(config: Config, monkeypatch: pytest.MonkeyPatch
     assert "TensorFlow Java has versions for 2.18 and 2.21" in error
 
 
-# ----- What cannot be done.
+# ----- Errors.
 
 
 def test_no_folder_to_write_into(config: Config, folder: pathlib.Path) -> None:
@@ -254,7 +254,7 @@ def test_files_of_others_stay(config: Config, folder: pathlib.Path) -> None:
     path.write_text(f"{written}# more\n")
     config("--cargo", "--write=.")
     assert path.read_text() == written
-    # A project is the reader's from the beginning.
+    # The user owns the project from the beginning.
     for _ in range(2):
         config("--java", "--write=.")
     (folder / "pom.xml").write_text("<project/>")
@@ -267,7 +267,7 @@ def test_no_permission(config: Config, folder: pathlib.Path) -> None:
     assert f"{folder}/file/libtensorflow.so cannot be written" in error
     closed = folder / "closed"
     closed.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
-    if os.getuid() == 0:  # whom permissions do not stop
+    if os.getuid() == 0:  # permissions do not stop root
         closed = pathlib.Path("/proc")
     error = config("--go", f"--write={closed}", fails=True)
     assert f"{closed}/libtensorflow.so cannot be written" in error
@@ -295,7 +295,7 @@ def test_one_language_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_run_hands_it_on(tmp_path: pathlib.Path) -> None:
     """`./run config` prints what the command prints, and nothing else."""
-    # A checkout that is built: in this one Bazel is at work.
+    # Needs a built checkout, because Bazel is running in this one.
     shutil.copy(ROOT / "run", tmp_path)
     for folder in ("tools/run", "requirements"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site, built and served to tests, and what it is made of."""
+"""The documentation site, built and served to tests, and its contents."""
 
 import contextlib
 import functools
@@ -41,12 +41,12 @@ def pages(folder: pathlib.Path) -> list[str]:
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
-        """Requests are not worth a line."""
+        """Does not log requests."""
 
 
 @contextlib.contextmanager
 def served(folder: pathlib.Path) -> Iterator[str]:
-    """Serves a folder on this machine; gives its address."""
+    """Serves a folder on this machine; returns its address."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -79,7 +79,7 @@ class _Links(html.parser.HTMLParser):
 
 
 def broken_links(folder: pathlib.Path) -> list[str]:
-    """Links of any page to what is not in the site; other hosts that one asks for."""
+    """Broken links of all pages, and other hosts that a page loads from."""
     parsed = {page: _Links() for page in pages(folder)}
     for page, links in parsed.items():
         links.feed((folder / page / "index.html").read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def broken_links(folder: pathlib.Path) -> list[str]:
 def _is_there(folder: pathlib.Path, parsed: dict[str, _Links], page: str, target: str) -> bool:
     address = urllib.parse.urlsplit(target)
     if address.scheme or address.netloc:
-        return True  # Another host: nothing is loaded from it.
+        return True  # Another host; nothing is loaded from it.
     path = posixpath.normpath(posixpath.join("/", page, address.path)).lstrip("/")
     place = urllib.parse.unquote(path)
     linked = parsed.get(f"{place}/" if place else "")

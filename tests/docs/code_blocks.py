@@ -10,15 +10,15 @@ import markdown_it
 
 # Under Bazel this file is a link into the source tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Sources with which a block of C, C++, Go, Java or Rust may agree: all are compiled.
+# Compiled sources that a block of C, C++, Go, Java or Rust may match.
 _COMPILED = ("tensorflow_ext", "tests", "examples", "java")
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A block of a page: what its fence says, and what is in it.
+    """A block of a page: its fence and its contents.
 
-    `language` is empty for a block that says none or is indented.
+    `language` is empty for a block that is indented or has no language.
     """
 
     page: str
@@ -48,7 +48,7 @@ def blocks() -> list[Block]:
 
 
 def _without_tabs(text: str) -> str:
-    """The page with what is indented under a tab ("=== "Python"") moved out."""
+    """The page, with the contents of its tabs ("=== "Python"") unindented."""
     lines, inside = [], False
     for line in text.splitlines():
         if re.match(r"(===|\?\?\?\+?|!!!) ", line):

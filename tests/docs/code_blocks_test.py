@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every code block of README.md and docs/ does what its page says.
 
-Python runs; C, C++, Go, Java and Rust stand word for word in a source that is compiled,
-or C and C++ are compiled here; commands exist. What none of these fits is named here,
-with its reason.
+Python runs. C, C++, Go, Java and Rust appear word for word in a source that is compiled, or C
+and C++ are compiled here. Commands exist. Blocks of no such kind are listed here with a reason.
 """
 
 import functools
@@ -23,8 +22,8 @@ from code_blocks import ROOT, Block
 import tensorflow_ext as tfe
 from tensorflow_ext import _compatibility
 
-# By page and beginning ("*": every block of the page but commands): why nothing runs it
-# here.
+# The reason why nothing here runs a block, by page and beginning of the block ("*": every block of
+# the page except commands).
 _APPLIED = "tests/new_op/building_test.py applies it to a copy of the tree"
 _EXEMPT = {
     ("docs/adding_an_op.md", "*"): _APPLIED,
@@ -34,7 +33,7 @@ _EXEMPT = {
     ): "loads a model of the reader's; tests/addons/saved_model_test.py loads one",
 }
 _SHELL = {"bash", "console", "sh", "shell"}
-# Output of programs, tables and the like.
+# Output of programs, tables and similar text.
 _TEXT = {"", "text"}
 # Blocks of C are put into this function, which has the variables that they use.
 _C = """
@@ -62,7 +61,7 @@ namespace tensorflow_ext {
 
 
 def _is_command(block: Block) -> bool:
-    """True if it is for a shell, as indented blocks are that begin like it."""
+    """True for a shell block; indented blocks count if they begin like one."""
     starts = r"(\w+=\S+ )*(\./run|bazel|\.venv/bin/)"
     return block.language in _SHELL or (
         block.language in _TEXT and re.match(starts, block.text) is not None
@@ -126,7 +125,7 @@ def test_python(page: str, tmp_path: pathlib.Path) -> None:
 
 
 def _check_syntax(source: pathlib.Path, block: Block, frame: str, compiler: str, c: bool) -> None:
-    """Compiles a block, inside of a frame unless it is whole."""
+    """Compiles a block, inside a frame unless it is complete."""
     whole = "#include" in block.text
     source.write_text(block.text if whole else frame % (block.page, block.text))
     flags = [*tfe.sysconfig.get_compile_flags(c=c), f"-I{ROOT}", "-Wall", "-Wextra"]
@@ -172,7 +171,7 @@ def test_toml(block: Block) -> None:
 
 
 def _lines(block: Block) -> list[list[str]]:
-    """The words of each command, without comments and variables before it."""
+    """The words of each command, without comments and leading variables."""
     found = []
     for line in block.text.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
@@ -221,8 +220,8 @@ def test_commands(block: Block, tmp_path: pathlib.Path) -> None:
 
 
 def _run_module(arguments: list[str], folder: pathlib.Path) -> None:
-    """python -m tensorflow_ext; drawing, where there is no Graphviz, is left out, and
-    what is about TensorFlow Java must say that it has no release for this TensorFlow."""
+    """Runs python -m tensorflow_ext, without drawing if there is no Graphviz. Commands about
+    TensorFlow Java must say that it has no release for this TensorFlow."""
     if "--java" in arguments and _compatibility.java_release() is None:
         with pytest.raises(AssertionError, match="TensorFlow Java has versions for"):
             _run_as_program(arguments, folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/known_differences.md, and what the page says of them."""
+"""The tables of docs/known_differences.md, and the numbers in its text."""
 
 import copy
 import pathlib
@@ -17,7 +17,7 @@ _NEWEST = _DATA["newest"]
 
 
 def _ops(begin: str = "") -> set[str]:
-    """The ops of the tables whose names begin so."""
+    """The ops in the tables whose names begin with a prefix."""
     tables = _NEWEST["tables"].items()
     return {row[0] for name, rows in tables if name.startswith(begin) for row in rows}
 

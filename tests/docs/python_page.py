@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the Python blocks of one page, in one namespace, in order.
 
-An expression with a comment behind it that is a Python literal must have that value.
+If an expression is followed by a comment that is a Python literal, it must have that value.
 """
 
 import ast
@@ -19,10 +19,10 @@ def run(file: str) -> None:
     """Runs a page.
 
     Args:
-      file: A JSON file: a list of (where it is, code).
+      file: A JSON file with a list of (location, code).
 
     Raises:
-      AssertionError: A value is not what the page says.
+      AssertionError: A value differs from the page's.
     """
     namespace: dict[str, Any] = {"__name__": "page"}
     for where, code in json.loads(pathlib.Path(file).read_text(encoding="utf-8")):
@@ -39,7 +39,7 @@ def run(file: str) -> None:
 
 
 def _literals(code: str) -> Iterator[tuple[int, Any]]:
-    """The comments that are literals, by their line."""
+    """The comments that are literals, by line."""
     for token in tokenize.generate_tokens(StringIO(code).readline):
         if token.type == tokenize.COMMENT:
             try:

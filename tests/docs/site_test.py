@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(bool(_MISSING), reason="; ".join(_MISSING))
 _PHONE = {"width": 360, "height": 740}
 _DESKTOP = {"width": 1280, "height": 900}
 _FITS = "width => document.documentElement.scrollWidth <= width"
-# Pages of each kind are alike: of these a few are opened.
+# Pages of these kinds are alike, so only a few of each are opened.
 _SAMPLES = {"ops/": 6, "source/": 3}
 
 
@@ -61,7 +61,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Opens pages; in the end none of them may have complained."""
+    """Opens pages; at the end, none of them may have reported an error."""
     complaints: list[str] = []
     contexts = []
 
@@ -89,7 +89,7 @@ def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
 
 
 def _sampled(pages: list[str]) -> list[str]:
-    """All pages, of some kinds a few, spread evenly."""
+    """All pages; of some kinds only a few, evenly spread."""
     chosen = [page for page in pages if not page.startswith(tuple(_SAMPLES))]
     for kind, count in _SAMPLES.items():
         alike = [page for page in pages if page.startswith(kind)]
@@ -98,7 +98,7 @@ def _sampled(pages: list[str]) -> list[str]:
 
 
 def test_no_broken_links(folder: pathlib.Path) -> None:
-    """None leads nowhere, and nothing is loaded from another host."""
+    """No link is broken, and nothing is loaded from another host."""
     assert not built_site.broken_links(folder)
 
 
@@ -130,7 +130,7 @@ def test_every_op_has_a_page(folder: pathlib.Path) -> None:
 
 
 def test_pages_open(folder: pathlib.Path, address: str, open_page: Callable[..., Any]) -> None:
-    """Without a complaint, and no wider than the window."""
+    """Pages open without an error and are no wider than the window."""
     from playwright import sync_api
 
     page = open_page("")
@@ -142,7 +142,7 @@ def test_pages_open(folder: pathlib.Path, address: str, open_page: Callable[...,
             page.set_viewport_size(viewport)
             page.emulate_media(color_scheme=scheme)
             assert page.locator("h1").first.is_visible(), name
-            # The page's script puts wide tables into a frame, after it has loaded.
+            # After it has loaded, the page's script puts wide tables into a frame.
             with contextlib.suppress(sync_api.TimeoutError):
                 page.wait_for_function(_FITS, arg=viewport["width"], timeout=10_000)
             width = page.evaluate("document.documentElement.scrollWidth")
@@ -161,7 +161,7 @@ def test_search_finds_an_op(open_page: Callable[..., Any]) -> None:
 
 
 def test_search_for_every_letter(open_page: Callable[..., Any]) -> None:
-    """Each reads all words of the index that begin with it; none may fail."""
+    """Each search reads all words of the index that begin with it; none may fail."""
     page = open_page("")
     page.get_by_role("textbox", name="Search").click()
     found = page.locator(".md-search-result__meta")

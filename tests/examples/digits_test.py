@@ -15,7 +15,7 @@ TOLERANCE = 1e-5
 
 
 class Training(NamedTuple):
-    """The files for the programs, and what Python makes of the same."""
+    """The files for the programs, and Python's results for the same network."""
 
     folder: pathlib.Path
     losses: np.ndarray

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example runs, if only for a few steps, and draws its picture."""
+"""Every example runs, for a few steps, and draws its picture."""
 
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Keras exported trains in other languages as it does in Python."""
+"""A model that Keras exported trains in other languages as it does in Python."""
 
 import pathlib
 import shutil
@@ -38,14 +38,14 @@ def _train(training: fine_tune.Training, data: fine_tune.Data) -> list[float]:
 
 @pytest.fixture(scope="module")
 def python(exported: pathlib.Path) -> tuple[list[float], dict[str, np.ndarray]]:
-    """The losses and the variables afterwards, of Python."""
+    """Python's losses, and its variables afterwards."""
     training = fine_tune.Training(exported)
     losses = _train(training, fine_tune.Data(STEPS))
     return losses, {v.name: v.numpy() for v in training.variables}
 
 
-# How C and C++ treat the model's calls of functions they are told; others differentiate
-# what the model has.
+# C and C++ are told how to treat the model's calls of functions. Other languages differentiate the
+# model as it is.
 _WAYS = [
     (language, options)
     for language in fine_tune.PROGRAMS
@@ -73,7 +73,7 @@ def test_trains_as_python_does(
     assert expected[-1] < expected[0] / 4
     np.testing.assert_allclose(losses, expected, rtol=TOLERANCE, atol=0)
 
-    # What the model's own saver wrote, Python loads.
+    # Python loads the checkpoint that the model's own saver wrote.
     loaded = fine_tune.Training(model)
     assert {v.name for v in loaded.variables} == variables.keys()
     for variable in loaded.variables:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first programs of docs/go.md and docs/rust.md print the gradients that the pages
-speak of."""
+"""The first programs of docs/go.md and docs/rust.md print the gradients that the pages show."""
 
 import os
 import subprocess

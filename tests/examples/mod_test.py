@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/mod: the prototype in NumPy and the op in C++ are one function."""
+"""examples/mod: the NumPy prototype and the C++ op compute the same function."""
 
 import subprocess
 import sys

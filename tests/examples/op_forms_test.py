@@ -27,7 +27,7 @@ V = np.array([[0.5, 1.0, -1.0], [2.0, -3.0, 1.0]], np.float32)
 
 
 class Case(NamedTuple):
-    """A call, and the outputs and gradients that it must have."""
+    """A call, and its expected outputs and gradients."""
 
     call: Callable[..., Any]
     inputs: Sequence[np.ndarray]
@@ -143,7 +143,7 @@ def test_tape(name: str, way: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_second_order(name: str) -> None:
-    """Each op of a gradient has one: the gradient by its upstream is there."""
+    """Each op of a gradient is differentiable, because the gradient by its upstream exists."""
     case = CASES[name]
     upstream = tensors(case.upstream)
     with tf.GradientTape() as second:
@@ -151,7 +151,7 @@ def test_second_order(name: str) -> None:
         _, gradients = differentiate(case.call, tensors(case.inputs), upstream)
         products = [tf.cast(tf.reduce_sum(g * g), tf.float64) for g in gradients if g is not None]
         total = tf.add_n(products)
-    # Of |J^T u|^2 by u: 2 J J^T u, along u 2 |J^T u|^2.
+    # The gradient of |J^T u|^2 by u is 2 J J^T u; along u, it is 2 |J^T u|^2.
     found = second.gradient(total, upstream)
     along = sum(
         float(tf.reduce_sum(tf.cast(g, tf.float64) * u))
@@ -201,7 +201,7 @@ def test_function_runtime(name: str) -> None:
             [*given, *tensors(case.upstream)], [x.dtype for x in given], target
         )
         results = session.run([outputs, gradients])
-    # An input may go into the op twice; an integer one has zeros here.
+    # An input may be used by the op twice; an integer input has zeros here.
     sums = [
         None
         if expected is None
@@ -250,7 +250,7 @@ def test_no_gradient(client: Client) -> None:
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = FORMS.forms_largest(x) * x
-    # A constant to x.
+    # A constant in x.
     np.testing.assert_array_equal(tape.gradient(y, x), np.full_like(X, 3))
     with tf.Graph().as_default() as built:
         x = tf.constant(X)

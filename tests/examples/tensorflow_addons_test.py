@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/tensorflow_addons.md: what it names is there, and its example trains, saves and
+"""docs/tensorflow_addons.md: the names on the page exist, and its example trains, saves and
 loads."""
 
 import functools

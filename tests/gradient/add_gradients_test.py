@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TfExt_AddGradients of gradient/c_api.h: what TF_AddGradients has no answer to."""
+"""TfExt_AddGradients of gradient/c_api.h, in cases that TF_AddGradients cannot handle."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -117,7 +117,7 @@ def test_some_outputs_of_a_loop() -> None:
     _, y = graph.while_loop(["zero:0", "a:0"], *LOOP)
     with client_error(tf.errors.UNIMPLEMENTED, "loop of TF_NewWhile.*all its outputs"):
         API.add_gradients(graph, [y], ["x:0"])
-    # The graph is still good for others.
+    # The graph still works for other gradients.
     assert value(graph, gradient_by_x(graph, "a:0"))(np.float64(2)) == 1
 
 

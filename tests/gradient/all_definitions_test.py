@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every definition of this library, and those of TensorFlow's that clients get
-from it, against its op, for all types that the op admits.
+"""Checks every definition of this library, and TensorFlow's definitions that it gives to clients,
+against its op, for all types that the op admits.
 
-The others of TensorFlow's are left alone: many are wrong for some types their op
-admits, some abort the process.
+TensorFlow's other definitions are not checked: many are wrong for some types that their op admits,
+and some abort the process.
 """
 
 import pytest

@@ -20,7 +20,7 @@ V = np.array([1.5, 0.2, -0.7, 1.0])
 
 
 def calling(build: Callable[..., Any]) -> graph_pb2.GraphDef:
-    """The graph of y = build(x, handle); x is fed, the handle that of a variable v.
+    """The graph of y = build(x, handle); x is fed, and the handle is that of a variable v.
 
     dy_1 and dy_2 are upstream gradients.
     """
@@ -54,7 +54,7 @@ def check_order(graph: Graph, ys: list[str]) -> list[str]:
     found = graph.gradients(ys, ["x:0", "v:0"], upstream)
     gradients = [name for name in found if name is not None]
     assert len(gradients) == 2
-    loss(X, V)  # v is V then
+    loss(X, V)  # v has the value V afterwards
     by_x, by_v = graph.run(gradients, {"x:0": X})
     assert by_x.dtype == by_v.dtype == np.float64
     close = {"rtol": 1e-7, "atol": 1e-7}
@@ -74,7 +74,7 @@ def formula(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
 
 @tf.function
 def checked(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
-    """What is stateful by its OpDef alone is run again as well."""
+    """An op that only its OpDef marks as stateful runs again, too."""
     return tf.sin(tf.debugging.check_numerics(x, "x") * read(handle)) * x
 
 
@@ -95,7 +95,7 @@ def outside_too(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
 
 
 def handle_of_unknown_type(x: tf.Tensor, handle: tf.Tensor) -> tf.Tensor:
-    # Some bindings leave out what a handle says of its variable.
+    # Some bindings omit the handle's data about its variable.
     return formula(x, v1.placeholder_with_default(handle, None))
 
 
@@ -128,7 +128,7 @@ def test_by_input_and_variable(build: Callable[..., Any]) -> None:
 
 
 def test_the_gradient_that_the_graph_names_for_a_function() -> None:
-    # As TF_GraphCopyFunction(graph, function, gradient, status) does.
+    # TF_GraphCopyFunction(graph, function, gradient, status) does this.
     @tf.function
     def given(x: tf.Tensor, dy: tf.Tensor) -> tf.Tensor:
         return 7.0 * dy * x
@@ -155,7 +155,7 @@ def test_the_gradient_that_the_graph_names_for_a_function() -> None:
 
 
 def test_a_function_that_is_not_there() -> None:
-    # TF_GraphImportGraphDef asks for none.
+    # TF_GraphImportGraphDef does not ask for one.
     graph_def = calling(formula)
     for node in graph_def.node:
         if "PartitionedCall" in node.op:

@@ -36,7 +36,7 @@ def test_of_many_types_one_attribute_changes_at_a_time() -> None:
     with pytest.raises(tf.errors.FailedPreconditionError) as caught:
         gradients.check_definition("Faulty>OfManyTypes")
     message = str(caught.value)
-    # Of 8 for each of the four: all but float fail, of C alone.
+    # The op has 8 combinations for each of the four; all but float fail, in C only.
     assert "With A=float, B=float, C=double, D=float" in message
     assert "6 other combinations of 29" in message
 
@@ -63,7 +63,7 @@ def test_attributes_without_a_default() -> None:
 
 
 def test_lengths_of_lists() -> None:
-    """This definition is written for lists of two."""
+    """This definition only works for lists of two."""
     gradients.check_definition("Featured>Lists", N=2)
     with pytest.raises(
         tf.errors.FailedPreconditionError,

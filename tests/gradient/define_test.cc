@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tensorflow_ext::Define, without anything else of this library: what it
-// writes, and what it says of each mistake.
+// tensorflow_ext::Define without the rest of this library: the functions that
+// it writes, and its message for each mistake.
 
 #include "tensorflow_ext/gradient/define.h"
 
@@ -45,7 +45,7 @@ FunctionDef Written(const Table& table, const std::string& what) {
   return function;
 }
 
-// The one named node.
+// The only node of this name.
 NodeDef Find(const FunctionDef& function, const std::string& name) {
   for (const NodeDef& node : function.node_def()) {
     if (node.name() == name) return node;
@@ -60,7 +60,7 @@ void CheckInputs(const NodeDef& node, const Strings& expected) {
         node.name() + " has other inputs: " + node.ShortDebugString());
 }
 
-// Whether TensorFlow takes it, for these attributes.
+// Checks that TensorFlow accepts the function with these attributes.
 void CheckInstantiates(
     const FunctionDef& function,
     const std::vector<std::pair<std::string, FDH::AttrValueWrapper>>& attrs) {
@@ -151,7 +151,7 @@ void Lists() {
             {"values"},
             {{"T", tensorflow::DataTypeSlice{DT_FLOAT, DT_FLOAT}}}},
            {{"first"}, "Identity", {"copies:output:0"}},
-           // A name for each tensor.
+           // One name for each tensor.
            {{"a", "b"},
             "IdentityN",
             {"weight", "weight"},
@@ -175,7 +175,7 @@ void DevicesAndNames() {
   Check(function.ret().at("dx") == "product:z:0", "the node's own name");
 }
 
-// A mistake, and what the message says of it.
+// A mistake, and a part of its message.
 struct Mistake {
   std::string what;
   Table table;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formulas with one mistake each, in a library of its own that includes no
-// header of TensorFlow. The line of each mistake ends in "// mistake: <op>".
-// formula_op_types.cc registers the ops, Faulty>..., and no gradient of them.
+// Formulas with one mistake each, in a separate library that includes no header
+// of TensorFlow. The line of each mistake ends in "// mistake: <op>".
+// formula_op_types.cc registers the ops, Faulty>..., without gradients.
 
 #include <stdexcept>
 
@@ -59,7 +59,7 @@ FAULTY(ReturnsTooMuch) {
 FAULTY(ReturnsAnotherType) {
   g.Return({Cast(g.Upstream(), DT_INT64)});  // mistake: ReturnsAnotherType
 }
-// Right for float alone.
+// Right only for float.
 FAULTY(FloatConstant) {
   Value two = g.Scalar(2, DT_FLOAT);
   g.Return({g.Upstream() * two});  // mistake: FloatConstant

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops whose gradients are wrong, one mistake each, and a few that use every
-// feature of a definition. Kernels hand the first input on.
+// Ops whose gradients have one mistake each, and a few that use every feature
+// of a definition. Kernels return the first input.
 
 #include <stdexcept>
 
@@ -44,14 +44,14 @@ class HandOnOp : public tensorflow::OpKernel {
       .SetShapeFn(UnchangedShape); \
   KERNEL(name)
 
-// Registers a gradient by the body of a function of `attrs` and `g`.
+// Registers a gradient from the body of a function of `attrs` and `g`.
 #define GRADIENT(name, ...)                       \
   REGISTER_OP_GRADIENT(                           \
       name,                                       \
       []([[maybe_unused]] const AttrSlice& attrs, \
          [[maybe_unused]] FunctionDef* g) -> absl::Status __VA_ARGS__)
 
-// An op whose gradient tensorflow_ext::Define writes, of these nodes.
+// An op whose gradient tensorflow_ext::Define writes from these nodes.
 #define DEFINED(name, ...)                                              \
   UNARY_OP(name);                                                       \
   GRADIENT(name, {                                                      \
@@ -59,7 +59,7 @@ class HandOnOp : public tensorflow::OpKernel {
                   {__VA_ARGS__}, g);                                    \
   })
 
-// An op with the gradient that this call of TensorFlow's helper writes.
+// An op whose gradient this call of TensorFlow's helper writes.
 #define WRITTEN_BY(call, name, ...) \
   UNARY_OP(name);                   \
   GRADIENT(name, {                  \
@@ -126,7 +126,7 @@ WRITTEN_BY(Raw, "Faulty>NodeInputType", "a:output:0",
 WRITTEN_BY(Raw, "Faulty>Cycle", "a:z:0",
            {{{"a"}, "Mul", {"dy", "b:z:0"}, {{"T", DT_FLOAT}}},
             {{"b"}, "Mul", {"dy", "a:z:0"}, {{"T", DT_FLOAT}}}});
-// Right as a function; its shapes never fit.
+// Correct as a function, but its shapes never match.
 WRITTEN_BY(Raw, "Faulty>ShapesNeverFit", "c:z:0",
            {{{"a"}, "Identity", {"dy"}, {{"T", DT_FLOAT}}},
             {{"b"},
@@ -138,7 +138,7 @@ WRITTEN_BY(Raw, "Faulty>ShapesNeverFit", "c:z:0",
 WRITTEN_BY(FDH::Define, "Faulty>UnknownPlaceholder", Strings{"x: T", "dy: T"},
            Strings{"dx: T"}, kAnyType,
            Nodes{{{"dx"}, "Mul", {"dy", "x"}, {{"T", "$U"}}}});
-// Right for float.
+// Correct for float.
 WRITTEN_BY(FDH::Define, "Faulty>FloatConstant", Strings{"x: T", "dy: T"},
            Strings{"dx: T"}, kAnyType,
            Nodes{FDH::Const("half", 0.5f),
@@ -177,13 +177,13 @@ GRADIENT("Faulty>FirstRow", {
                 {{{"dvariable"}, "Neg", {"drow"}}}, g);
 });
 
-// Right: the shape of its gradient is known only when it runs.
+// Correct: the shape of its gradient is known only at run time.
 DEFINED("Featured>Reshaped", {{"shape"}, "Shape", {"x"}},
         {{"dx"}, "Reshape", {"dy", "shape"}});
 
-// ----- For checks of all types. -----
+// ----- Checks of all types. -----
 
-// Refuses double, and says so.
+// Refuses double with an error.
 UNARY_OP("Featured>NotForDouble");
 GRADIENT("Featured>NotForDouble", {
   tensorflow::DataType type;
@@ -205,7 +205,7 @@ GRADIENT("Featured>Named", {
                 {{{"dx"}, "Mul", {"dy", "x"}}}, g);
 });
 
-// Wrong where both are double, among many combinations.
+// Wrong if both are double, one of many combinations.
 #define MANY_TYPES "{float, double, half, bfloat16, int8, int16, int32, int64}"
 REGISTER_OP("Faulty>OfManyTypes")
     .Input("a: A")
@@ -234,8 +234,8 @@ GRADIENT("Faulty>OfManyTypes", {
 
 // ----- Every feature of a definition. -----
 
-// Two inputs of which one has an integer type, two outputs; the gradient runs
-// the forward op again, has work that only the integer's gradient needs, a
+// Two inputs, one of an integer type, and two outputs. The gradient runs the
+// forward op again. It has work that only the integer's gradient needs, a
 // control dependency and a device.
 REGISTER_OP("Featured>Pair")
     .Input("x: T")
@@ -269,14 +269,14 @@ GRADIENT("Featured>Pair", {
           {{"ones"}, "OnesLike", {"count"}, {{"T", DT_INT32}}},
           {{"dcount"}, "Neg", {"ones"}, {{"T", DT_INT32}}},
       });
-  // FDH::Define leaves devices out.
+  // FDH::Define drops devices.
   for (auto& node : *g->mutable_node_def()) {
     if (node.name() == "product") node.set_device("/device:CPU:0");
   }
   return absl::OkStatus();
 });
 
-// The same with another attribute: not the forward op's own result.
+// The same with another attribute, so it cannot reuse the forward op's result.
 UNARY_OP("Featured>Rescaled");
 GRADIENT("Featured>Rescaled", {
   return Define(
@@ -290,14 +290,14 @@ GRADIENT("Featured>Rescaled", {
       g);
 });
 
-// A list in, a list out, and an input without a gradient.
+// A list as input and as output, and an input without a gradient.
 REGISTER_OP("Featured>Lists")
     .Input("values: N * float")
     .Input("weight: float")
     .Output("sums: N * float")
     .Attr("N: int >= 1")
     .SetShapeFn(UnknownShape);
-// FDH::Define wants a name for each output; Create takes a list as a whole.
+// FDH::Define needs a name for each output; Create takes a list as a whole.
 GRADIENT("Featured>Lists", {
   *g = FDH::Create(
       "", {"values: N * float", "weight: float", "d: N * float"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that Python builds and the C API runs, and the slopes of what they compute."""
+"""Graphs that Python builds and the C API runs, and numerical derivatives of their results."""
 
 import concurrent.futures
 import contextlib
@@ -34,7 +34,7 @@ def graph_of(build: Callable[[], Any]) -> Graph:
 
 
 def graph_with(node: node_def_pb2.NodeDef, shape: object, **inputs: tf.DType) -> Graph:
-    """A graph of the node, with placeholders for its inputs, and for an upstream gradient u."""
+    """A graph of the node, with placeholders for its inputs and for an upstream gradient u."""
     upstream = tf.as_dtype(node.attr["T"].type)
 
     def placeholders() -> None:
@@ -48,7 +48,7 @@ def graph_with(node: node_def_pb2.NodeDef, shape: object, **inputs: tf.DType) ->
 
 
 def unary_graph(op: str, dtype: tf.DType = tf.float32) -> Graph:
-    """A graph of `op` on x, called f, with an upstream gradient u."""
+    """A graph of `op` applied to x, called f, with an upstream gradient u."""
     node = to_node_def(op, {"T": dtype})
     node.name = "f"
     return graph_with(node, [3], x=dtype)
@@ -70,7 +70,7 @@ def client_error(code: int, match: str) -> Iterator[None]:
 
 
 def in_threads(function: Callable[[], Any]) -> list[Any]:
-    """The results of eight calls at once."""
+    """The results of eight concurrent calls."""
     with concurrent.futures.ThreadPoolExecutor(8) as threads:
         return [call.result() for call in [threads.submit(function) for _ in range(8)]]
 

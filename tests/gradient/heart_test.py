@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The heart: finding, checking, planning and expanding a gradient.
+"""The core: finding, checking, planning and expanding a gradient.
 
 Clients are the C interface (tensorflow_ext._runtime._library) and TF_AddGradients
 (c_client). faulty_ops.cc holds the ops.
@@ -21,7 +21,7 @@ from tensorflow_ext._runtime._attributes import to_node_def
 def faulty_ops() -> None:
     CLIENT.load(os.environ["FAULTY_OPS"])
     assert _library.register_gradients() > 0
-    # All of them are known by now.
+    # All of them have been seen by now.
     assert _library.register_gradients() == 0
 
 
@@ -32,7 +32,7 @@ def plan(op: str, wanted: list[bool] | None = None, **attributes: object) -> dic
     return {node.name: node for node in graph.node}
 
 
-# By op: fragments of the message.
+# Fragments of the message, by op.
 FAULTS = {
     "TooManyResults": ["2 results (float, float)", "expected (float)"],
     "TooFewArguments": ["1 argument", "(float, float)"],
@@ -52,7 +52,7 @@ FAULTS = {
     "NodeInputType": ["'a' of op Identity", "'dy'", "float", "int32 is expected (T=float)"],
     "Cycle": ["cycle"],
 }
-# The code is FAILED_PRECONDITION but for these.
+# The code is FAILED_PRECONDITION, except for these.
 CODES = {"DefinedWrong": tf.errors.INVALID_ARGUMENT, "CreatorFails": tf.errors.UNIMPLEMENTED}
 
 
@@ -62,7 +62,7 @@ def test_a_wrong_definition_is_an_error_that_says_what(name: str) -> None:
     op = f"Faulty>{name}"
     graph = unary_graph(op)
     before = graph.nodes()
-    for _ in range(2):  # an error is not kept as a plan
+    for _ in range(2):  # an error is not cached as a plan
         with pytest.raises(ClientError) as caught:
             graph.gradients(["f:0"], ["x:0"], ["u:0"])
         assert caught.value.code == code
@@ -109,16 +109,16 @@ def test_expansion_that_fails_leaves_no_nodes() -> None:
     with pytest.raises(ClientError, match=r"gradient of node 'f' of op Faulty>Shapes"):
         graph.gradients(["f:0"], ["x:0"], ["u:0"])
     assert graph.nodes() == before
-    # The graph is still good for another gradient.
+    # The graph still works for another gradient.
     assert graph.gradients(["x:0"], ["x:0"], ["u:0"]) == ["u:0"]
 
 
 def test_the_forward_op_is_reused_and_the_unused_left_out() -> None:
     nodes = plan("Featured>Pair", T=tf.float64, scale=2.0)
     ops = sorted(node.op for node in nodes.values() if node.op[0] != "_")
-    # Neither the forward op nor what only the integer's gradient needs.
+    # The plan has neither the forward op nor what only the integer's gradient needs.
     assert ops == ["AddV2", "Identity", "Mul"]
-    # Inputs 0 and 1, upstream 2 and 3, outputs 4 and 5: dy and the statistic.
+    # 0 and 1 are inputs, 2 and 3 upstream, 4 and 5 outputs: dy and the statistic.
     assert list(nodes["product"].input) == ["_Arg_2:0", "_Arg_5:0", "^checked"]
     assert nodes["product"].device == "/device:CPU:0"
     assert nodes["product"].attr["T"].type == tf.float64.as_datatype_enum
@@ -162,7 +162,7 @@ def test_names_devices_and_missing_upstream_gradients() -> None:
     nodes = graph_pb2.GraphDef.FromString(graph.graph_def()).node
     added = {node.name: node for node in nodes if node.name.startswith("gradients")}
     product = added["gradients/tower/pair_grad/product"]
-    # The definition's device wins, then the forward op's.
+    # The definition's device takes precedence over the forward op's.
     assert product.device == "/device:CPU:0"
     assert added["gradients/tower/pair_grad/dx"].device == "/job:worker/task:3"
     assert "^gradients/tower/pair_grad/checked" in product.input
@@ -187,7 +187,7 @@ def test_registries() -> None:
     bits = _library.Registries
     bridged = bits.FUNCTION_GRADIENT | bits.CLIENT_GRADIENT | bits.CLIENT_BRIDGED
     assert _library.registries("Featured>Pair") == bridged
-    # TensorFlow's own client gradient stays where it is right.
+    # TensorFlow's own client gradient is kept where it is right.
     product = _library.registries("MatMul")
     own = bits.FUNCTION_GRADIENT | bits.FUNCTION_OWN | bits.FUNCTION_STANDS_IN
     assert product == own | bits.CLIENT_GRADIENT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TfExt_InlineCalls of gradient/c_api.h, and the same in Python.
+"""TfExt_InlineCalls of gradient/c_api.h, in C and in Python.
 
 Gradients are compared with central differences of what the session computes.
 """
@@ -69,7 +69,7 @@ def nested() -> None:
 def test_bodies_take_the_place_of_calls() -> None:
     graph = graph_of(nested)
     before = nodes(graph)
-    value(graph, "loss:0")(X)  # the session knows the graph by now
+    value(graph, "loss:0")(X)  # the session has seen the graph by now
     loss = inlined(graph, "loss:0")
     after = nodes(graph)
     assert after[: len(before)] == before
@@ -117,7 +117,7 @@ RANDOM_X = np.linspace(1, 2, 100)
 
 
 def check_one_draw(loss: np.ndarray, slope: np.ndarray) -> float:
-    """Checks that both have one draw, for which the loss is homogeneous of order 2 (Euler)."""
+    """Checks that both use one draw: then the loss is homogeneous of order 2 (Euler)."""
     np.testing.assert_allclose(slope @ RANDOM_X / 2, loss)
     return float(loss)
 
@@ -147,7 +147,7 @@ def updating() -> None:
 
 
 def without_waiting_results() -> graph_pb2.GraphDef:
-    """`updating` with a function whose side effects stand in its control_ret alone."""
+    """`updating` with a function whose side effects are only in its control_ret."""
     graph_def = graph_def_of(updating)
     for function in graph_def.library.function:
         results = {name.partition(":")[0] for name in function.ret.values()}
@@ -196,7 +196,7 @@ def test_control_edges_from_outside() -> None:
 
 
 def with_function(name: str) -> tuple[graph_pb2.GraphDef, Any]:
-    """A graph of a placeholder x, and the one function that it has, sin(x) x."""
+    """A graph of a placeholder x and one function, sin(x) x."""
     graph_def = graph_def_of(nested)
     body = next(f for f in graph_def.library.function if "inner" in f.signature.name)
     graph_def = graph_pb2.GraphDef(versions=graph_def.versions)
@@ -218,7 +218,7 @@ def make_call(node: Any, function: str) -> None:
 
 
 def test_functions_named_as_ops() -> None:
-    # As TF_GraphCopyFunction lets one write.
+    # TF_GraphCopyFunction allows this.
     graph_def, _ = with_function("Waves")
     graph_def.node.add(name="y", op="Waves", input=["x"])
     graph = imported(graph_def)
@@ -235,7 +235,7 @@ def test_a_function_that_calls_itself_is_an_error() -> None:
         for i, name in enumerate(node.input):
             node.input[i] = name.replace(f"{call.name}:y:", f"{call.name}:output:")
     make_call(graph_def.node.add(name="y", input=["x"]), "Endless")
-    # TF_GraphImportGraphDef ends the process by such a graph.
+    # TF_GraphImportGraphDef aborts the process on such a graph.
     with pytest.raises(tf.errors.UnimplementedError, match="'Endless' calls itself"):
         _library.inline_calls(graph_def.SerializeToString(), ["y:0"])
 
@@ -288,11 +288,11 @@ def test_bad_outputs_of_a_graph_def(outputs: str) -> None:
         _library.inline_calls(b"no graph", [outputs])
 
 
-# ---- As an op, for clients that call no functions of a library
+# ---- As an op, for clients that cannot call a library's functions
 
 
 def test_the_op_gives_what_the_function_gives() -> None:
-    """A client that can import a GraphDef, and no more, puts both together."""
+    """A client that can only import a GraphDef combines both graphs."""
     serialized = graph_def_of(random).SerializeToString()
     nodes, inlined = raw_ops.inline_calls(serialized, ["loss:0", "x:0"])
     expected, names = _library.inline_calls(serialized, ["loss:0", "x:0"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Formulas of another library: one for an op of its own, and two for ops that
-// have a gradient already.
+// already have a gradient.
 
 #include "tensorflow_ext/gradient/formula/formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -20,7 +20,7 @@ void OwnFormula(Gradient& g) {
 }
 TFEXT_REGISTER_GRADIENT("Outside>Formula", OwnFormula);
 
-// TensorFlow's Python, and this project's library for C and C++, have one.
+// TensorFlow has one in Python, this library in C and C++.
 void SecondErfc(Gradient& g) { g.Return({3 * g.Upstream()}); }
 TFEXT_REGISTER_GRADIENT("Erfc", SecondErfc);
 
@@ -28,11 +28,11 @@ TFEXT_REGISTER_GRADIENT("Erfc", SecondErfc);
 void OtherTanh(Gradient& g) { g.Return({5 * g.Upstream() + g.Input(0)}); }
 TFEXT_REGISTER_STAND_IN("Tanh", OtherTanh);
 
-// TensorFlow has one in Python, this project's library elsewhere.
+// TensorFlow has one in Python, this library elsewhere.
 void OtherErfinv(Gradient& g) { g.Return({7 * g.Upstream()}); }
 TFEXT_REGISTER_STAND_IN("Erfinv", OtherErfinv);
 
-// An op of this project.
+// An op of this library.
 void OtherMish(Gradient& g) { g.Return({11 * g.Upstream()}); }
 TFEXT_REGISTER_STAND_IN("TfExt>Mish", OtherMish);
 

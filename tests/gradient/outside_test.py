@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of other libraries, by the short-hand and by tables: they reach every
-client, mistakes are errors that name the line, and no registration ends the process.
+"""Gradients of other libraries, written as formulas and as tables: they reach every client,
+mistakes are errors that name the line, and no registration ends the process.
 
 Environment: LIBRARIES  the libraries of formula_op_types.cc, faulty_formulas.cc,
                         outside_formulas.cc and outside_tables.cc
@@ -32,7 +32,7 @@ X = np.array([0.5, -0.25, 0.75])
 
 @pytest.fixture(scope="module", autouse=True)
 def libraries() -> None:
-    """Loaded in C; Python has the same libraries."""
+    """Loads the libraries in C; Python has the same ones."""
     before = gradients.function_def("Erfc", T=tf.float64)
     for library in os.environ["LIBRARIES"].split():
         CLIENT.load(library)
@@ -95,12 +95,12 @@ def test_a_mistake_is_an_error_that_names_op_node_and_line(name: str) -> None:
     with pytest.raises(tf.errors.OpError) as raised:
         gradients.function_def(op, T=tf.float64)
     assert str(raised.value) == message
-    if name == "ReturnsNothing":  # of no line
+    if name == "ReturnsNothing":  # the mistake has no line
         return
     found = re.search(r"faulty_formulas\.cc:(\d+): ", message)
     assert found, message
     line = int(found[1])
-    # The statement of the mistake; a node's line may be that of any of its parts.
+    # The line of the mistaken statement; a node's line may be that of any of its parts.
     marked = next(i for i, text in enumerate(LINES, 1) if f"mistake: {name}" in text)
     assert line in (marked - 1, marked)
     assert line == marked or "mistake" not in LINES[line - 1]
@@ -195,7 +195,7 @@ def test_a_stand_in_reaches_every_client(
     asked_for = _library.Registries.GRADIENT_ASKED_FOR
     assert asked_for in _library.registries(op)
     if op == "Tanh" and client is eagerly:
-        # TensorFlow keeps no input of Tanh for its own gradient, which needs none.
+        # TensorFlow keeps no input of Tanh, because its own gradient needs none.
         with pytest.raises(tf.errors.UnimplementedError, match="has not kept input 0"):
             client(op)
         return

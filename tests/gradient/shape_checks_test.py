@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gradient of another shape than its input is an error, in every client.
+"""A gradient whose shape differs from its input's is an error in every client.
 
 faulty_ops.cc holds the ops.
 """
@@ -78,7 +78,7 @@ def test_eager_blames_an_upstream_gradient_that_is_wrong() -> None:
 
 
 def test_eager_always_with_the_switch_only(switched_on: None) -> None:
-    """One op's attributes have one plan, which is checked the first times."""
+    """The attributes of an op have one plan, whose first runs are checked."""
     x, y = tf.ones([2, 3]), tf.ones([3])
 
     def wrong(scale: tf.Tensor) -> Any:
@@ -120,7 +120,7 @@ def test_function_of_shapes_that_are_not_known(switched_on: None) -> None:
     function = traced(MODULE.faulty_summed, None)
     with pytest.raises(tf.errors.InvalidArgumentError, match=SUMMED):
         function(tf.ones([3]))
-    # Right, if by chance.
+    # The shapes match by chance.
     gradients.check_shapes(False)
     function = traced(MODULE.faulty_summed, None)
     assert function(tf.ones([3]))[0].shape == []
@@ -170,7 +170,7 @@ def test_right_gradients_stay_what_they_are(switched_on: None) -> None:
         )
 
 
-# The node of Faulty>Summed, for what the op itself has no kernel for.
+# The node of Faulty>Summed, for inputs that the op has no kernel for.
 def check_node(gradient: Any, shape: Any) -> tf.Tensor:
     return raw_ops.check_gradient_shape(
         gradient,
@@ -195,7 +195,7 @@ def test_compiled_by_xla() -> None:
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_vectorized(stacked: bool) -> None:
-    """A row of x for each iteration, and its gradient or one for all."""
+    """A row of x for each iteration, and its gradient or one gradient for all."""
 
     @tf.function(input_signature=[tf.TensorSpec(None, tf.float32)] * 2)
     def function(x: tf.Tensor, gradients: tf.Tensor) -> tf.Tensor:
@@ -216,7 +216,7 @@ def test_the_node_itself() -> None:
     assert framework_ops._gradient_registry.lookup("TfExt>CheckGradientShape")
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"expected: .* a vector"):
         raw_ops.check_gradient_shape(tf.ones([3]), tf.constant(3, tf.int64), where="", made_by="")
-    # What is inferred may be wrong, so that nothing is an error before it runs.
+    # Inferred shapes may be wrong, so nothing is an error before it runs.
     function = tf.function(lambda x: check_node(x, [3, 2]))
     function.get_concrete_function(tf.TensorSpec([3], tf.float32))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"shape \[3\] where .*3,2"):
@@ -227,7 +227,7 @@ def test_the_node_itself() -> None:
 
 
 def c_graph(op: str, *shapes: list[int | None] | None) -> Graph:
-    """Placeholders x0, x1, ..., `op` of them, called f, and an upstream dy."""
+    """Placeholders x0, x1, ..., `op` applied to them, called f, and an upstream dy."""
 
     def build() -> None:
         x = [v1.placeholder(tf.float32, s, f"x{i}") for i, s in enumerate(shapes)]
@@ -294,7 +294,7 @@ def test_c_adds_nothing_where_it_is_off_or_all_is_known(switched_on: None) -> No
     gradients.check_shapes(True)
     (again,) = graph.gradients(["f:0"], ["x0:0"], ["dy:0"])
     (second,) = graph.gradients([str(again)], ["dy:0"], ["x0:0"])
-    assert len(check_nodes(graph)) == 2  # that of dy, too
+    assert len(check_nodes(graph)) == 2  # one of them checks dy
     x, dy = np.array([1, 2], np.float32), np.array([3, 5], np.float32)
     found = graph.run([str(again), str(second)], {"x0:0": x, "dy:0": dy})
     np.testing.assert_array_equal(found, [dy, x])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What TF_AddGradients adds to a graph whose shapes are known, wholly or in part."""
+"""The nodes that TF_AddGradients adds to a graph whose shapes are fully or partly known."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -158,7 +158,7 @@ def test_integers_have_gradients_where_tensorflows_have() -> None:
 
 
 def test_the_gradients_of_a_sum_are_told_apart_in_second_order() -> None:
-    """Both are dz; one must not lie on the way to what the other leads to."""
+    """Both are dz; one must not be on the path to the other's successors."""
 
     def build() -> None:
         w, v = placeholder("w", 3), placeholder("v", 3)
@@ -218,7 +218,7 @@ def test_a_shape_is_a_constant_where_it_is_known() -> None:
 
 
 def test_large_constants_are_left_to_run() -> None:
-    """The gradient numbers the elements of an image, in a range of them all."""
+    """The gradient numbers the elements of an image, so it has a range of all of them."""
 
     def build() -> None:
         x = placeholder("x", 1, 200, 200, 1)
@@ -238,7 +238,7 @@ def test_an_identity_passes_its_gradient_on() -> None:
 
     graph = graph_of(build)
     types, (name,) = added(graph, ["z:0"], ["x:0"], ["u:0"])
-    assert types == Counter({"Mul": 1})  # dy exp(x), with the exp that there is
+    assert types == Counter({"Mul": 1})  # dy exp(x), which reuses the forward exp
     assert name is not None
     # A tensor that is fed cannot be fetched.
     assert gradient(graph, "y:0", "x:0", "u:0") != "u:0"

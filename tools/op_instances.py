@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of an op for the values its attributes may have."""
+"""Makes nodes of an op for the values that its attributes may have."""
 
 import itertools
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from tensorflow.core.framework import (
     types_pb2,
 )
 
-# Types to try, in this order, where an OpDef admits any.
+# Types to try, in this order, if an OpDef accepts any type.
 _ANY_TYPE = [types_pb2.DT_FLOAT, types_pb2.DT_COMPLEX64, types_pb2.DT_INT32]
-# Values where the OpDef's rules do not say what the op really takes.
+# Values for attributes whose OpDef does not say what the op really accepts.
 _GIVEN: dict[str, list] = {
     "SrcT": [types_pb2.DT_FLOAT],
     "DstT": [types_pb2.DT_DOUBLE],
@@ -34,8 +34,9 @@ _GIVEN: dict[str, list] = {
 def _function(
     name: str, nodes: dict[str, tuple[str, list[str]]], results: dict[str, int], counters: int = 0
 ) -> function_pb2.FunctionDef:
-    """A function of two floats, behind `counters` integers; `nodes` are
-    its float ops with their inputs, and `results` the nodes that it returns, with
+    """A function of two floats, preceded by `counters` integers.
+
+    `nodes` are its float ops with their inputs, and `results` are the nodes that it returns, with
     their types."""
     function = function_pb2.FunctionDef()
     function.signature.name = name
@@ -53,7 +54,7 @@ def _function(
 
 
 _FORMULA, _STEP, _TEST = "probe_formula", "probe_step", "probe_test"
-# Functions for the ops that call some: (x, y) -> (x y, x - y) and x < y.
+# Functions for the ops that call functions: (x, y) -> (x y, x - y) and x < y.
 FUNCTIONS = function_pb2.FunctionDefLibrary(
     function=[
         *(
@@ -68,7 +69,7 @@ FUNCTIONS = function_pb2.FunctionDefLibrary(
         _function(_TEST, {"less": ("Less", ["x", "y"])}, {"less": types_pb2.DT_BOOL}),
     ]
 )
-# The same by the attribute's kind.
+# The same functions by the kind of the attribute.
 _OF_KIND = {
     "bool": True,
     "float": 1.0,
@@ -80,7 +81,7 @@ _OF_KIND = {
     "shape": tensor_shape_pb2.TensorShapeProto(unknown_rank=True),
     "string": b"x",
 }
-# The same for one op.
+# The same functions for single ops.
 _WINDOWS_3D = {"ksize": [[1, 2, 2, 2, 1]], "strides": [[1, 2, 2, 2, 1]]}
 _GIVEN_FOR: dict[str, dict[str, list]] = {
     "AvgPool3D": _WINDOWS_3D,
@@ -101,7 +102,7 @@ _GIVEN_FOR["For"] = {"body": [attr_value_pb2.NameAttrList(name=_STEP)]}
 _GIVEN_FOR["RaggedTensorToTensor"] = {"row_partition_types": [[b"FIRST_DIM_SIZE", b"ROW_SPLITS"]]}
 for _values in ("Dense", "Ragged", "Sparse"):
     _GIVEN_FOR[f"{_values}CountSparseOutput"] = {"binary_output": [False]}
-# Products of matrices.
+# Matrix products.
 _GIVEN_FOR["XlaDot"] = _GIVEN_FOR["XlaDotV2"] = {
     "dimension_numbers": [
         xla_data_pb2.DotDimensionNumbers(
@@ -156,10 +157,9 @@ def _set(node: node_def_pb2.NodeDef, name: str, kind: str, value: object) -> Non
 
 
 def instances(op_def: op_def_pb2.OpDef) -> Iterator[node_def_pb2.NodeDef]:
-    """Nodes of the op, one for each combination of types that it admits.
+    """Nodes of the op, one for each combination of types that it accepts.
 
-    Float comes first. Other attributes have their default, or a value that the
-    op takes.
+    Float comes first. Other attributes have their default, or a value that the op accepts.
     """
     attributes = list(op_def.attr)
     choices = [_choices(op_def.name, attribute) for attribute in attributes]
@@ -174,7 +174,7 @@ def instances(op_def: op_def_pb2.OpDef) -> Iterator[node_def_pb2.NodeDef]:
 def types_of(
     arguments: list[op_def_pb2.OpDef.ArgDef], op_def: op_def_pb2.OpDef, node: node_def_pb2.NodeDef
 ) -> list[int]:
-    """The types of these arguments of the op, lists flattened."""
+    """The types of these arguments of the op, with lists flattened."""
     defaults = {attribute.name: attribute.default_value for attribute in op_def.attr}
 
     def value(name: str) -> Any:

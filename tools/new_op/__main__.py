@@ -4,8 +4,8 @@ changed; or takes it out again.
 
 An elementwise op gets the placeholder x^3, or x^2 y^2, times 1 and its attributes, with
 its derivatives to second order; another op gets sums of its inputs. The places to
-change are printed, and marked in the files. What is to be written of an op by hand is
-in docs/adding_an_op.md.
+its derivatives to second order; another op gets sums of its inputs. The places to change are
+printed, and marked in the files. docs/adding_an_op.md says what you write by hand.
 
 Examples:
   ./run new-op squareplus --unary --attr b:float=4
@@ -110,7 +110,7 @@ def add(op: Op, tree: Tree) -> list[Piece]:
     """Writes an op into the tree.
 
     Raises:
-      NewOpError: There is such an op, or a place that its rows go to is missing.
+      NewOpError: The op exists, or a place for its rows is missing.
     """
     check_free(op, tree)
     written = pieces(op, tree)
@@ -120,10 +120,10 @@ def add(op: Op, tree: Tree) -> list[Piece]:
 
 
 def remove(name: str, tree: Tree) -> list[Piece]:
-    """Takes an op out of the tree.
+    """Removes an op from the tree.
 
     Raises:
-      NewOpError: There is no such op, or it is not as new-op writes it.
+      NewOpError: There is no such op, or its files differ from what new-op writes.
     """
     op = find(name, tree)
     removed = pieces(op, tree)
@@ -149,8 +149,8 @@ def _in_last_commit(path: str) -> subprocess.CompletedProcess[str]:
 
 
 def _refuse_committed(name: str) -> None:
-    """So that nothing is lost: what Git has, it takes back better. Where it says
-    nothing of this tree, nothing is known to be uncommitted."""
+    """Raises NewOpError if Git has committed the op, because Git removes it better, or if Git does
+    not know this tree, because the op may then be uncommitted."""
     try:
         of_tree = _in_last_commit("run")
         of_op = _in_last_commit(f"tests/clients/cases/{name}.cases")
@@ -190,7 +190,7 @@ def _report(op: Op | None, written: Sequence[Piece]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says; returns the exit status."""
+    """Runs new-op with these arguments; returns the exit status."""
     options = parser().parse_args(arguments)
     tree = Tree(ROOT)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of files that have them in a list, put in and taken out again.
+"""Inserts and removes rows in files that hold lists of rows.
 
-Each function takes the text of a file and returns the new one. A place that is not
-there is a NewOpError, which names it.
+Each function takes the text of a file and returns the new text. It raises NewOpError, which names
+the place, if a place is missing.
 """
 
 import ast
@@ -25,9 +25,9 @@ def _format(tool: str, *arguments: str, text: str) -> str:
 
 
 def formatted(path: str, text: str) -> str:
-    """The text as clang-format or ruff would have it, by the name of its file."""
+    """Formats the text with clang-format or ruff, by its file name."""
     if path.endswith((".h", ".cc")):
-        # By its name it is C++, and nothing else is told from it.
+        # The name says only that it is C++.
         style = "--style=Google"
         return _format("clang-format", style, "--assume-filename=a.cc", text=text)
     if path.endswith(".py"):
@@ -51,35 +51,35 @@ def _index_of(path: str, lines: Sequence[str], anchor: str) -> int:
 
 
 def insert_sorted(path: str, text: str, anchor: str, row: str) -> str:
-    """Puts a line into the sorted list that begins below the line `anchor` and ends
-    with the first line that is not indented."""
+    """Inserts a line into the sorted list that begins below the line `anchor` and ends with the
+    first line that is not indented."""
     lines = text.splitlines()
     begin = end = _index_of(path, lines, anchor) + 1
     while end < len(lines) and lines[end].startswith(" "):
         end += 1
     at = begin
-    # What comes in upper case first, as ruff sorts __all__.
+    # Upper case sorts first, like __all__ in ruff.
     while at < end and (row.lower() == row, row) > (lines[at].lower() == lines[at], lines[at]):
         at += 1
     return "\n".join([*lines[:at], row, *lines[at:], ""])
 
 
 def insert_below(path: str, text: str, anchor: str, rows: str) -> str:
-    """Puts rows below the first line that is `anchor`."""
+    """Inserts rows below the first line that is `anchor`."""
     lines = text.splitlines(keepends=True)
     at = _index_of(path, text.splitlines(), anchor) + 1
     return "".join([*lines[:at], rows, *lines[at:]])
 
 
 def insert_above_last(path: str, text: str, anchor: str, rows: str) -> str:
-    """Puts rows above the last line that is `anchor`."""
+    """Inserts rows above the last line that is `anchor`."""
     lines = text.splitlines(keepends=True)
     at = len(lines) - 1 - _index_of(path, text.splitlines()[::-1], anchor)
     return "".join([*lines[:at], rows, *lines[at:]])
 
 
 def insert_among(path: str, text: str, prefix: str, row: str) -> str:
-    """Puts a line among the neighbouring ones that begin alike, which are sorted."""
+    """Inserts a line into the sorted block of neighbouring lines that begin with `prefix`."""
     lines = text.splitlines()
     found = [i for i, line in enumerate(lines) if line.startswith(prefix)]
     if not found:
@@ -89,7 +89,7 @@ def insert_among(path: str, text: str, prefix: str, row: str) -> str:
 
 
 def append_to_list(path: str, text: str, anchor: str, rows: str) -> str:
-    """Puts rows at the end of the list that begins with the line `anchor`."""
+    """Appends rows to the list that begins with the line `anchor`."""
     lines = text.splitlines(keepends=True)
     at = _index_of(path, text.splitlines(), anchor) + 1
     while at < len(lines) and not re.match(r"[\])}]", lines[at]):
@@ -100,10 +100,10 @@ def append_to_list(path: str, text: str, anchor: str, rows: str) -> str:
 
 
 def remove_lines(path: str, text: str, matches: Callable[[str], bool]) -> str:
-    """Takes out the lines that match; there is to be one.
+    """Removes the lines that match; at least one must match.
 
     Raises:
-      NewOpError: There is none.
+      NewOpError: No line matches.
     """
     lines = text.splitlines(keepends=True)
     kept = [line for line in lines if not matches(line.rstrip("\n"))]
@@ -116,8 +116,8 @@ def remove_lines(path: str, text: str, matches: Callable[[str], bool]) -> str:
 
 
 def remove_calls(path: str, text: str, name: str, is_it: Callable[[str], bool]) -> str:
-    """Takes out the elements of lists that are calls of `name` with a first argument
-    of which `is_it`, with the comment above that begins with the op."""
+    """Removes list elements that are calls of `name` and whose first argument satisfies `is_it`,
+    with the comment above that begins with the op."""
     lines = text.splitlines(keepends=True)
     dead: set[int] = set()
     for node in ast.walk(ast.parse(text)):
@@ -139,7 +139,7 @@ def remove_calls(path: str, text: str, name: str, is_it: Callable[[str], bool]) 
 
 
 def remove_key(path: str, text: str, key: str) -> str:
-    """Takes out the row of a dictionary with this key."""
+    """Removes the row of a dictionary with this key."""
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Dict):
             continue
@@ -151,11 +151,11 @@ def remove_key(path: str, text: str, key: str) -> str:
 
 
 def change_exports(path: str, text: str, change: Callable[[list[str]], list[str]]) -> str:
-    """Changes the names in __all__, which are on one line where there is room."""
+    """Changes the names in __all__, which are on one line if they fit."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             names = change(ast.literal_eval(node.value))
-            # What begins in upper case comes first.
+            # Upper case sorts first.
             names = sorted(names, key=lambda name: (name.lower() == name, name))
             listed = ", ".join(f'"{name}"' for name in names)
             lines = text.splitlines(keepends=True)
@@ -165,7 +165,7 @@ def change_exports(path: str, text: str, change: Callable[[list[str]], list[str]
 
 
 def remove_function(path: str, text: str, name: str) -> str:
-    """Takes out a function of a module and the two blank lines above it."""
+    """Removes a function from a module, and the two blank lines above it."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             lines = text.splitlines(keepends=True)
@@ -180,9 +180,8 @@ def remove_function(path: str, text: str, name: str) -> str:
 
 
 def remove_block(path: str, text: str, begin: str, end: str) -> str:
-    """Takes out what begins with a line that matches `begin`, the comment above
-    it included, and ends with the next line that matches `end`; and a blank line
-    behind it."""
+    """Removes the block from a line that matches `begin`, with the comment above it, to the next
+    line that matches `end`, and a blank line after it."""
     lines = text.splitlines(keepends=True)
     for first, line in enumerate(lines):
         if not re.match(begin, line):
@@ -222,7 +221,7 @@ def change_macro(path: str, text: str, name: str, change: Callable[[list[str]], 
 
 
 def _table(path: str, text: str) -> tuple[int, int, list[str]]:
-    """The rows of README's table of ops."""
+    """The rows of the README's table of ops."""
     lines = text.splitlines(keepends=True)
     begin = _index_of(path, text.splitlines(), "## The ops")
     while begin < len(lines) and not lines[begin].startswith("|---"):
@@ -238,8 +237,8 @@ def _table(path: str, text: str) -> tuple[int, int, list[str]]:
 def insert_into_table(
     path: str, text: str, name: str, module: str, relatives: Sequence[str]
 ) -> str:
-    """Puts a function's name into the row of README's table that has a relative of
-    it, or into a new row."""
+    """Inserts a function's name into the row of the README's table that has a related op, or into a
+    new row."""
     begin, end, lines = _table(path, text)
     for at in range(begin, end):
         if any(f"`{relative}`" in lines[at] for relative in relatives):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What new-op refuses."""
+"""The error that new-op raises."""
 
 
 class NewOpError(Exception):
-    """Says what is wrong, what was expected and the fix."""
+    """Says what is wrong, what was expected and how to fix it."""

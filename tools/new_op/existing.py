@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops that are there, and the names that are taken."""
+"""The existing ops, and the names that are taken."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ def _modules(tree: Tree) -> dict[str, str]:
 
 
 def _registered(tree: Tree) -> dict[str, str]:
-    """The folder of each op of the library, those of the machinery included."""
+    """The folder of each op of the library, including internal ops."""
     return {
         op: path.rpartition("/")[0]
         for path in tree.files("tensorflow_ext", ".cc", ".h")
@@ -38,8 +38,8 @@ _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|#includ
 
 
 def _words_of_headers(tree: Tree) -> dict[str, str]:
-    """The words of the code that an op's sources include, or that are included beside
-    them (pointwise_launchers.cc), and where they are."""
+    """The words in the code that an op's sources include or that is included beside them
+    (pointwise_launchers.cc), and the file of each."""
     found: dict[str, str] = {}
     for path in tree.files("tensorflow_ext", ".h", ".cuh"):
         *_, folder, file = path.split("/")
@@ -52,7 +52,7 @@ def _words_of_headers(tree: Tree) -> dict[str, str]:
 
 
 def _written_in_cpp(op: Op) -> list[str]:
-    """What the op's sources define."""
+    """The names that the op's sources define."""
     behind = ["", "Grad", "Gradient", "GradGrad"]
     before = ["Read"]
     if op.kind == "general":
@@ -65,9 +65,9 @@ def _written_in_cpp(op: Op) -> list[str]:
 
 
 def _names_of_python(op: Op, tree: Tree) -> set[str]:
-    """The public names of tensorflow_ext, its modules, and what its own code and the
-    function's module call something."""
-    found = {"raw_ops", "tf", "TensorLike", "op"}  # Of a new module.
+    """The public names of tensorflow_ext, its modules, and the names that the op's own code and the
+    function's module use."""
+    found = {"raw_ops", "tf", "TensorLike", "op"}  # The names in a new module.
     for path in (f"{PYTHON}/__init__.py", f"{PYTHON}/ops/{op.module}.py"):
         for node in Reading(tree).parse(path).body:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -80,8 +80,8 @@ def _names_of_python(op: Op, tree: Tree) -> set[str]:
 
 
 def check_free(op: Op, tree: Tree) -> None:
-    """Raises NewOpError where an op's name or a file of it is taken, or its family is
-    none."""
+    """Raises NewOpError if the op's name or one of its files is taken, or if its family does not
+    exist."""
     cpp = CppFacts(tree)
     folders = _registered(tree)
     functions = _modules(tree)
@@ -125,10 +125,10 @@ def check_free(op: Op, tree: Tree) -> None:
 
 
 def find(name: str, tree: Tree) -> Op:
-    """An op as new-op has written it, as far as it takes to remove it.
+    """An op as new-op wrote it, with the details that its removal needs.
 
     Raises:
-      NewOpError: There is none.
+      NewOpError: There is no such op.
     """
     folder = CppFacts(tree).registered.get(camel_case(name))
     module = _modules(tree).get(name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The placeholders that a new op computes, in each of the forms that files have of
-them: x^3 of one input, x^2 y^2 of two, times 1 and the attributes; sums otherwise."""
+"""The placeholder formulas of a new op, in each form that files need: x^3 for one input, x^2 y^2
+for two, times 1 and the attributes; sums for other ops."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from new_op.specification import FLOATING, INTEGERS, Attribute
 
 
 def _of_gradient(a: Attribute) -> str:
-    """The same of the short-hand for gradients."""
+    """The attribute as a number in the shorthand for gradients."""
     value = f'g.Attr<{cpp_type(a)}>("{a.name}")'
     return value if a.type == "float" else cpp_as_float(a, value)
 
 
 def _factor(one: str, members: list[str]) -> str:
-    """What the placeholder's power of x is multiplied by: 1 and the attributes."""
+    """The factor of the placeholder's power of x: 1 and the attributes."""
     return f"({' + '.join([one, *members])}) * " if members else ""
 
 
@@ -107,7 +107,7 @@ def of_general(op: Op) -> dict[str, Any]:
 
 
 def _sum_of_upstreams(outputs: list[int]) -> str:
-    """By a node in any case, which a session can fetch beside what it is fed."""
+    """A sum that is always a new node, so that a session can fetch it beside its feeds."""
     terms = [f"g.Upstream({k})" for k in outputs]
     if len(terms) == 1:
         return f'g.Call("Identity", {{{terms[0]}}})'
@@ -147,7 +147,7 @@ def _of_kernels(op: Op, sums: list[list[int]]) -> dict[str, Any]:
 
 
 def _of_comparison(op: Op, sums: list[list[int]]) -> dict[str, Any]:
-    """Compared is the sum of all outputs that have a gradient."""
+    """The comparison uses the sum of all outputs that have a gradient."""
     floats = [x.name for x in op.inputs if op.is_floating(x)]
     flowing = [k for k, summed in enumerate(sums) if op.is_floating(op.outputs[k])]
     flowing = [k for k in flowing if sums[k]]

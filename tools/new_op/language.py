@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes as C++, Python, the table of cases and English have them."""
+"""Attributes as written in C++, Python, the table of cases and English."""
 
 import textwrap
 from typing import Any
@@ -24,7 +24,7 @@ def cpp_number(value: float) -> str:
 
 
 def cpp_as_float(a: Attribute, expression: str) -> str:
-    """A value of an attribute as a number, for a functor or a formula."""
+    """The value of an attribute as a number, for a functor or a formula."""
     if a.type == "string":
         chain = "0"
         for index, value in reversed(list(enumerate(a.allowed))):
@@ -56,7 +56,7 @@ def case_value(a: Attribute, value: Any) -> str:
 
 
 def is_small(a: Attribute) -> bool:
-    """Whether tests may give the default: no type overflows with it."""
+    """True if tests can use the default: no type overflows with it."""
     if a.type in ("int", "float"):
         return a.default is not None and abs(a.default) <= 8
     return a.default is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The op to be written, and what its templates are told of it."""
+"""The op to write, and the data for its templates."""
 
 import dataclasses
 
@@ -17,8 +17,8 @@ from new_op.specification import (
 )
 
 _MOST_INPUTS = 8
-# What the templates call something of their own where names of attributes, in some
-# those of inputs, stand, too.
+# Names that the templates use themselves where they also use names of attributes, and in some
+# places names of inputs.
 _NAMES_OF_TEMPLATES = {"context", "raw_ops", "tf", "tfe"}
 _NAMES_OF_ELEMENTWISE = {
     *("T", "backprops", "factor", "functor", "gradient", "gradients", "np"),
@@ -33,10 +33,10 @@ class Op:
     Attributes:
       name: Its Python function; the op is TfExt>Name.
       kind: "unary", "binary" or "general".
-      broadcasts: Whether the inputs of a binary op broadcast.
-      family: The family of ops that it goes into; None: a folder of its own.
-      module: Of tensorflow_ext.ops, for the function.
-      attributes: All but those that are the type of an input.
+      broadcasts: True if the inputs of a binary op broadcast.
+      family: The family of ops that it belongs to; None for an op with its own folder.
+      module: The module of tensorflow_ext.ops that gets the function.
+      attributes: All attributes except those that are the type of an input.
       types: The types of inputs and outputs that are attributes.
       inputs: Its inputs.
       outputs: Its outputs.
@@ -58,12 +58,12 @@ class Op:
 
     @property
     def folder(self) -> str:
-        """Below tensorflow_ext/ops."""
+        """The folder below tensorflow_ext/ops."""
         return self.family or self.name
 
     @property
     def has_minima(self) -> bool:
-        """Whether it has a header that checks attributes."""
+        """True if it has a header that checks attributes."""
         return any(a.checks_minimum for a in self.attributes)
 
     @property
@@ -87,10 +87,10 @@ def pointwise(
     module: str | None,
     attributes: list[Attribute],
 ) -> Op:
-    """An elementwise op, its attributes checked.
+    """An elementwise op with checked attributes.
 
     Raises:
-      NewOpError: An attribute is of a type that its functor cannot have.
+      NewOpError: An attribute has a type that its functor cannot have.
     """
     for a in attributes:
         argument = f"--attr {a.name}"
@@ -138,7 +138,7 @@ def general(
     inputs: list[Argument],
     outputs: list[Argument],
 ) -> Op:
-    """An op with a folder of its own, its types checked.
+    """An op with its own folder and checked types.
 
     Raises:
       NewOpError: A type has no kernel, or nothing has a gradient.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of an op: a new file, or rows of one that is there."""
+"""A part of an op: a new file, or rows of an existing one."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,13 +16,13 @@ _Change = Callable[[str, str], str]
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A file of an op, or its rows in one.
+    """A file of an op, or the op's rows in a file.
 
     Attributes:
       path: The file.
-      what: What it is, in words.
-      insert: Of path and text of the file, the new text; of a new file, of no text.
-      remove: The text without it; None where the file goes.
+      what: A description.
+      insert: Maps the path and text of the file to the new text; a new file has no text before.
+      remove: Maps them to the text without the piece; None if the file is removed.
     """
 
     path: str

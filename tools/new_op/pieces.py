@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an op consists of: new files, and rows of files that are there."""
+"""The pieces of an op: new files, and rows of existing files."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ def pieces(op: Op, tree: Tree) -> list[Piece]:
 
 
 def _folder(op: Op, kind: str) -> Iterator[Piece]:
-    """The files of an op with a folder of its own."""
+    """The files of an op with its own folder."""
     base = f"{OPS}/{op.name}/{op.name}"
     files = {
         ".h": "the formula and its derivative" if kind == "pointwise" else "arithmetic",
@@ -146,7 +146,7 @@ def _family(op: Op) -> Iterator[Piece]:
 
 
 def _without_readers(path: str, text: str, name: str) -> str:
-    """Without the functions that read a functor's attributes."""
+    """Removes the functions that read a functor's attributes."""
     reader = rf"// [^\n]*\ntemplate <typename Functor>\nabsl::Status Read{name}\(.*?^}}\n"
     overload = (
         r"absl::Status ReadAttributes\(tensorflow::OpKernelConstruction\* context,\s+"
@@ -158,7 +158,7 @@ def _without_readers(path: str, text: str, name: str) -> str:
     return text[: found.start()] + text[found.end() :]
 
 
-# ----- The GPU's kernels by themselves.
+# ----- Standalone checks of the GPU kernels.
 
 
 def _on_gpu(op: Op) -> Iterator[Piece]:
@@ -206,7 +206,7 @@ def _on_gpu(op: Op) -> Iterator[Piece]:
 
 
 def without_budgets(path: str, text: str, op: Op) -> str:
-    """Without budgets of an op's functors, which its author may have added."""
+    """Removes the budgets of an op's functors, which its author may have added."""
     return re.sub(rf'^    "{op.op}(?:Grad)?": \d+,\n', "", text, flags=re.M)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an op has in Python and on the pages."""
+"""The pieces of an op in Python and on the pages."""
 
 import re
 from collections.abc import Iterator
@@ -113,5 +113,5 @@ def _with_rule(path: str, text: str, op: Op) -> str:
 
 def _without_rule(path: str, text: str, op: Op) -> str:
     text = edits.remove_lines(path, text, lambda line: line.startswith(f'    "{op.name}":'))
-    # A section without rows.
+    # Removes a section without rows.
     return re.sub(rf"^    # {op.module}\n(?=    #|\}})", "", text, flags=re.M)

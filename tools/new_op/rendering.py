@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written of an op: the templates, filled in."""
+"""Fills in the templates of an op."""
 
 import inspect
 import pathlib
@@ -17,14 +17,14 @@ _ENVIRONMENT = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=True,
-    autoescape=False,  # It is C++ and Python that is written.
+    autoescape=False,  # The output is C++ and Python.
 )
 
 _ENVIRONMENT.globals.update(inspect.getmembers(language, inspect.isfunction))
 
 
 def render(op: Op, template: str) -> str:
-    """A template of tools/new_op/templates for an op."""
+    """Renders a template of tools/new_op/templates for an op."""
     return _ENVIRONMENT.get_template(f"{template}.jinja").render(_context(op))
 
 
@@ -38,7 +38,7 @@ def _describe_input(op: Op, x: Argument) -> str:
 
 
 def _context(op: Op) -> dict[str, Any]:
-    """All that the templates of an op use."""
+    """The variables that the templates of an op use."""
     folder = op.folder.upper()
     python_attributes = [a for a in op.attributes if a.default is None]
     python_attributes += [a for a in op.attributes if a.default is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an op is to have, as the command line says it."""
+"""The specification of an op, parsed from the command line."""
 
 import builtins
 import dataclasses
@@ -22,7 +22,7 @@ _SYNTAX = (
     "list(TYPE) or the values allowed, as in mode:{up,down}=up or Tout:{float,double}"
 )
 _NAMES_OF_TF = {"name", "self"}
-# What an OpDef takes for a type.
+# The types that an OpDef accepts.
 TYPES = {
     *NUMERIC,
     *(f"{u}int{bits}" for u in ("", "u") for bits in (2, 4, 8, 16, 32, 64)),
@@ -41,7 +41,7 @@ _CPP_WORDS = re.findall(
     try typedef typeid typename union unsigned using virtual void volatile wchar_t while
     xor xor_eq""",
 )
-# Of a string that stands in C++, Python, OpDefs and tables of cases alike.
+# A string that is valid in C++, Python, OpDefs and tables of cases.
 _STRING = r"[A-Za-z0-9_.+-]*"
 _EXPECTED = {
     "bool": "true or false",
@@ -65,7 +65,7 @@ def _check_name(what: str, name: str) -> None:
 
 
 def check_type_name(what: str, name: str) -> None:
-    """Raises NewOpError where no attribute can be called so."""
+    """Raises NewOpError if no attribute can have this name."""
     _check_name(what, name)
     if name in TYPES:
         raise NewOpError(f"{what} '{name}': a type of TensorFlow is so called; expected another")
@@ -82,9 +82,9 @@ class Attribute:
     Attributes:
       name: Its name.
       type: bool, int, float, string, type, or list(one of these).
-      default: Its value where none is given, or None.
+      default: Its default value, or None.
       minimum: The smallest value of a number, the shortest length of a list, or None.
-      allowed: The strings or types that it may be; empty: any.
+      allowed: The strings or types that it accepts; empty if it accepts any.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Attribute:
 
     @property
     def definition(self) -> str:
-        """As .Attr() of REGISTER_OP takes it; a float's minimum is checked apart."""
+        """The text for .Attr() of REGISTER_OP; a float's minimum is checked separately."""
         words = [f"{self.name}: {self.type}"]
         if self.allowed:
             quote = "'" if self.type == "string" else ""
@@ -118,7 +118,7 @@ class Attribute:
 
     @property
     def sample(self) -> Any:
-        """A value other than the default, where there is one: what tests give."""
+        """The value that tests use: different from the default if another value exists."""
         if self.allowed:
             others = [value for value in self.allowed if value != self.default]
             return others[-1] if others else self.allowed[0]
@@ -132,12 +132,12 @@ class Attribute:
 
     @property
     def index_of_sample(self) -> float:
-        """The sample as a number of the placeholder's formula."""
+        """The sample as a number in the placeholder's formula."""
         return _as_number(self, self.sample)
 
     @property
     def checks_minimum(self) -> bool:
-        """Whether the op itself has to check the value."""
+        """True if the op itself must check the value."""
         return self.type == "float" and self.minimum is not None
 
 
@@ -161,7 +161,7 @@ def _in_op_def(kind: str, value: Any) -> str:
 
 
 def _value(argument: str, kind: str, word: str) -> Any:
-    """A value of an attribute from the command line."""
+    """Parses an attribute's value from the command line."""
     if kind.startswith("list("):
         inner = re.fullmatch(r"\[(.*)\]", word.strip())
         if inner is None:
@@ -193,10 +193,10 @@ def _value(argument: str, kind: str, word: str) -> Any:
 
 
 def parse_attribute(word: str) -> Attribute:
-    """An attribute from NAME:TYPE[>=MINIMUM][=DEFAULT].
+    """Parses an attribute, NAME:TYPE[>=MINIMUM][=DEFAULT].
 
     Raises:
-      NewOpError: It is not of that form.
+      NewOpError: The word does not have that form.
     """
     argument = f"--attr {word}"
     parts = re.fullmatch(
@@ -251,17 +251,17 @@ def parse_attribute(word: str) -> Attribute:
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """An input or an output: its name, and its type or the attribute that is it."""
+    """An input or output: its name, and its type or the attribute that gives its type."""
 
     name: str
     type: str
 
 
 def parse_argument(option: str, word: str) -> Argument:
-    """An input or output from NAME:TYPE.
+    """Parses an input or output, NAME:TYPE.
 
     Raises:
-      NewOpError: It is not of that form.
+      NewOpError: The word does not have that form.
     """
     name, colon, kind = word.partition(":")
     if not (colon and name and re.fullmatch(r"\w+", kind)):
@@ -279,8 +279,8 @@ def camel_case(name: str) -> str:
 
 
 def check_op_name(name: str) -> None:
-    """Raises NewOpError where the name is not that of a Python function that
-    tensorflow_ext.raw_ops gives the op back."""
+    """Raises NewOpError unless the name is valid for a Python function and is the name that
+    tensorflow_ext.raw_ops derives from the op."""
     _check_name("the op's name", name)
     if hasattr(builtins, name):
         raise NewOpError(
@@ -299,5 +299,5 @@ def check_op_name(name: str) -> None:
 
 
 def duplicates(names: Sequence[str]) -> list[str]:
-    """The names that come more than once."""
+    """The names that occur more than once."""
     return sorted({name for name in names if names.count(name) > 1})

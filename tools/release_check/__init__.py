@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What takes hours and is done before a release: `./run release-check`."""
+"""The checks that take hours, for a release: `./run release-check`."""

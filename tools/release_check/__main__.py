@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./run release-check: all that takes hours, step by step.
+"""./run release-check: every check that takes hours, step by step.
 
     ./run release-check [--list] [--only STEP...] [--restart]
 
@@ -29,7 +29,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class GitError(Exception):
-    """Says what Git does not do here, and what was expected."""
+    """Says what Git cannot do here, and what was expected."""
 
 
 def _git(*arguments: str, folder: pathlib.Path = _ROOT) -> str:
@@ -52,13 +52,13 @@ def _git(*arguments: str, folder: pathlib.Path = _ROOT) -> str:
 
 
 def cache_folder() -> pathlib.Path:
-    """Where clones and results are kept."""
+    """The folder of clones and results."""
     home = os.environ.get("XDG_CACHE_HOME") or f"{os.environ['HOME']}/.cache"
     return pathlib.Path(home, "tensorflow_ext", "release_check")
 
 
 def clone(root: pathlib.Path, commit: str, tree: pathlib.Path) -> None:
-    """A checkout of the commit. What was built in it before, of another one, stays."""
+    """Checks out the commit. The build outputs of an earlier commit stay."""
     if not (tree / ".git").exists():
         _git("clone", "--quiet", "--no-checkout", str(root), str(tree))
     _git("fetch", "--quiet", str(root), commit, folder=tree)
@@ -66,10 +66,10 @@ def clone(root: pathlib.Path, commit: str, tree: pathlib.Path) -> None:
 
 
 def choose(all_steps: Sequence[Step], only: Sequence[str]) -> list[Step]:
-    """The steps that are named, by their names or patterns such as 'tensorflow-*'.
+    """The named steps; names may be patterns such as 'tensorflow-*'.
 
     Raises:
-      ValueError: A name is none's.
+      ValueError: A name fits no step.
     """
     if not only:
         return list(all_steps)
@@ -89,7 +89,7 @@ def _terminate(*_: object) -> None:
 def run_all(
     chosen: Sequence[Step], tree: pathlib.Path, state: runner.State, durations: pathlib.Path
 ) -> bool:
-    """Runs what has not passed; returns whether it came to the end."""
+    """Runs the steps that have not passed; returns true if it came to the end."""
     took = json.loads(durations.read_text()) if durations.exists() else {}
     left = [step for step in chosen if state[step].status != runner.PASSED]
     expected = {step.name: took.get(step.name, 60.0 * step.minutes) for step in left}

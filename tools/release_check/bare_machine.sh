@@ -35,10 +35,10 @@ die() {
   exit 1
 }
 
-# That of the user who runs the commands: a folder of the root that is made.
+# The home of the user who runs the commands, in the new root.
 HOME_THERE=/root
 
-# make_root SUITE FOLDER: what debootstrap has once downloaded, it takes again.
+# make_root SUITE FOLDER: installs a system; debootstrap caches its downloads.
 make_root() {
   local debs=${XDG_CACHE_HOME:-$HOME/.cache}/tensorflow_ext/debootstrap/$1
   mkdir -p "$debs"
@@ -48,14 +48,14 @@ make_root() {
     mkdir -p "$2$PIP_FIND_LINKS"
     cp -a "$PIP_FIND_LINKS/." "$2$PIP_FIND_LINKS"
   fi
-  # What this machine reaches the registries by.
+  # Files with which this machine reaches the registries.
   cp -L /etc/resolv.conf /etc/hosts "$2/etc/"
   cp -L /etc/ssl/certs/ca-certificates.crt "$2/etc/ssl/certs/"
   [[ ! -f /etc/pip.conf ]] || cp -L /etc/pip.conf "$2/etc/"
   printf '%s\n' "$MIRROR" >"$2/.made-by-bare-machine"
 }
 
-# run_in ROOT COMMAND: as a new login would.
+# run_in ROOT COMMAND: runs the command as in a new login.
 run_in() {
   local passed=(HOME="$HOME_THERE" LANG=C.UTF-8 TERM="${TERM:-dumb}"
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin) variable
@@ -69,7 +69,7 @@ run_in() {
     /bin/bash -c "cd $HOME_THERE/tensorflow_ext && $2" </dev/null
 }
 
-# in_namespace ROOT: mounts and runs; the kernel takes both away when it ends.
+# in_namespace ROOT: mounts and runs; the kernel ends both with the namespace.
 in_namespace() {
   local root=$1 command started status failed=0 table=()
   shift
@@ -90,7 +90,7 @@ in_namespace() {
 }
 
 if [[ ${1:-} == --in-namespace ]]; then
-  trap 'exit 130' INT TERM # The first process of a namespace ignores them otherwise.
+  trap 'exit 130' INT TERM # The first process of a namespace otherwise ignores them.
   in_namespace "${@:2}"
   exit
 fi
@@ -112,7 +112,7 @@ SCRIPT=/usr/share/debootstrap/scripts/sid COMPONENTS=main
 MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 case $SUITE in
   bookworm | trixie) ;;
-  jammy | noble) # One script for every Ubuntu; not all are in an older debootstrap.
+  jammy | noble) # One script for every Ubuntu, because an older debootstrap lacks some.
     SCRIPT=${SCRIPT%/*}/gutsy COMPONENTS=main,universe
     MIRROR=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
     ;;
@@ -140,6 +140,6 @@ else
   git clone --quiet --no-hardlinks . "$clone"
 fi
 [[ -z $WITH ]] || cp "$WITH" "$FOLDER$HOME_THERE/"
-# Whatever ends this ends the namespace, too.
+# The namespace ends with this process, however it ends.
 setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child \
   "${BASH_SOURCE[0]}" --in-namespace "$FOLDER" "${COMMANDS[@]}"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds this tree against a TensorFlow newer than those that it is for, and tests what
-# is quick: a release candidate, or a nightly build where the registry has none. In
-# .venv-candidate and an output of its own.
+# Builds this tree against a TensorFlow newer than the supported ones, and runs the quick tests.
+# Takes a release candidate, or a nightly build if the registry has no candidate. Uses
+# .venv-candidate and its own output folder.
 #
 #   tools/release_check/candidate.sh
 #
-# The last line, "candidate: ...", says what came of it. Exit status: 0, all is well;
-# 1, something differs. No release waits for it.
+# The last line, "candidate: ...", gives the result. Exit status: 0, all is well; 1, something
+# differs. No release waits for it.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -33,7 +33,7 @@ RESTART_BAZEL=true
 check_machine
 
 "$python" -m venv --clear "$VENV"
-# What comes after 2.21.* is to be newer than that: 2.22.0rc0.
+# The version after 2.21.* must be newer than that: 2.22.0rc0.
 for package in tensorflow-cpu tf-nightly-cpu; do
   if "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile \
     --pre "$package>$NEWEST.99" numpy; then
@@ -44,19 +44,19 @@ FOUND=$("$VENV/bin/python" -c 'from importlib.metadata import distributions
 print(next((f"{d.version}" for d in distributions()
   if d.metadata["Name"] in ("tensorflow_cpu", "tensorflow-cpu", "tf_nightly_cpu", "tf-nightly-cpu")), ""))')
 [[ -n $FOUND ]] || fail "the registry has none newer than $NEWEST."
-# tf_keras names the TensorFlow that it is for: without what it names.
+# tf_keras depends on the TensorFlow that it is for: install it without dependencies.
 grep -v '^tf_keras\|^#' requirements/tools.in |
   xargs "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile
 "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile \
   --no-deps --pre tf_keras
 TENSORFLOW=$(cut -d. -f1-2 <<<"$FOUND")
-printf '%s\n' "$TENSORFLOW" >"$VENV/.tensorflow" # For clean.sh.
+printf '%s\n' "$TENSORFLOW" >"$VENV/.tensorflow" # Used by clean.sh.
 printf '%s\n' "$PWD/python" >"$(site_packages)/tensorflow_ext.pth"
 
 find_cuda
 find_bazel
 log=$VENV/build.log
-# In a condition set -e would be off, and what fails in it passed over.
+# As a condition, it would turn off set -e and ignore failures inside.
 set +e
 (set -e; build) 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}

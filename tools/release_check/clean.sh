@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Takes away what `./run --tf VERSION`, or candidate.sh, has installed and built in this
+# Removes everything that `./run --tf VERSION`, or candidate.sh, installed and built in this
 # checkout.
 #
 #   tools/release_check/clean.sh VERSION|candidate
@@ -14,13 +14,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 }
 venv=$PWD/.venv-$1
 [[ -d $venv ]] || exit 0
-# Where its Bazel has what it made.
+# The folder of its Bazel's output.
 output=$(readlink "$venv/bazel-out" || true)
 output=${output%/execroot/*}
 if [[ -n $output && -d $output ]]; then
   [[ -f $output/server/server.pid.txt ]] &&
     kill "$(cat "$output/server/server.pid.txt")" 2>/dev/null || true
-  # Bazel makes what it has unpacked unwritable.
+  # Bazel makes unpacked files read-only.
   chmod -R u+w "$output"
   rm -rf "$output"
 fi

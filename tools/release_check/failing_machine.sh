@@ -23,7 +23,7 @@ FAILED=0
 TABLE=()
 LOG=""
 
-# expect NAME SENTENCE COMMAND: it fails, in time, and says the sentence.
+# expect NAME SENTENCE COMMAND: the command fails in time and prints the sentence.
 expect() {
   local status=0
   timeout 900 bash -c "$3" >"$LOG" 2>&1 </dev/null || status=$?
@@ -34,10 +34,10 @@ expect() {
     TABLE+=("FAILED  $1: exit $status, expected '$2'")
     FAILED=1
   fi
-  : >"$LOG" # The next case's `when` may look at it before its command writes.
+  : >"$LOG" # The next case's `when` may read it before its command writes.
 }
 
-# works NAME COMMAND: the next call.
+# works NAME COMMAND: the next call succeeds.
 works() {
   if timeout 3600 bash -c "$2" </dev/null; then
     TABLE+=("ok      $1: then $2")
@@ -49,7 +49,7 @@ works() {
 
 small_disk() { mkdir -p "$2" && mount -t tmpfs -o "size=$1m" tmpfs "$2"; }
 
-# when PATTERN COMMAND: once the running ./run has said so.
+# when PATTERN COMMAND: runs the command once the running ./run has printed the pattern.
 when() {
   local second
   for second in {1..600}; do
@@ -151,8 +151,8 @@ case_interrupted_bazel() {
   works interrupted_bazel "./run build"
 }
 
-# What every gradient includes: with it changed there is something to compile, and with
-# it as it was the cache has all.
+# Every gradient includes this file. If it changes, there is something to compile; if it is
+# restored, the cache has everything.
 INCLUDED=tensorflow_ext/gradient/formula/data_type.h
 touch_all() { echo "// $RANDOM" >>$INCLUDED; }
 
@@ -187,13 +187,13 @@ if [[ ${IN_NAMESPACE:-} != yes ]]; then
   folder=$(mktemp -d "${TMPDIR:-/tmp}/failing_machine.XXXXXX")
   git clone --quiet . "$folder/clone" || exit 1
   trap 'rm -rf --one-file-system "$folder"' EXIT
-  # Whatever ends this ends the namespace, too.
+  # The namespace ends with this process, however it ends.
   CLONE=$folder/clone IN_NAMESPACE=yes setpriv --pdeathsig KILL unshare --mount \
     --propagation private --pid --fork --kill-child --mount-proc \
     "$folder/clone/tools/release_check/failing_machine.sh" "$@"
   exit
 fi
-trap 'exit 130' INT TERM # The first process of a namespace ignores them otherwise.
+trap 'exit 130' INT TERM # The first process of a namespace otherwise ignores them.
 LOG=$CLONE.log
 export LOG
 for name in ${*:-$ALL}; do

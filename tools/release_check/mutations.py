@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants mistakes in this checkout, one at a time, and looks which test notices.
+"""Plants mistakes in this checkout, one at a time, and checks which test notices.
 
     PYTHONPATH=tools .venv/bin/python -m release_check.mutations [NAME...] [FLAG...]
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 LIST = pathlib.Path(__file__).resolve().parent / "mutations.ini"
 SURVIVED, NOT_BUILT = "**survived**", "**not built**"
-# Of pytest, whose first failure ends it; of another program its target.
+# The first failed test of pytest, and the failed target of another program.
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?)(?: - .*)?$", re.MULTILINE)
 _FAILED_TARGET = re.compile(r"^(//\S+) +(?:FAILED|TIMEOUT) in ", re.MULTILINE)
 
@@ -31,13 +31,13 @@ class Mutation:
     """One mistake.
 
     Attributes:
-      name: What the command line takes.
-      what: What is wrong then.
-      file: The file, from the root.
-      old: A part of one of its lines, which stands there once.
-      new: What takes its place.
+      name: Its name on the command line.
+      what: A description of the mistake.
+      file: The file, relative to the root.
+      old: A part of one line of the file, which occurs once.
+      new: The text that replaces it.
       tests: The Bazel targets that must notice.
-      cases: Which of their tests are run, as pytest's -k has it; all, if empty.
+      cases: The tests to run, in the form of pytest's -k; all if empty.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Mutation:
     cases: str = ""
 
     def fault(self, root: pathlib.Path) -> str:
-        """Why it cannot be planted; nothing where it can."""
+        """The reason why it cannot be planted; empty if it can."""
         if self.old == self.new:
             return "it changes nothing"
         if not (root / self.file).is_file():
@@ -59,7 +59,7 @@ class Mutation:
 
 
 def read(path: pathlib.Path = LIST) -> list[Mutation]:
-    """The list, in its order."""
+    """The list, in the order of the file."""
     parser = configparser.ConfigParser(delimiters=("=",), interpolation=None)
     parser.read_string(path.read_text())
     found = []
@@ -72,7 +72,7 @@ def read(path: pathlib.Path = LIST) -> list[Mutation]:
 
 
 def _test(root: pathlib.Path, log: pathlib.Path, arguments: Sequence[str]) -> tuple[int, str]:
-    """Runs tests; returns the exit status, and what is in the log."""
+    """Runs tests; returns the exit status and the text of the log."""
     command = ["./run", "test", "--cuda=no", "--test_env=PYTEST_ADDOPTS=-x", *arguments]
     with log.open("w", encoding="utf-8") as output:
         status = subprocess.run(
@@ -92,7 +92,7 @@ def noticed_by(status: int, log: str) -> str:
 
 
 def try_out(root: pathlib.Path, mutation: Mutation, flags: Sequence[str]) -> str:
-    """Plants it, runs its tests and puts the file back; returns who noticed."""
+    """Plants it, runs its tests and restores the file; returns the test that noticed."""
     if why := mutation.fault(root):
         return f"**{why}**"
     log = root / "out" / "mutations" / f"{mutation.name}.log"
@@ -107,7 +107,7 @@ def try_out(root: pathlib.Path, mutation: Mutation, flags: Sequence[str]) -> str
 
 
 def run(root: pathlib.Path, chosen: Sequence[Mutation], flags: Sequence[str] = ()) -> int:
-    """Tries them all and writes the table; returns the exit status."""
+    """Tries all mutations and writes the table; returns the exit status."""
     (root / "out" / "mutations").mkdir(parents=True, exist_ok=True)
     targets = sorted({target for mutation in chosen for target in mutation.tests})
     if _test(root, root / "out" / "mutations" / "without.log", [*flags, *targets])[0]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What steps need, and why it is not there."""
+"""The requirements of steps, and the reasons why one is missing."""
 
 import functools
 import os
@@ -14,7 +14,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 
 def python_folders() -> list[str]:
-    """Folders of Pythons that are installed beside the system's, by pyenv or uv."""
+    """Folders of Pythons that pyenv or uv installed beside the system's."""
     home = pathlib.Path(os.environ.get("HOME", "/"))
     found = []
     for version in PYTHONS:
@@ -31,10 +31,10 @@ def _runs(program: str) -> bool:
 
 
 def search_path() -> str:
-    """PATH, and behind it the folders of Pythons.
+    """PATH, followed by the folders of Pythons.
 
-    Without folders whose Pythons do not run: pyenv has a program for each that it
-    has installed, which fails for those that are not chosen.
+    Omits folders whose Pythons do not run: pyenv has a program for each version that it installed,
+    and the programs of versions that are not selected fail.
     """
 
     def has_broken(folder: str) -> bool:
@@ -47,7 +47,7 @@ def search_path() -> str:
 
 
 def program(name: str) -> Callable[[], str]:
-    """A program that is to be found, and to run."""
+    """A program that must be found and must run."""
 
     def why() -> str:
         found = shutil.which(name, path=search_path())
@@ -59,7 +59,7 @@ def program(name: str) -> Callable[[], str]:
 
 
 def gpu() -> str:
-    """An NVIDIA GPU, by what its driver brings."""
+    """An NVIDIA GPU, detected by the files of its driver."""
     if not shutil.which("nvidia-smi"):
         return "no GPU here (no nvidia-smi)"
     done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
@@ -72,7 +72,7 @@ def root() -> str:
 
 @functools.cache
 def _available(package: str) -> list[str]:
-    """The versions of a package that pip finds, the newest first."""
+    """The versions of a package that pip finds, newest first."""
     done = subprocess.run(
         [sys.executable, "-m", "pip", "index", "versions", package, "--pre"],
         capture_output=True,
@@ -84,7 +84,7 @@ def _available(package: str) -> list[str]:
 
 
 def candidate(minor: str) -> Callable[[], str]:
-    """A TensorFlow newer than the newest that the tree is for."""
+    """A TensorFlow newer than the newest one that the tree supports."""
 
     def numbers(version: str) -> tuple[int, ...]:
         return tuple(map(int, re.findall(r"\d+", version)[:2]))

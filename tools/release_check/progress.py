@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a release check is: a bar on a terminal, elsewhere a line now and then."""
+"""The progress of a release check: a bar on a terminal, otherwise a line now and then."""
 
 import sys
 import time
@@ -11,14 +11,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from release_check.runner import State, last_line
 from release_check.steps import Step
 
-_EVERY = 60  # seconds between lines where there is no terminal
+_EVERY = 60  # seconds between lines if there is no terminal
 
 
 class Shown:
-    """A context in which steps are shown as they run.
+    """A context that shows steps while they run.
 
     Args:
-      seconds: How long each step is expected to take.
+      seconds: The expected duration of each step.
     """
 
     def __init__(self, steps: Sequence[Step], seconds: dict[str, float]) -> None:
@@ -45,7 +45,7 @@ class Shown:
         self._bar.stop()
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Prints a permanent line."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, step: Step, state: State) -> None:
@@ -56,7 +56,7 @@ class Shown:
         self._bar.update(self._task, description=step.name, line="")
 
     def look(self) -> None:
-        """To be called while the step runs."""
+        """Updates the display; call it while the step runs."""
         now = time.monotonic()
         ran = now - self._began
         line = last_line(self._state.log(self._step))

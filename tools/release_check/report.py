@@ -21,7 +21,7 @@ the one at the top, the step has not been run since.
 | | |
 |---|---|
 """
-# A folder that there was for one run.
+# A temporary folder of one run.
 _TEMPORARY = re.compile(re.escape(tempfile.gettempdir()) + r"/[^/\s]+/")
 
 
@@ -32,7 +32,7 @@ def _time(seconds: float) -> str:
 
 
 def _cell(text: str) -> str:
-    """The text for a table on the page, which knows no folders of a machine."""
+    """Escapes text for a table on the page, and removes this machine's folders from it."""
     text = _TEMPORARY.sub("", text).replace(str(pathlib.Path.home()), "~")
     return text.replace("|", "\\|").replace("<", "&lt;")
 
@@ -59,12 +59,12 @@ def result_of(step: Step, state: State) -> str:
 
 
 def faults(steps: Sequence[Step], state: State) -> list[Step]:
-    """The steps that failed and may not."""
+    """The steps that failed although they must pass."""
     return [step for step in steps if state[step].status == FAILED and not step.may_fail]
 
 
 def summary(steps: Sequence[Step], state: State) -> str:
-    """How many steps did what."""
+    """The number of steps with each result."""
     count = dict.fromkeys((PASSED, FAILED, NOT_RUN), 0)
     rest = 0
     for step in steps:
@@ -78,7 +78,7 @@ def summary(steps: Sequence[Step], state: State) -> str:
 
 
 def _rows(page: str) -> dict[str, str]:
-    """The rows of a report, by the names of their steps."""
+    """The rows of a report, by step name."""
     return {row[1]: row[0] for row in re.finditer(r"^\| `(.+?)` \| .*$", page, re.M)}
 
 
@@ -86,11 +86,11 @@ def page(steps: Sequence[Step], state: State, commit: str, subject: str, before:
     """out/release_check.md.
 
     Args:
-      steps: All there are.
-      state: What is known of this commit.
+      steps: All steps.
+      state: The results for this commit.
       commit: Its short name.
       subject: Its first line.
-      before: The page as it is. What was not run at this commit keeps its row.
+      before: The present page. Steps that were not run at this commit keep their rows.
     """
     now = datetime.datetime.now(datetime.timezone.utc)
     kept = _rows(before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs steps one by one, and knows after an interruption where it was."""
+"""Runs steps one by one, and continues after an interruption."""
 
 import contextlib
 import json
@@ -20,18 +20,18 @@ PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 INTERRUPTED, RUNNING, WAITING = "interrupted", "running", "not run yet"
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_MOST_HOURS = 10.0  # of a step: what waits for ever is a fault
+_MOST_HOURS = 10.0  # per step: a step that waits forever is a fault
 _MOST_LINES = 16  # of a step's output, in the table
 
 
 @dataclass
 class Result:
-    """What came of a step.
+    """The result of a step.
 
     Attributes:
       status: One of the words above.
-      seconds: How long it took.
-      shown: What the table says of it: a line of its output, or why it was not run.
+      seconds: Its duration.
+      shown: The text for the table: a line of its output, or why it was not run.
     """
 
     status: str
@@ -40,9 +40,9 @@ class Result:
 
 
 class State:
-    """What is known of one commit, in a folder: results and logs.
+    """The state of one commit, in a folder: results and logs.
 
-    Every change is on the disk before the next thing happens.
+    Every change is written to the disk at once.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
@@ -54,7 +54,7 @@ class State:
             for name, fields in json.loads(self._file.read_text()).items():
                 self._results[name] = Result(**fields)
         for result in self._results.values():
-            if result.status == RUNNING:  # when this process' forerunner ended
+            if result.status == RUNNING:  # The previous process ended.
                 result.status = INTERRUPTED
 
     def log(self, step: Step) -> pathlib.Path:
@@ -71,24 +71,24 @@ class State:
         new.replace(self._file)
 
     def forget(self) -> None:
-        """As if nothing had been run."""
+        """Forgets all results."""
         self._results.clear()
         self._file.unlink(missing_ok=True)
 
 
 class Interrupted(Exception):
-    """Somebody wants it to end; what runs was ended."""
+    """The user interrupted the run; the running step was ended."""
 
 
 def last_line(log: pathlib.Path) -> str:
-    """The last line of a log that says something."""
+    """The last line of a log that is not empty."""
     with log.open(encoding="utf-8", errors="replace") as file:
         lines = [_COLOURS.sub("", line).strip() for line in deque(file, 40)]
     return next((line for line in reversed(lines) if line), "")
 
 
 def matches(log: pathlib.Path, pattern: str) -> str:
-    """What the lines of a log have of a pattern, the last ones, each once."""
+    """The matches of a pattern in the lines of a log: the last ones, without duplicates."""
     found: dict[str, None] = {}
     with log.open(encoding="utf-8", errors="replace") as file:
         next(file, "")  # the command
@@ -99,7 +99,7 @@ def matches(log: pathlib.Path, pattern: str) -> str:
 
 
 def _is_gone(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a step has ended, and all that it has started."""
+    """True if a step and all its processes have ended."""
     process.poll()
     try:
         os.killpg(process.pid, 0)
@@ -109,7 +109,7 @@ def _is_gone(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a step with all that it has started: what ignores one signal gets more."""
+    """Ends a step with all its processes; a process that ignores a signal gets stronger ones."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         if _is_gone(process):
             break
@@ -124,7 +124,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _shell(command: str, tree: pathlib.Path, log: pathlib.Path, look: Callable) -> int:
-    """Runs a line with low priority in a session of its own; `look` every second."""
+    """Runs a command line with low priority in a new session; calls `look` every second."""
     until = time.monotonic() + 3600 * _MOST_HOURS
     environment = {
         name: value
@@ -156,7 +156,7 @@ def _shell(command: str, tree: pathlib.Path, log: pathlib.Path, look: Callable) 
 
 
 def why_not(step: Step, tree: pathlib.Path) -> str:
-    """Why a step cannot be run here; nothing where it can."""
+    """The reason why a step cannot be run here; empty if it can."""
     for need in step.needs:
         if why := need():
             return why
@@ -167,13 +167,13 @@ def why_not(step: Step, tree: pathlib.Path) -> str:
 
 
 def run(step: Step, tree: pathlib.Path, state: State, look: Callable[[], None]) -> Result:
-    """Runs one step; its result is in the state, too.
+    """Runs one step; also records its result in the state.
 
     Args:
       step: The step.
       tree: The checkout in which its command runs.
-      state: Where it is noted before, meanwhile and after.
-      look: Called every second. What it raises ends the step.
+      state: Records the step before, during and after the run.
+      look: Called every second. An exception that it raises ends the step.
 
     Raises:
       Interrupted: `look` raised it, or KeyboardInterrupt.

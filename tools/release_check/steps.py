@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of a release check: one table, each row an ordinary command line.
 
-A person may run any of these in a checkout. What a step needs is asked before it runs;
-where it is not there, the step is listed as not run, and why.
+You can run any of these in a checkout. The requirements of a step are checked before it runs; if
+one is missing, the report lists the step as not run, with the reason.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from release_check import needs
 
-# Says why a step cannot be run here; nothing where it can.
+# Returns the reason why a step cannot be run here; empty if it can.
 Need = Callable[[], str]
 
 COMMANDS = r"^ *\d+ s  exit .*"
@@ -24,15 +24,15 @@ class Step:
     """One step.
 
     Attributes:
-      name: What --only takes.
-      command: The line that a shell runs in the root of the checkout.
-      what: What it shows.
-      minutes: On two cores, until it has been run and says itself.
-      gigabytes: What it adds to the disk until its cleaning.
-      needs: What has to be there.
-      may_fail: Whether it is no fault of this tree where it fails.
-      shown: What of its output goes into the table, of each line that has it.
-      clean: A line for the shell, run when it has passed.
+      name: Its name for --only.
+      command: The command line, for a shell in the root of the checkout.
+      what: The property that it checks.
+      minutes: The estimate on two cores, until a run has measured it.
+      gigabytes: The disk space that it uses until its cleaning.
+      needs: Its requirements.
+      may_fail: True if a failure is not the fault of this tree.
+      shown: A pattern for the part of each output line that goes into the table.
+      clean: A command line that runs after the step has passed.
     """
 
     name: str
@@ -53,13 +53,13 @@ def tensorflow_versions(root: pathlib.Path) -> list[str]:
     return [".".join(version.split(".")[:2]) for version in reversed(versions)]
 
 
-# Each TensorFlow meets a Python of its own, so that everything runs with every one of
-# both; a pair that this leaves out, the wheel is installed into.
+# Each TensorFlow is tested with one Python, so that everything runs with each version of both. For
+# the other pairs, the wheel is installed.
 PYTHON_OF = {"2.21": "3.11", "2.20": "3.13", "2.19": "3.12", "2.18": "3.10"}
 
 
 def _known_differences(run: str, arguments: str, output: str, minor: str) -> str:
-    """The line that writes a version's known differences into out/."""
+    """The command line that writes a version's known differences into out/."""
     built = f"{output}/bazel-bin" if output else "bazel-bin"
     python = f"{output or '.venv'}/bin/python"
     return (
@@ -72,7 +72,7 @@ def _known_differences(run: str, arguments: str, output: str, minor: str) -> str
 
 
 def _tensorflow(minor: str, default: bool) -> list[Step]:
-    """One version's: the default one with the kernels for GPUs, as CI runs it."""
+    """The steps of one version; the default one also compiles the GPU kernels, as CI does."""
     python = f"python{PYTHON_OF[minor]}"
     run = f"PYTHON={python} ./run"
     needed = (needs.program(python),)
@@ -108,7 +108,7 @@ def _tensorflow(minor: str, default: bool) -> list[Step]:
 
 
 def _every_tensorflow(root: pathlib.Path) -> list[Step]:
-    """The default version first."""
+    """The steps of every version, the default version first."""
     return [
         step
         for number, minor in enumerate(tensorflow_versions(root))
@@ -117,7 +117,7 @@ def _every_tensorflow(root: pathlib.Path) -> list[Step]:
 
 
 def _machines() -> list[Step]:
-    """What a machine may lack: everything but Python, or what a build needs."""
+    """Machines that lack everything but Python, or something that a build needs."""
     return [
         Step(
             f"bare-{suite}",
@@ -147,7 +147,7 @@ def _machines() -> list[Step]:
 
 
 def _wheel(root: pathlib.Path) -> list[Step]:
-    """In every Python that is here, and in that of the oldest system that it is for."""
+    """The wheel in every Python here, and in the Python of the oldest supported system."""
     minors = ",".join(reversed(tensorflow_versions(root)))
     make = f"./run wheel --tf {minors} --cuda=no --out out/wheel"
     shown = r"^\d+ environments: .*"
@@ -178,7 +178,7 @@ def _wheel(root: pathlib.Path) -> list[Step]:
 
 
 def steps(root: pathlib.Path) -> list[Step]:
-    """All of them, in the order in which they run: the quick ones first."""
+    """All steps in the order in which they run: the quick ones first."""
     return [
         Step(
             "demo",
@@ -256,5 +256,5 @@ def steps(root: pathlib.Path) -> list[Step]:
 
 
 def disk_left(folder: pathlib.Path) -> float:
-    """Gigabytes that are free where a folder lies."""
+    """The free gigabytes on a folder's disk."""
     return shutil.disk_usage(folder).free / 1e9

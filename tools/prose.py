@@ -89,7 +89,7 @@ def _prose(path: pathlib.PurePath, text: str) -> str:
 
 
 def findings(path: pathlib.PurePath, text: str) -> Iterator[str]:
-    """Yields a line for each phrase that PATTERNS has."""
+    """Yields a line for each phrase that a pattern finds."""
     words = _prose(path, text)
     for rule, write in _RULES:
         for found in rule.finditer(words):
@@ -104,7 +104,7 @@ def is_checked(path: pathlib.PurePath) -> bool:
 
 
 def check(paths: Iterable[pathlib.PurePath]) -> list[str]:
-    """The findings in the files, named relative to ROOT, that are checked."""
+    """The findings in the checked files among these, which are named relative to ROOT."""
     texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in filter(is_checked, paths)}
     return [finding for path, text in texts.items() for finding in findings(path, text)]
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source tree with changes that are not on the disk yet."""
+"""The source tree with changes that are not on disk yet."""
 
 import pathlib
 
 
 class MissingFileError(Exception):
-    """A file that is to be there is not; says which."""
+    """A required file is missing; the message names it."""
 
 
 class Tree:
-    """Files by their paths below a root, as they are to be.
+    """Files by path below a root, with pending changes.
 
     Args:
-      root: Where the files lie.
-      changes: What is to be in the place of the files on the disk; None: no file.
+      root: The folder of the files.
+      changes: Contents that replace the files on disk; None removes a file.
     """
 
     def __init__(self, root: pathlib.Path, changes: dict[str, str | None] | None = None) -> None:
@@ -29,7 +29,7 @@ class Tree:
         """The text of a file.
 
         Raises:
-          MissingFileError: There is none.
+          MissingFileError: There is no such file.
         """
         changed = self._changes.get(path)
         if changed is not None:
@@ -45,7 +45,7 @@ class Tree:
         self._changes[path] = None
 
     def files(self, folder: str, *suffixes: str) -> list[str]:
-        """The files below a folder whose names end so, sorted."""
+        """The files below a folder whose names have one of these suffixes, sorted."""
         found = {
             path.relative_to(self.root).as_posix()
             for path in (self.root / folder).rglob("*")
@@ -56,7 +56,7 @@ class Tree:
         return sorted(path for path in found if path.endswith(suffixes) and self.exists(path))
 
     def changes(self) -> dict[str, str | None]:
-        """What differs from the disk."""
+        """The differences from the disk."""
         on_disk = Tree(self.root)
         return {
             path: text
@@ -65,7 +65,7 @@ class Tree:
         }
 
     def commit(self) -> None:
-        """Writes all changes to the disk; folders that become empty go too."""
+        """Writes all changes to the disk; removes folders that become empty."""
         for path, text in self.changes().items():
             on_disk = self.root / path
             if text is not None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests' shares of the time, tests/budget.bzl, and what a `bazel test` took of them.
+"""The tests' time budgets, tests/budget.bzl, and the time that a `bazel test` took.
 
-A second of a share is one of a test process, its shards and attempts added up, on 2 slow cores
-(an EPYC of the first generation) that run two at a time.
+A second of a share is a second of a test process, added up over its shards and attempts, on 2 slow
+cores (an EPYC of the first generation) that run two at a time.
 """
 
 import ast
@@ -19,12 +19,12 @@ _MOST_LINES = 10
 
 
 def read_shares(path: Path = BUDGET) -> dict[str, int]:
-    """The seconds of each target."""
+    """The budget of each target, in seconds."""
     return ast.literal_eval(path.read_text(encoding="utf-8").partition(_NAME)[2])
 
 
 def write_shares(measured: Mapping[str, float], path: Path = BUDGET) -> None:
-    """Gives each target that ran the seconds that it took; the others keep theirs."""
+    """Sets the budget of each target that ran to its measured seconds; keeps the others."""
     shares = read_shares(path) | {name: max(1, math.ceil(s)) for name, s in measured.items()}
     lines = [f'    "{name}": {share},\n' for name, share in sorted(shares.items())]
     head = path.read_text(encoding="utf-8").partition(_NAME)[0]
@@ -32,20 +32,20 @@ def write_shares(measured: Mapping[str, float], path: Path = BUDGET) -> None:
 
 
 def measured_seconds(events: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The seconds of each target that ran, by Bazel's build events."""
+    """The seconds of each target that ran, from Bazel's build events."""
     seconds: dict[str, float] = defaultdict(float)
     for event in events:
         key, result = event["id"].get("testResult"), event.get("testResult")
-        # Of --runs_per_test the first; a result of Bazel's cache has taken no time.
+        # Counts the first run of --runs_per_test; a cached result has taken no time.
         if key and result and int(key.get("run", 1)) == 1 and not result.get("cachedLocally"):
             seconds[key["label"]] += int(result.get("testAttemptDurationMillis", 0)) / 1000
     return dict(seconds)
 
 
 def over_share(measured: Mapping[str, float], shares: Mapping[str, int]) -> list[str]:
-    """A table of the targets that went furthest over their share; empty if none did.
+    """A table of the targets that exceeded their budgets most; empty if none did.
 
-    A tenth and a second are let pass: no two runs take the same.
+    An excess of a tenth plus a second is ignored, because times vary between runs.
     """
     over = {
         name: took - shares[name]

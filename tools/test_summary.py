@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlparse
 import test_budget
 
 _PASSED = {"PASSED", "FLAKY"}
-# What the tests of a language need, which are left out without it.
+# The requirements of each language's tests, which are skipped without them.
 LANGUAGES = {
     "go": "Go 1.19 or newer (Debian, Ubuntu: sudo apt-get install golang)",
     "rust": "Rust 1.85 or newer, with cargo (https://rustup.rs installs it)",
@@ -41,7 +41,7 @@ def _read_events(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def count_cases(report: Path) -> Counter[str]:
-    """The cases of one JUnit report by outcome: passed, failed, skipped."""
+    """The number of cases in a JUnit report by outcome: passed, failed, skipped."""
     counts: Counter[str] = Counter()
     try:
         root = ET.parse(report).getroot()
@@ -76,7 +76,7 @@ def summarize(events: Iterable[dict[str, Any]]) -> tuple[Counter[str], list[str]
                 if output["name"] == "test.xml":
                     cases = count_cases(Path(unquote(urlparse(output["uri"]).path)))
             status = event.get("testResult", {}).get("status", "NO_STATUS")
-            # A later attempt at the same shard and run takes its place.
+            # A later attempt at the same shard and run replaces it.
             shard = (key["label"], str(key.get("shard")), str(key.get("run")))
             results[shard] = (status, cases)
         elif "targetCompleted" in identity:

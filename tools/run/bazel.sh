@@ -33,8 +33,8 @@ find_cuda() {
   fi
 }
 
-# bazel_flags VERSION: what a Bazel needs beside .bazelrc. Fails for one that is too
-# old or too new.
+# bazel_flags VERSION: the flags that a Bazel needs besides .bazelrc. Fails if it is too old or too
+# new.
 bazel_flags() {
   case $1 in # Debian's 4.2.3 says "bazel no_version".
     "bazel no_version"* | "bazel "[456].*) ;;
@@ -44,7 +44,7 @@ bazel_flags() {
   esac
 }
 
-# choose_bazel: BAZEL, the first that fits, and BAZEL_FLAGS.
+# choose_bazel: sets BAZEL, the first one that fits, and BAZEL_FLAGS.
 choose_bazel() {
   local candidates candidate version found=""
   mapfile -t candidates < <(command -v bazel bazelisk)
@@ -63,14 +63,14 @@ find_bazel() {
   choose_bazel
   BAZEL_OPTIONS=()
   if [[ $VENV != "$PWD/.venv" ]]; then
-    # An output of its own: else each build would undo the other's.
+    # Uses a separate output folder; otherwise each build would undo the other's.
     settings_file=$VENV/.bazelrc
     BAZEL_OPTIONS=("--bazelrc=$settings_file" "--output_base=$(
       printf '%s/bazel-%s-%s' "$CACHE" "$TENSORFLOW" "$(printf '%s' "$PWD" | sha256sum | cut -c1-8)"
     )")
   fi
-  # What one checkout has compiled, another need not; .bazelrc keeps the results
-  # of tests out of it. By the same compiler, whichever folder of PATH has it.
+  # Checkouts share compiled files; .bazelrc keeps test results out of the cache. The compiler is
+  # fixed, whichever folder of PATH has it.
   settings="# Written by ./run, which overwrites changes.
 build --disk_cache=$CACHE/bazel
 common --repo_env=CC=${CC:-$(command -v gcc)}
@@ -83,7 +83,7 @@ $BAZEL_FLAGS"
   if [[ $(cat "$settings_file" 2>/dev/null) != "$settings" ]]; then
     printf '%s\n' "$settings" >"$settings_file"
   fi
-  # Bazel looks at what is installed once in its server's life.
+  # Bazel checks once in its server's life what is installed.
   if $RESTART_BAZEL; then restart_bazel; fi
 }
 
@@ -91,7 +91,7 @@ restart_bazel() {
   "$BAZEL" ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"} shutdown
 }
 
-# find_bazel_output: BAZEL_OUTPUT, the folder of what Bazel makes and of its log.
+# find_bazel_output: sets BAZEL_OUTPUT, the folder of Bazel's output and log.
 find_bazel_output() {
   local option linked
   linked=$(readlink "$BAZEL_BIN") || true
@@ -104,17 +104,17 @@ find_bazel_output() {
   )
 }
 
-# run_bazel COMMAND ARGUMENT...: with its progress condensed.
+# run_bazel COMMAND ARGUMENT...: runs Bazel and condenses its progress.
 run_bazel() {
   local status=0 started=$SECONDS name="bazel-$1" usual="" output
   local flags=(--curses=no --show_progress_rate_limit=5)
   [[ ! -t 2 ]] || flags=(--curses=no --show_progress_rate_limit=1 --color=yes)
   if [[ $VENV != "$PWD/.venv" ]]; then
     flags+=("--symlink_prefix=${VENV##*/}/bazel-")
-    # What .venv's builds link here: under another prefix //... goes into it.
+    # A link that .venv's builds make: under another prefix, //... would follow it.
     rm -f "bazel-${PWD##*/}"
   fi
-  if [[ ! -e $BAZEL_BIN ]]; then # From nothing is another matter.
+  if [[ ! -e $BAZEL_BIN ]]; then # The first build takes much longer.
     name+=-first
     usual=$(usual_seconds "$name")
     need_space "$HOME" "$(size_of build)" "what is built"
@@ -122,7 +122,7 @@ run_bazel() {
   need_space "$CACHE" 32 "what is compiled"
   find_bazel_output
   say "bazel $1$(last_time "$name"); log: $BAZEL_OUTPUT/command.log"
-  mkdir -p "$CACHE/times" 2>/dev/null || true # The progress is kept there, if it can be.
+  mkdir -p "$CACHE/times" 2>/dev/null || true # For the progress; optional.
   exec {output}>&1
   "$BAZEL" ${BAZEL_OPTIONS[@]+"${BAZEL_OPTIONS[@]}"} "$1" "${flags[@]}" "${@:2}" \
     2>&1 >&"$output" |
@@ -132,7 +132,7 @@ run_bazel() {
   exec {output}>&-
   case $status in
     0) keep_time "$name" $((SECONDS - started)) ;;
-    3) ;; # Tests that failed: Bazel has said all.
+    3) ;; # Tests failed, and Bazel has reported them.
     8) say "bazel $1 was interrupted: the next call goes on where this stopped." ;;
     37) say "bazel $1 failed. $(full_disk ||
       echo "Bazel's server was ended: run this again; --jobs=1 takes least memory.")" ;;
@@ -150,8 +150,8 @@ prepare() {
   find_bazel
 }
 
-# build TARGET...: these and the library, which .venv then imports; and, except for the demo,
-# what op libraries of others link.
+# build TARGET...: builds these and the library, which .venv then imports. Except for the demo, also
+# builds the archives that other op libraries link.
 build() {
   local archives=(//tensorflow_ext/op_library:archives)
   [[ ${COMMAND:-} != demo ]] || archives=()
@@ -170,17 +170,17 @@ build() {
       mv -f "$installed.new" "$installed"
     fi
   done
-  # For every TensorFlow the same: processes that have loaded it keep it, too.
+  # The same for every TensorFlow: processes that have loaded it keep it, too.
   install -C -m 755 "$BAZEL_BIN"/tensorflow_ext/loader/libtensorflow_ext_loader.so \
     python/tensorflow_ext/lib/
-  # What is written when building: typed ops for C++.
+  # Generated by the build: typed ops for C++.
   install -C -D -m 644 -t python/tensorflow_ext/include/tensorflow_ext/cc \
     "$BAZEL_BIN"/tensorflow_ext/cc/ops.{cc,h}
   unlock
 }
 
-# run_tests [FLAG | TARGET]...: all tests where no target is named. Each runs, unless --cached
-# takes the results of those whose inputs are the same from Bazel.
+# run_tests [FLAG | TARGET]...: runs all tests if no target is named. Each test runs, unless
+# --cached takes the results for unchanged inputs from Bazel.
 run_tests() {
   local status=0 argument cached=no targets=(//...) said=(--all) arguments=()
   [[ $LANGUAGES == found ]] || said=(--all-languages)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Part of ./run: what it says.
+# Part of ./run: its messages.
 
 say() { printf '%s\n' "run: $*" >&2; }
 die() {

@@ -2,13 +2,13 @@
 #
 # Part of ./run: Go, Rust and Java.
 
-# install_go: its programs need no module that is not in this tree.
+# install_go: installs nothing, because the programs need only modules of this tree.
 install_go() {
   command -v go >/dev/null ||
     say "no go: what is written in Go is left out (https://go.dev/dl has it)"
 }
 
-# install_rust: the crates of Cargo.lock, from which Bazel builds without a network.
+# install_rust: fetches the crates of Cargo.lock, so that Bazel builds without a network.
 install_rust() {
   local folder=$VENV/rust made_from oldest version
   if ! command -v cargo >/dev/null; then
@@ -27,10 +27,10 @@ install_rust() {
   rm -rf "$folder"
   step cargo "fetching the crates of Cargo.lock" cargo vendor --locked "$folder/crates"
   printf '%s\n' "$made_from" >"$folder/.made-from"
-  restart_bazel # It looks at what is installed once in its server's life.
+  restart_bazel # Bazel checks once in its server's life what is installed.
 }
 
-# install_java: the TensorFlow Java that holds this TensorFlow, against which Bazel compiles
+# install_java: installs the TensorFlow Java that contains this TensorFlow, so that Bazel compiles
 # without a network.
 install_java() {
   local lock=requirements/java-$TENSORFLOW.txt folder=$VENV/java made_from
@@ -47,5 +47,5 @@ install_java() {
   step maven "installing TensorFlow Java into ${VENV##*/}/java" \
     third_party/java/fetch_jars.sh "$lock" "$folder"
   printf '%s\n' "$made_from" >"$folder/.made-from"
-  restart_bazel # It looks at what is installed once in its server's life.
+  restart_bazel # Bazel checks once in its server's life what is installed.
 }

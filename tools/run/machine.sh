@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Part of ./run: the checkout, the folders for caches, the lock, packages of the system.
+# Part of ./run: the checkout, the cache folders, the lock, system packages.
 
-# check_checkout: what neither Bazel nor Python's venv gets round, before they begin.
+# check_checkout: fails early on problems that neither Bazel nor Python's venv can handle.
 check_checkout() {
   [[ $PWD != *[[:space:]:\'\"\\#\$%]* ]] ||
     die "the checkout is in '$PWD', and Bazel and Python's venv take no path with a space" \
@@ -15,10 +15,10 @@ check_checkout() {
       "$(stat -c %U "$VENV")."
 }
 
-# cache_folder: for what other checkouts can use too.
+# cache_folder: the folder for files that other checkouts can use, too.
 cache_folder() { echo "${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/tensorflow_ext"; }
 
-# find_home: another HOME where there is none to write to: Bazel and pip keep theirs there.
+# find_home: sets another HOME if this one cannot be written, because Bazel and pip write there.
 find_home() {
   local home=${HOME:-}
   [[ ! -d $home || ! -w $home || $home == *[[:space:]]* ]] || return 0
@@ -28,7 +28,7 @@ find_home() {
     "it): what is kept for the next time goes to $HOME"
 }
 
-# find_cache: CACHE, in a home that is there.
+# find_cache: sets CACHE, in a home that exists.
 find_cache() {
   local home=${HOME:-}
   find_home
@@ -40,15 +40,15 @@ find_cache() {
     die "the cache folder $CACHE cannot be written; XDG_CACHE_HOME names another."
 }
 
-# check_machine: once.
+# check_machine: runs the checks once.
 check_machine() {
   [[ -z ${CACHE:-} ]] || return 0
   check_checkout
   find_cache
 }
 
-# lock, unlock: one ./run at a time installs into a checkout, others wait. It is
-# the kernel's, of the folder itself: it ends with the processes that have it.
+# lock, unlock: one ./run at a time installs into a checkout; others wait. The lock is a kernel lock
+# on the folder itself, and ends with the processes that hold it.
 lock() {
   command -v flock >/dev/null || return 0
   exec {LOCK}<.
@@ -66,8 +66,8 @@ unlock() {
 
 may_install() { [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; }
 
-# apt_get ARGUMENT...: waits for others that have its locks, fixes what they left half done.
-# In English, which this and why() read.
+# apt_get ARGUMENT...: waits for other processes that hold its locks, and fixes what they left half
+# done. The output is in English, because this function and why() read it.
 apt_get() {
   local attempt
   for attempt in {1..60}; do
@@ -84,15 +84,15 @@ apt_get() {
   return 1
 }
 
-# What has every Bazel, where the system's package has none that fits.
+# Bazelisk has every Bazel; used if no system package fits.
 BAZELISK="Bazelisk (https://github.com/bazelbuild/bazelisk/releases), as bazelisk in a folder of PATH, has them all"
 
-# apt_version PACKAGE: what apt-get would install; nothing where it has none.
+# apt_version PACKAGE: the version that apt-get would install; empty if it has none.
 apt_version() {
   LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *//p' | grep -v '(none)'
 }
 
-# A list that cannot be had may be one of a registry that is not needed: installing tells.
+# A package list that cannot be fetched may not be needed; installing shows whether it is.
 apt_update_and_install() {
   local version
   apt_get update
@@ -105,7 +105,7 @@ apt_update_and_install() {
   apt_get install -y --no-install-recommends "$@"
 }
 
-# Those of the packages that there are: Ubuntu has Chromium by other means.
+# Installs the packages that exist: Ubuntu does not have Chromium as a package.
 apt_update_and_install_known() {
   local package known=()
   apt_get update
@@ -119,7 +119,7 @@ apt_update_and_install_known() {
   [[ ${#known[@]} == 0 ]] || apt_get install -y --no-install-recommends "${known[@]}"
 }
 
-# apt_install PACKAGE...: Debian packages, if this user may.
+# apt_install PACKAGE...: installs Debian packages, if this user may.
 apt_install() {
   may_install ||
     die "missing: $*. Install it (Debian, Ubuntu: sudo apt-get install" \
@@ -127,7 +127,7 @@ apt_install() {
   step apt "installing $*" apt_update_and_install "$@" || exit
 }
 
-# missing_packages COMMAND: those of tools/run/packages.txt whose program is not here.
+# missing_packages COMMAND: the packages of tools/run/packages.txt whose program is missing.
 missing_packages() {
   local command programs package
   while read -r command programs package; do
@@ -138,7 +138,7 @@ missing_packages() {
   done < <(grep -v '^#' tools/run/packages.txt)
 }
 
-# install_packages: what builds need, all at once and before what takes long.
+# install_packages: installs the packages that builds need, all at once and before long steps.
 install_packages() {
   local packages python
   mapfile -t packages < <(missing_packages demo)
@@ -149,15 +149,15 @@ install_packages() {
   [[ ${#packages[@]} == 0 ]] || apt_install "${packages[@]}"
 }
 
-# install_if_possible: what tests run beside the build; those that need what is not
-# there are left out, and say so.
+# install_if_possible: installs the packages that tests need in addition to the build's. Tests that
+# need a missing package are skipped and say so.
 install_if_possible() {
   local packages
   mapfile -t packages < <(missing_packages test)
   [[ ${#packages[@]} -gt 0 ]] || return 0
   if may_install; then
     step apt "installing ${packages[*]}" apt_update_and_install_known "${packages[@]}" ||
-      true # What is still missing, the next lines say.
+      true # The next lines report the packages that are still missing.
     mapfile -t packages < <(missing_packages test)
     [[ ${#packages[@]} -gt 0 ]] || return 0
   fi

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes on what Bazel says, with the share that is done in the place of its progress.
+"""Passes on Bazel's output, with the share of finished actions in place of its progress.
 
     bazel build --curses=no ... 2>&1 | progress.py HISTORY [USUAL_SECONDS]
 
-Errors, warnings and all else that is no progress are passed on byte by byte. HISTORY is a file
-that keeps when each hundredth of the actions was done, for the time that is left the next time;
-without it USUAL_SECONDS are what the whole takes.
+Errors, warnings and everything else except progress are passed on byte by byte. HISTORY is a file
+that records when each hundredth of the actions was done, to estimate the remaining time of the next
+build; without it USUAL_SECONDS is the estimate for the whole build.
 """
 
 import json
@@ -25,11 +25,11 @@ _PROGRESS = re.compile(
 _PREPARING = re.compile(_COLOUR + rb"(?:Loading:|Analyzing:|    currently loading:)")
 _COMPLETED = re.compile(_COLOUR + rb"INFO:" + _COLOUR + rb" Build completed")
 _SECONDS_BETWEEN_LINES = 10
-_FEWEST_ACTIONS = 20  # Fewer say nothing of the time that others take.
+_FEWEST_ACTIONS = 20  # Fewer actions say nothing about the time of others.
 
 
 class Estimate:
-    """How long a build goes on, by when each hundredth of it was done the last time."""
+    """The remaining time of a build, based on when each hundredth of it was done the last time."""
 
     def __init__(self, history: Path, usual_seconds: float = 0) -> None:
         self._history = history
@@ -42,10 +42,10 @@ class Estimate:
             self._curve[100]
             self._by = "the last time's"
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            pass  # None was kept, or a part of it.
+            pass  # No history was kept, or only a part of it.
 
     def left(self, done: int, total: int, seconds: float) -> str:
-        """ ", about 3 min left by ...", or nothing while that cannot be said."""
+        """Returns ", about 3 min left by ...", or nothing while the time is unknown."""
         self._done.append((done, seconds))
         percent = min(100, 100 * done // max(total, 1))
         curve, by = self._curve, self._by
@@ -58,7 +58,7 @@ class Estimate:
         return f", about {left / 60:.0f} min left by {by}" if left >= 90 else f", {left:.0f} s left"
 
     def keep(self) -> None:
-        """Writes what this build took, for the next one."""
+        """Writes this build's times, for the next one."""
         total = max((done for done, _ in self._done), default=0)
         if total < _FEWEST_ACTIONS:
             return
@@ -70,11 +70,11 @@ class Estimate:
             text = json.dumps({"actions": total, "seconds": seconds})
             self._history.write_text(text, encoding="utf-8")
         except OSError:
-            pass  # A build does not fail for it.
+            pass  # The build does not fail because of it.
 
 
 def condense(lines: Iterable[bytes], output: BinaryIO, estimate: Estimate, live: bool) -> None:
-    """Passes lines on: at once, but progress every 10 seconds, or in one live line."""
+    """Passes on lines at once, but progress only every 10 seconds, or in one live line."""
     started, said, shown = time.monotonic(), 0.0, False
     for line in lines:
         seconds = time.monotonic() - started
@@ -107,7 +107,7 @@ def condense(lines: Iterable[bytes], output: BinaryIO, estimate: Estimate, live:
 
 
 if __name__ == "__main__":
-    # Bazel ends by itself, and says how, when both are interrupted.
+    # If both are interrupted, Bazel ends by itself and says how.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     condense(
         sys.stdin.buffer,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Part of ./run: the interpreter, its virtual environment, what is in it.
+# Part of ./run: the interpreter, its virtual environment and the packages in it.
 
-# pip_install LOCK_FILE WHAT FLAG...: of the lock file all, and nothing else. Compiling
-# every module takes minutes; the few that are imported are compiled then.
+# pip_install LOCK_FILE WHAT FLAG...: installs everything in the lock file, and nothing else. It
+# compiles no modules, because compiling all takes minutes; the few that are imported are compiled
+# on import.
 pip_install() {
   local name log=(--progress-bar=off)
   name=pip-$(basename "$1" .txt)${CHANGES:-}
@@ -13,15 +14,15 @@ pip_install() {
     --requirement "$1" "${log[@]}" "${@:3}"
 }
 
-# lock_files LOCK_FILE: it and the files that it includes.
+# lock_files LOCK_FILE: the file, and the files that it includes.
 lock_files() {
   local included
   printf '%s\n' "$1"
   for included in $(sed -n 's/^-r //p' "$1"); do lock_files "${1%/*}/$included"; done
 }
 
-# choose_tensorflow MINOR: for all that follows, which TensorFlow, where its virtual
-# environment is and where Bazel puts what is for it. "": the last of the list, in .venv.
+# choose_tensorflow MINOR: sets the TensorFlow, its virtual environment and the folder of Bazel's
+# output for it. "" chooses the last of the list, in .venv.
 choose_tensorflow() {
   local version
   mapfile -t TENSORFLOWS < <(grep -v '^#' requirements/tensorflow_versions.txt)
@@ -42,7 +43,7 @@ choose_tensorflow() {
   STAMP="$VENV/.made-from"
 }
 
-# python_version PYTHON: "3.11", if there is such a Python among $PYTHONS.
+# python_version PYTHON: "3.11", if this Python is among $PYTHONS.
 python_version() {
   local version
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
@@ -55,7 +56,7 @@ find_python() {
   [[ -z ${PYTHON:-} ]] || candidates=("$PYTHON")
   for candidate in "${candidates[@]}"; do
     if [[ -n $(python_version "$candidate") ]]; then
-      # That of a virtual environment ends with it.
+      # A virtual environment's interpreter would disappear with it.
       "$candidate" -c 'import os, sys; print(os.path.join(sys.base_prefix, "bin",
         "python{}.{}".format(*sys.version_info)))'
       return
@@ -67,7 +68,7 @@ find_python() {
     "install python3 python3-venv), or name it: PYTHON=/path/to/python${PYTHONS##* }."
 }
 
-# said_version PROGRAM: what it says that it is, for an error.
+# said_version PROGRAM: the version that it prints, for an error message.
 said_version() {
   local said
   command -v "$1" >/dev/null || { echo "no program" && return; }
@@ -92,22 +93,22 @@ make_venv() {
   is_made && return
   check_machine
   lock
-  # What another ./run has made since is as good.
+  # Another ./run may have made it since.
   is_made || timed packages fill_venv
   unlock
 }
 
-# is_made: .venv is as the lock file says, by the Python that is asked for.
+# is_made: true if .venv matches the lock file and the requested Python.
 is_made() {
   [[ $(cat "$STAMP" 2>/dev/null) == "$made_from" &&
     $(python_version "$VENV/bin/python") == "$(python_version "$python")" ]]
 }
 
 fill_venv() {
-  local name=${VENV##*/} CHANGES=-changes # A shorter step than from nothing.
+  local name=${VENV##*/} CHANGES=-changes # A shorter step than a full installation.
   install_packages
-  # One that has no stamp was left half made, and pip cannot tell where. The two
-  # wheels hold the same files: one must be gone before the other comes.
+  # An environment without a stamp was left half made, and pip cannot tell where. The two wheels
+  # hold the same files: one must be removed before the other is installed.
   if [[ ! -f $STAMP || $had != "$package" || $version != "$(python_version "$python")" ]]; then
     need_space "$VENV" "$(size_of packages_of_Python)" "$name"
     CHANGES=""
@@ -116,8 +117,8 @@ fill_venv() {
   rm -f "$STAMP"
   pip_install "$lock" "installing $package $TENSORFLOW into $name"
   printf '%s\n' "$PWD/python" >"$(site_packages)/tensorflow_ext.pth"
-  # Tests cannot write into .venv: else each would compile TensorFlow's Python anew,
-  # which triples the time of its import.
+  # Tests cannot write into .venv: without this step each would compile TensorFlow's Python again,
+  # which triples its import time.
   TF_CPP_MIN_LOG_LEVEL=3 PYTHONDONTWRITEBYTECODE= step import \
     "importing TensorFlow, which compiles its Python" "$VENV/bin/python" -c \
     'import tensorflow as tf; tf.keras.layers, tf.compat.v1'
@@ -129,8 +130,8 @@ site_packages() {
   "$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 }
 
-# install_torch: into a folder of its own, which the benchmarks put behind .venv's
-# packages: its CUDA libraries are not those that nvcc and TensorFlow need.
+# install_torch: installs into a separate folder, which the benchmarks put behind .venv's packages,
+# because nvcc and TensorFlow need other CUDA libraries.
 install_torch() {
   local lock=requirements/torch.txt folder=$VENV/pytorch made_from
   made_from=$(sha256sum "$lock")
@@ -141,7 +142,7 @@ install_torch() {
   printf '%s\n' "$made_from" >"$folder/.made-from"
 }
 
-# install_docs: what makes the site, into .venv.
+# install_docs: installs the packages that build the site into .venv.
 install_docs() {
   local lock=requirements/docs.txt stamp=$VENV/.docs-made-from made_from
   made_from=$(sha256sum "$lock")
@@ -153,7 +154,7 @@ install_docs() {
   unlock
 }
 
-# install_oldest_headers: those of the oldest TensorFlow, against which a test compiles.
+# install_oldest_headers: fetches the headers of the oldest TensorFlow, for a compile test.
 install_oldest_headers() {
   local version lock folder made_from
   version=${TENSORFLOWS[0]}
@@ -167,7 +168,7 @@ install_oldest_headers() {
   if [[ $TENSORFLOW == "${version%.*}" ]]; then
     ln -s "$(site_packages)/tensorflow/include" "$folder/include"
   else
-    # The same in the wheels of all Pythons, of which this one may be none.
+    # The headers are the same for all Pythons; there may be no wheel for this one.
     grep -v '^-r' "$lock" >"$folder/lock.txt"
     step headers "fetching the headers of TensorFlow $version: 230 MB to download" \
       "$VENV/bin/python" -m pip download --disable-pip-version-check --no-input \

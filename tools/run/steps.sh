@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Part of ./run: steps that take long, and what it says when they fail.
+# Part of ./run: steps that take long, and the messages if they fail.
 
 LOGS=$PWD/out/log
 
-# last_time STEP: how long it took on this machine, for a sentence; "" if it never ran.
+# last_time STEP: its last time on this machine, for a sentence; "" if it never ran.
 last_time() {
   local seconds
   seconds=$(cat "$CACHE/times/$1" 2>/dev/null) || return 0
   printf ' (%s s the last time)' "$seconds"
 }
 
-# keep_time STEP SECONDS: failing is not worth the step.
+# keep_time STEP SECONDS: records the time. A failure to record is ignored.
 keep_time() {
   { mkdir -p "$CACHE/times" && printf '%s\n' "$2" >"$CACHE/times/$1"; } 2>/dev/null || true
 }
 
-# usual_seconds STEP: of tools/run/seconds.txt, for the cores that are here.
+# usual_seconds STEP: the time from tools/run/seconds.txt, for this machine's cores.
 usual_seconds() {
   awk -v name="$1" -v cores="$(nproc)" '
     $1 == name { printf "%d", $3 == "cores" ? $2 / cores : $2 }' tools/run/seconds.txt
 }
 
-# plan COMMAND: says what demo, build and test are about to do, and how long that takes here: by
-# the last time where there was one, else by a usual machine's.
+# plan COMMAND: prints the steps of demo, build and test, and their times here: the last times, or
+# else those of a usual machine.
 plan() {
   local name seconds by all=0 lines=() steps=()
   local -A does=(
@@ -52,20 +52,20 @@ plan() {
   printf 'run: %s\n' "${lines[@]}" >&2
 }
 
-# duration SECONDS: for people.
+# duration SECONDS: formats a time for people.
 duration() {
   if (($1 < 90)); then echo "$1 s"; else echo "$((($1 + 30) / 60)) min"; fi
 }
 
-# timed STEP COMMAND...: keeps how long it took, for the next plan.
+# timed STEP COMMAND...: records the time, for the next plan.
 timed() {
   local name=$1 started=$SECONDS
   "${@:2}"
   keep_time "$name" $((SECONDS - started))
 }
 
-# watch_log LOG: a line every 10 seconds, while this process lives (a dead one that nobody
-# has waited for yet has no program).
+# watch_log LOG: prints a line every 10 seconds while this process lives (a dead process that nobody
+# has waited for has no program).
 watch_log() {
   local line never started=$SECONDS next=10
   exec {never}<> <(:) # Nobody writes there: a sleep that leaves no process behind.
@@ -78,9 +78,9 @@ watch_log() {
   done
 }
 
-# step STEP WHAT COMMAND...: runs it with its output in a log. COMMAND is one that shows
-# its own progress where STEP_BAR is true and this is a terminal: it writes STEP_LOG itself.
-# In a function that is a COMMAND, && goes from line to line: set -e is off there.
+# step STEP WHAT COMMAND...: runs the command with its output in a log. If STEP_BAR is true and this
+# is a terminal, COMMAND shows its own progress and writes STEP_LOG itself. If COMMAND is a
+# function, it must join its lines with &&, because set -e is off there.
 step() {
   local name=$1 what=$2 status=0 started=$SECONDS watcher
   shift 2
@@ -88,7 +88,7 @@ step() {
   say "$what$(last_time "$name"); log: ${STEP_LOG#"$PWD"/}"
   { mkdir -p "$LOGS" && : >"$STEP_LOG"; } 2>/dev/null ||
     die "$STEP_LOG cannot be written: $(why_not_written "$LOGS")"
-  # What the shell itself says of a process that is killed is left aside.
+  # Drops the shell's own message about a process that is killed.
   if ${STEP_BAR:-false} && [[ -t 2 ]]; then
     { "$@" >&3 2>&3; } 3>&2 2>/dev/null || status=$?
   else
@@ -111,14 +111,14 @@ step() {
   return $status
 }
 
-# free_megabytes FOLDER: of its disk; the folder need not be there yet.
+# free_megabytes FOLDER: the free space on its disk; the folder may not exist yet.
 free_megabytes() {
   local folder=$1
   while [[ ! -d $folder ]]; do folder=$(dirname "$folder"); done
   df -BM --output=avail "$folder" | tail -n 1 | tr -dc 0-9
 }
 
-# need_space FOLDER MEGABYTES WHAT
+# need_space FOLDER MEGABYTES WHAT: fails if the disk is too small.
 need_space() {
   local free
   free=$(free_megabytes "$1")
@@ -127,7 +127,7 @@ need_space() {
       "run this again."
 }
 
-# size_of NAME: of tools/run/sizes.txt, in MB.
+# size_of NAME: the size from tools/run/sizes.txt, in MB.
 size_of() {
   awk -v name="$1" '$2 == name { print $5 }' tools/run/sizes.txt
 }
@@ -140,7 +140,7 @@ why_not_written() {
   fi
 }
 
-# full_disk: which of the disks that ./run writes to has no room left, if one has none.
+# full_disk: reports the first full disk that ./run writes to; fails if none is full.
 full_disk() {
   local folder
   for folder in "$PWD" "$VENV" "$CACHE" "${TMPDIR:-/tmp}" "$HOME" ${BAZEL_OUTPUT:+"$BAZEL_OUTPUT"}; do

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an installed wheel is to do, tried in the interpreter that has it.
+"""Checks an installed wheel in its interpreter.
 
-Its programs see nothing of the checkout: they run in folders of their own, with few
-variables of the environment.
+The programs see nothing of the checkout: they run in separate folders, with few environment
+variables.
 """
 
 import dataclasses
@@ -15,12 +15,12 @@ from collections.abc import Callable
 
 import programs
 
-# A repository of its own: it needs nothing of this one.
+# A separate repository: it needs nothing from this one.
 _YOUR_OP = pathlib.Path(__file__).absolute().parents[2] / "examples" / "your_op"
 
 
 class AcceptanceError(Exception):
-    """What an installed wheel did not do."""
+    """A check that an installed wheel failed."""
 
 
 @dataclasses.dataclass
@@ -30,8 +30,8 @@ class Installed:
     Attributes:
       python: The interpreter of a virtual environment.
       folder: An empty folder, in which programs run.
-      pip: The command that is pip of this environment.
-      before: The other files of the environment, as files_of has them.
+      pip: The command that runs this environment's pip.
+      before: The other files of the environment, from files_of.
     """
 
     python: pathlib.Path
@@ -45,7 +45,7 @@ class Installed:
         return self.python.parent.parent
 
     def run(self, *command: str | pathlib.Path) -> str:
-        """What a command prints; no variable of ours reaches it.
+        """The output of a command, which gets none of our environment variables.
 
         Raises:
           AcceptanceError: It fails.
@@ -75,11 +75,11 @@ class Installed:
         )
 
     def program(self, source: str, *arguments: str) -> str:
-        """What a program in Python prints."""
+        """The output of a Python program."""
         return self.run(self.python, "-I", "-c", source, *arguments)
 
     def library_folder(self) -> pathlib.Path:
-        """The folder of the library for the TensorFlow that is installed."""
+        """The folder of the library for the installed TensorFlow."""
         packages = self.program(programs.TENSORFLOW).splitlines()[-1]
         version, _, folder = packages.partition(" ")
         minor = ".".join(version.split(".")[:2])
@@ -92,12 +92,12 @@ class Installed:
         return path
 
     def command(self, *arguments: str) -> str:
-        """What `python -m tensorflow_ext` prints."""
+        """The output of `python -m tensorflow_ext`."""
         return self.run(self.python, "-I", "-m", "tensorflow_ext", *arguments)
 
 
 def files_of(prefix: pathlib.Path) -> set[str]:
-    """The files below an environment, but for what Python compiled by itself."""
+    """The files below an environment, except those that Python compiled by itself."""
     return {
         path.relative_to(prefix).as_posix()
         for path in prefix.rglob("*")
@@ -111,7 +111,7 @@ def _expect(wanted: str, output: str) -> None:
 
 
 def _python(installed: Installed) -> None:
-    """Metadata, eager, tf.function, XLA, a layer of Keras."""
+    """Metadata, eager mode, tf.function, XLA, a Keras layer."""
     source = programs.METADATA + programs.GRADIENTS + programs.KERAS
     _expect("^fine$", installed.program(source))
     checked = installed.attempt(*installed.pip, "check")
@@ -128,13 +128,13 @@ def _explain(installed: Installed) -> None:
 
 
 def _config(installed: Installed) -> None:
-    """Every language; each file that is named lies in the environment."""
+    """Every language; each named file must be in the environment."""
     output = installed.program(programs.CONFIG, str(installed.folder))
     _expect("^fine$", output)
 
 
 def _c(installed: Installed) -> None:
-    """The flags that are printed; then any TensorFlow's loader, and the library."""
+    """The printed flags; then any TensorFlow's loader, and the library."""
     source = installed.write("client.c", programs.C_CLIENT)
     flags = installed.command("config", "--c").split()
     installed.run("cc", "-Wall", "-Werror", source, *flags, "-o", "client")
@@ -145,7 +145,7 @@ def _c(installed: Installed) -> None:
 
 
 def _op_library(installed: Installed) -> None:
-    """A file of C++ with the flags of tensorflow_ext.sysconfig, loaded."""
+    """Compiles a C++ file with the flags of tensorflow_ext.sysconfig, and loads it."""
     source = installed.write("cube.cc", programs.OP_LIBRARY)
     compiling, linking = installed.program(programs.FLAGS).split("\n")
     library = installed.folder / "libcube.so"
@@ -155,7 +155,7 @@ def _op_library(installed: Installed) -> None:
 
 
 def _another_tensorflow(installed: Installed) -> None:
-    """One sentence, where there is no library for the TensorFlow that is imported."""
+    """One sentence, if there is no library for the imported TensorFlow."""
     folder = installed.library_folder()
     other = folder.with_name("2.0")
     folder.rename(other)
@@ -168,7 +168,7 @@ def _another_tensorflow(installed: Installed) -> None:
 
 
 def _wrappers(installed: Installed) -> None:
-    """Typed ops of each language, from the templates of the wheel."""
+    """Typed ops for each language, from the wheel's templates."""
     for language, name, wanted in (
         ("--cxx", "ops.h", "^class Mish"),
         ("--go", "ops.go", "^func Mish"),
@@ -180,7 +180,7 @@ def _wrappers(installed: Installed) -> None:
 
 
 def _your_op(installed: Installed) -> None:
-    """examples/your_op, built by the compiler alone."""
+    """examples/your_op, built with only the compiler."""
     folder = shutil.copytree(_YOUR_OP, installed.folder / "your_op")
     python = f"PYTHON={installed.python}"
     installed.run("env", python, folder / "build.sh", folder)
@@ -193,14 +193,14 @@ def _your_op(installed: Installed) -> None:
 
 
 def _uninstall(installed: Installed) -> None:
-    """Nothing is left. The last: after it, nothing is there."""
+    """Nothing is left. Must be the last check, because it removes the package."""
     installed.run(*installed.pip, "uninstall", "--yes", "tensorflow_ext")
     changed = sorted(files_of(installed.prefix) ^ installed.before)
     if changed:
         raise AcceptanceError(f"uninstalling leaves, or takes with it, {changed}")
 
 
-#: What is tried.
+#: The checks.
 CHECKS: dict[str, Callable[[Installed], None]] = {
     "python": _python,
     "explain": _explain,
@@ -209,12 +209,12 @@ CHECKS: dict[str, Callable[[Installed], None]] = {
     "op_library": _op_library,
 }
 
-#: What takes longer, or other tests try, too.
+#: Checks that take longer, or that other tests also cover.
 LONG_CHECKS: dict[str, Callable[[Installed], None]] = {
     "another_tensorflow": _another_tensorflow,
     "wrappers": _wrappers,
     "your_op": _your_op,
 }
 
-#: What is tried last: after it, nothing is there.
+#: The last checks, because they remove the package.
 LAST_CHECKS: dict[str, Callable[[Installed], None]] = {"uninstall": _uninstall}

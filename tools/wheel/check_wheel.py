@@ -26,13 +26,13 @@ _RESULTS = ("passed", "failed", "not run")
 _MINOR = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
-# Not hatch_hooks.numbers: this runs in any Python, where hatchling need not be.
+# Not hatch_hooks.numbers: this runs in any Python, which may lack hatchling.
 def _numbers(minor: str) -> list[int]:
     return [int(number) for number in minor.split(".")]
 
 
 def pythons() -> dict[str, str]:
-    """By minor version, the interpreters that there are."""
+    """The available interpreters, by minor version."""
     found: dict[str, str] = {}
     for candidate in [*os.environ.get("PYTHONS", "").split(), *_NAMES]:
         path = shutil.which(candidate)
@@ -53,7 +53,7 @@ def minors_of(wheel: pathlib.Path) -> list[str]:
 
 
 def _pythons_of(minor: str) -> list[str]:
-    """The Pythons that a TensorFlow has wheels for, as its lock file says."""
+    """The Pythons that a TensorFlow has wheels for, according to its lock file."""
     lock = _ROOT / "requirements" / f"tensorflow-cpu-{minor}.txt"
     for line in lock.read_text(encoding="utf-8").splitlines():
         if line.startswith("# Pythons: "):
@@ -62,7 +62,7 @@ def _pythons_of(minor: str) -> list[str]:
 
 
 def check(wheel: pathlib.Path, python: str, minor: str) -> list[str]:
-    """Tries a wheel in a new environment; what fails, nothing where all is well."""
+    """Checks a wheel in a new environment; returns the failures."""
     failed = []
     with tempfile.TemporaryDirectory() as temporary:
         prefix = pathlib.Path(temporary, "environment")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hatchling asks when it builds the wheel (pyproject.toml): what the package
-holds that Bazel has built, and so for which TensorFlow and which platform it is."""
+"""Hooks for hatchling (pyproject.toml): which Bazel outputs the package holds, and which TensorFlow
+and platform the wheel is therefore for."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 _PACKAGE = pathlib.Path("python", "tensorflow_ext")
 _LIBRARY = "libtensorflow_ext.so"
 
-# Which platform the wheel names; make_wheel.py asks auditwheel.
+# The platform in the wheel's name; make_wheel.py asks auditwheel.
 PLATFORM = "TENSORFLOW_EXT_WHEEL_PLATFORM"
 
 
@@ -23,14 +23,14 @@ def built_minors(root: pathlib.Path) -> list[str]:
 
 
 def numbers(minor: str) -> tuple[int, ...]:
-    """A version by whose value versions are in order."""
+    """A sort key for versions."""
     return tuple(int(number) for number in minor.split("."))
 
 
 def requirement(minors: list[str]) -> str:
-    """The versions of TensorFlow that libraries are for, as a specifier of pip.
+    """The TensorFlow versions that have libraries, as a pip specifier.
 
-    Those between the oldest and the newest that no library is for are left out.
+    It excludes versions between the oldest and the newest that have no library.
     """
     if not minors:
         return ""
@@ -43,7 +43,7 @@ def requirement(minors: list[str]) -> str:
 
 
 class MetadataHook(MetadataHookInterface):
-    """The extras that bring a TensorFlow: a version that there is a library for."""
+    """The extras that install a TensorFlow version that has a library."""
 
     PLUGIN_NAME = "custom"
 
@@ -52,7 +52,7 @@ class MetadataHook(MetadataHookInterface):
         metadata["optional-dependencies"] = {
             "tensorflow": [f"tensorflow{range_}"],
             "tensorflow-cpu": [f"tensorflow-cpu{range_}"],
-            # For `python -m tensorflow_ext wrappers`.
+            # Needed by `python -m tensorflow_ext wrappers`.
             "wrappers": ["jinja2"],
         }
 
@@ -74,5 +74,5 @@ class BuildHook(BuildHookInterface):
                 f"headers, which are not in {root / _PACKAGE}: ./run wheel makes it"
             )
         build_data["pure_python"] = False
-        # Python calls the library through its C interface: any version does.
+        # Any Python version works, because Python calls the library through its C interface.
         build_data["tag"] = f"py3-none-{platform}"

@@ -20,10 +20,10 @@ import staging
 
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
 
-# Of what is for one version of TensorFlow, without GPU kernels.
+# The size limit for the files of one version of TensorFlow, without GPU kernels.
 _MOST_BYTES = 10_000_000
 
-# Not in the wheel: the process that loads the library has them.
+# Not in the wheel, because the process that loads the library has them.
 _TENSORFLOW = {"libtensorflow_cc.so.2", "libtensorflow_framework.so.2"}
 
 # The section of nvcc's kernels.
@@ -31,7 +31,7 @@ _GPU_KERNELS = b".nv_fatbin\0"
 
 
 class WheelError(Exception):
-    """What is wrong with the wheel, in a sentence."""
+    """Says what is wrong with the wheel."""
 
 
 def make(
@@ -43,24 +43,24 @@ def make(
       root: The tree: a checkout, or Bazel's runfiles.
       minors: The minor versions of TensorFlow whose libraries go into it.
       headers: Paths of the public headers.
-      third_party: The licences of others.
-      out: The folder for the wheel, which is made.
+      third_party: The licences of third parties.
+      out: The folder for the wheel; created if it does not exist.
 
     Returns:
       The wheel's path.
 
     Raises:
       staging.StagingError: Something is not built.
-      WheelError: The wheel needs what no Linux promises, or is too large.
+      WheelError: The wheel needs a symbol that no Linux promises, or is too large.
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary, "tree")
         staging.stage(root, folder, minors, headers)
         folder.joinpath(notices.FILE).write_text(third_party, encoding="utf-8")
-        # Which platform it is for, only a wheel says.
+        # Only a built wheel tells which platform it is for.
         first = _build(folder, "linux_x86_64", pathlib.Path(temporary, "first"))
         built = _build(folder, _platform(first), pathlib.Path(temporary, "second"))
-        # Other wheels, of other versions, may lie there.
+        # The folder may hold wheels of other versions.
         out.mkdir(parents=True, exist_ok=True)
         wheel = pathlib.Path(shutil.move(built, out.absolute() / built.name))
     for minor, sizes in sizes_of(wheel).items():
@@ -74,8 +74,8 @@ def make(
 
 
 def _build(folder: pathlib.Path, platform: str, out: pathlib.Path) -> pathlib.Path:
-    """The wheel for a platform, in a folder that is not there yet."""
-    # Whoever sets a date for reproducible builds would change the wheel with it.
+    """Builds the wheel for a platform, in a folder that does not exist yet."""
+    # A date that the user sets for reproducible builds would change the wheel.
     environ = {k: v for k, v in os.environ.items() if k != "SOURCE_DATE_EPOCH"}
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", out],
@@ -92,10 +92,10 @@ def _build(folder: pathlib.Path, platform: str, out: pathlib.Path) -> pathlib.Pa
 
 
 def _platform(wheel: pathlib.Path) -> str:
-    """The oldest Linux that has all symbols, as auditwheel says.
+    """The oldest Linux that has all symbols, according to auditwheel.
 
     Raises:
-      WheelError: No Linux promises them, or another library is asked for.
+      WheelError: No Linux promises them, or another library is needed.
     """
     done = subprocess.run(
         [sys.executable, "-m", "auditwheel", "show", "--json", wheel],
@@ -121,14 +121,14 @@ def _platform(wheel: pathlib.Path) -> str:
 
 
 def has_gpu_kernels(root: pathlib.Path, minor: str) -> bool:
-    """Whether a library was built with nvcc."""
+    """True if a library was built with nvcc."""
     library = root / staging.PACKAGE / "lib" / minor / staging.LIBRARY
     return _GPU_KERNELS in library.read_bytes()
 
 
 def sizes_of(wheel: pathlib.Path) -> dict[str, dict[str, int]]:
-    """By minor version: bytes of the library, of the archives, and of all of it in
-    the wheel."""
+    """By minor version: the bytes of the library, of the archives, and of everything in the
+    wheel."""
     sizes: dict[str, dict[str, int]] = {}
     with zipfile.ZipFile(wheel) as opened:
         for entry in opened.infolist():
@@ -167,7 +167,7 @@ def main() -> int:
 
 
 def table(wheel: pathlib.Path) -> str:
-    """What is in a wheel for each version of TensorFlow, in bytes."""
+    """The contents of a wheel for each version of TensorFlow, in bytes."""
     lines = [f"{'TensorFlow':12}{'library':>14}{'archives':>14}{'in the wheel':>14}"]
     for minor, sizes in sizes_of(wheel).items():
         cells = (sizes[name] for name in ("library", "archives", "wheel"))

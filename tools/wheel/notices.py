@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The licences of what is compiled into libtensorflow_ext.so beside its own code."""
+"""The licences of third-party code that is compiled into libtensorflow_ext.so."""
 
 import importlib.metadata
 import importlib.util
 import pathlib
 import re
 
-# Inline code of these headers is in it; TensorFlow's wheel tells their licences in a
-# file of sections.
+# The library contains inline code of these headers; TensorFlow's wheel has their licences in a file
+# of sections.
 _SECTIONS = ("Eigen", "Farmhash", "Highwayhash", "ml_dtypes", "protobuf")
 
 FILE = "THIRD_PARTY_NOTICES.txt"
 
 _CUDA_RUNTIME = "nvidia-cuda-runtime"
 
-# Before each section and after it.
+# The separators before and after each section.
 _RULE = "-" * 80
 
 _HEAD = """\
@@ -31,18 +31,17 @@ GCC, under the GNU General Public License with the GCC Runtime Library Exception
 
 
 class NoticesError(Exception):
-    """A licence that is to be told is not found."""
+    """A required licence is not found."""
 
 
 def third_party(*, cuda: bool) -> str:
     """The text for a wheel.
 
     Args:
-      cuda: Whether GPU kernels are in the library, and so the CUDA runtime.
+      cuda: True if the library has GPU kernels, and with them the CUDA runtime.
 
-    Raises:
-      NoticesError: TensorFlow or the CUDA runtime of this interpreter does not tell
-        its licences.
+      Raises:
+      NoticesError: This interpreter's TensorFlow or CUDA runtime does not include its licences.
     """
     file = _tensorflow() / FILE
     if not file.is_file():
@@ -59,7 +58,7 @@ def third_party(*, cuda: bool) -> str:
 
 
 def _tensorflow() -> pathlib.Path:
-    """The package, found without the seconds of importing it."""
+    """The package, found without importing it, which takes seconds."""
     spec = importlib.util.find_spec("tensorflow")
     if spec is None or not spec.submodule_search_locations:
         raise NoticesError("this interpreter has no TensorFlow")

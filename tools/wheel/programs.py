@@ -19,7 +19,7 @@ assert found.version == tensorflow_ext.__version__
 assert pathlib.Path(tensorflow_ext.__file__) in files
 """
 
-# Upstream gradients that are not ones; second order too.
+# Upstream gradients other than ones; second order, too.
 GRADIENTS = """
 import tensorflow as tf
 import tensorflow_ext as tfe
@@ -101,7 +101,7 @@ for kind in _config_texts.KINDS:
 print("fine")
 """
 
-# Without importing it, which takes seconds.
+# Finds the package without importing it, which takes seconds.
 TENSORFLOW = """
 import importlib.metadata, pathlib, sysconfig
 for name in ("tensorflow", "tensorflow-cpu"):

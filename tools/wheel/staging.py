@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts together what a wheel holds: the package, what Bazel built of it, headers."""
+"""Collects the contents of a wheel: the package, the files that Bazel built for it, headers."""
 
 import pathlib
 import shutil
@@ -10,7 +10,7 @@ LIBRARY = "libtensorflow_ext.so"
 LOADER = "libtensorflow_ext_loader.so"
 ARCHIVES = ("libtensorflow_ext_formula.a", "libtensorflow_ext_kernels.a")
 
-# What hatchling reads, and what goes into the wheel's metadata.
+# Files that hatchling reads, and files for the wheel's metadata.
 _PROJECT = (
     "LICENSE",
     "README.md",
@@ -19,25 +19,25 @@ _PROJECT = (
     "tools/wheel/hatch_hooks.py",
 )
 
-# Of the package; beside these there is only what a build writes.
+# Suffixes of the package's own files; a build writes all others.
 _SUFFIXES = {".cmake", ".jinja", ".py", ".typed"}
 
 
 class StagingError(Exception):
-    """A file that belongs into the wheel is not there; says which."""
+    """A file that belongs in the wheel is missing; the message names it."""
 
 
 def stage(root: pathlib.Path, folder: pathlib.Path, minors: list[str], headers: list[str]) -> None:
-    """Copies a tree that is built, as hatchling is to see it.
+    """Copies a built tree in the layout that hatchling expects.
 
     Args:
       root: The tree: a checkout, or Bazel's runfiles.
-      folder: Where it goes, which is to be empty.
+      folder: The destination, which must be empty.
       minors: The minor versions of TensorFlow whose libraries go into the wheel.
       headers: Paths of the public headers.
 
     Raises:
-      StagingError: Something is not there.
+      StagingError: A file is missing.
     """
     for name in _PROJECT:
         _copy(root / name, folder / name)
@@ -46,7 +46,7 @@ def stage(root: pathlib.Path, folder: pathlib.Path, minors: list[str], headers: 
         if path.suffix in _SUFFIXES and path.is_file():
             _copy(path, folder / path.relative_to(root))
     for name in headers:
-        # Written ones lie in the package where Bazel's own folder is not at hand.
+        # Generated files are in the package if Bazel's own folder is not available.
         candidates = [root / PACKAGE / "include" / name, root / name]
         found = [path for path in candidates if path.is_file()]
         _copy(found[0] if found else root / name, package / "include" / name)
@@ -62,11 +62,11 @@ def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
         raise StagingError(f"there is no {source}: build it with './run build'")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
-    # What a build has made executable need not be: nothing here is run.
+    # Built files need not be executable, because nothing here is run.
     target.chmod(0o644)
 
 
 def _strip(file: pathlib.Path) -> None:
-    """Leaves out the names that only debuggers read: a sixth of a library."""
+    """Removes the symbol names that only debuggers read: a sixth of a library."""
     kind = "--strip-unneeded" if file.suffix == ".so" else "--strip-debug"
     subprocess.run(["strip", kind, "--enable-deterministic-archives", file], check=True)

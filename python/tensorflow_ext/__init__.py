@@ -3,8 +3,8 @@
 
 Importing this package loads the library, gives Python the gradients of its ops
 (and of TensorFlow's ops that have only a C++ gradient) and registers how to
-vectorize them. After that they are ordinary TensorFlow ops. Keras, if it is there,
-saves and loads layers and models that have them.
+vectorize them. After that they are ordinary TensorFlow ops. If Keras is installed, it
+can save and load layers and models that use them.
 """
 
 import importlib
@@ -41,7 +41,7 @@ del _keras, _library, _vectorize
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    """`layers`, imported when it is asked for or when Keras is: it needs Keras."""
+    """Imports `layers`, which needs Keras, on first access or when Keras is imported."""
     if name == "layers":
         return importlib.import_module(f"{__name__}.layers")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program in C, C++, Go, Rust or Java is built with: `config` of the command
-line."""
+"""The command `config`, which prints the build settings of a program in C, C++, Go, Rust
+or Java."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ __all__ = ["ConfigError", "add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what the command takes to its parser."""
+    """Adds the command's arguments to its parser."""
     kinds = parser.add_mutually_exclusive_group(required=True)
     for name, (description, _) in KINDS.items():
         kinds.add_argument(
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Prints what a language needs; writes it where that is asked for.
+    """Prints the settings that a language needs, and writes them to files if requested.
 
     Raises:
-      ConfigError: A path cannot be used, a folder not be written to, or this
+      ConfigError: A path cannot be used, a folder cannot be written to, or this
         installation has no headers.
     """
     _, make = KINDS[arguments.kind]
@@ -61,10 +61,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write(folder: pathlib.Path, path: pathlib.Path, text: str) -> None:
-    """Writes a file below a folder, which is made where its parent exists.
+    """Writes a file below a folder, which is created if its parent exists.
 
     Raises:
-      ConfigError: It cannot be written, or is somebody else's.
+      ConfigError: The file cannot be written, or this command did not write it.
     """
     if not folder.parent.is_dir():
         raise ConfigError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each language's build is told: flags, exports, files of its tools."""
+"""The settings of each language's build: flags, exports, and files of its tools."""
 
 import dataclasses
 import pathlib
@@ -27,25 +27,25 @@ _JAVA = (
     ("com.google.protobuf", "protobuf-java", "4.31.1", ""),
 )
 
-# Files that say so are overwritten, others are not.
+# Only files that contain this line are overwritten.
 WRITTEN = "Written by python -m tensorflow_ext config, which overwrites changes"
 
-# What all that reads them takes in a path; each takes apart some other sign.
+# The characters that every tool accepts in a path; each tool splits at some others.
 _IN_PATHS = r"[\w ./+@%=~-]"
 
 
 class ConfigError(Exception):
-    """What the command cannot do, in a sentence."""
+    """The command failed; the message says why."""
 
 
 @dataclasses.dataclass
 class Setting:
-    """What one language needs.
+    """The settings that one language needs.
 
     Attributes:
-      text: What is printed.
-      files: What is written, by name.
-      after: What is printed where the files are written.
+      text: The text to print.
+      files: The files to write, by name.
+      after: The text to print after writing the files.
     """
 
     text: str
@@ -54,10 +54,10 @@ class Setting:
 
 
 def check_path(path: str | pathlib.Path) -> None:
-    """Refuses a path that cannot be written into what the tools read.
+    """Checks that the tools can read a path.
 
     Raises:
-      ConfigError: It has such a character.
+      ConfigError: A tool does not accept one of its characters.
     """
     others = sorted(set(re.sub(_IN_PATHS, "", str(path))))
     if others:
@@ -69,7 +69,7 @@ def check_path(path: str | pathlib.Path) -> None:
 
 
 def _words(flags: Iterable[str], what: str) -> str:
-    """Flags as words of `$(...)`, which has no quotes."""
+    """Flags as the words of `$(...)`, which does not process quotes."""
     flags = list(flags)
     for flag in flags:
         if " " in flag:
@@ -81,7 +81,7 @@ def _words(flags: Iterable[str], what: str) -> str:
 
 
 def _quoted(flags: Iterable[str]) -> str:
-    """Flags as GCC reads them from a file, and Go from the environment."""
+    """Flags as GCC reads them from a file and Go reads them from the environment."""
     return " ".join(f'"{flag}"' if " " in flag else flag for flag in flags)
 
 
@@ -90,7 +90,7 @@ def _compiler(c: bool, folder: pathlib.Path | None) -> Setting:
     name = "tensorflow_ext_c.flags" if c else "tensorflow_ext_cxx.flags"
     if folder is None:
         return Setting(_words(flags, "for the compiler's @FILE"))
-    # The compiler's own quotes are around the whole, also where the shell takes some.
+    # The outer quotes are the compiler's, even if the shell needs quotes too.
     return Setting("", {name: f"{_quoted(flags)}\n"}, shlex.quote(f"@{folder / name}"))
 
 
@@ -122,8 +122,8 @@ include("{package}/tensorflow_extConfig.cmake")
 
 
 def _linker_script() -> dict[str, str]:
-    """libtensorflow.so for those who ask for -ltensorflow: it stands for both libraries
-    of the wheel, which share the C interface between them."""
+    """libtensorflow.so for programs that link with -ltensorflow. It refers to both libraries
+    of the wheel, which together hold the C interface."""
     paths = " ".join(f'"{path}"' for path in sysconfig.get_tensorflow_libraries())
     script = f"/* {WRITTEN}. */\nINPUT({paths})\n"
     return {"libtensorflow.so": script}
@@ -173,7 +173,7 @@ def _rpath() -> str:
 
 
 def _exports(values: dict[str, str], appended: str = "") -> str:
-    """Lines for a shell; of `appended` what was there before stays."""
+    """Lines for a shell. The variable `appended` keeps its previous value."""
     lines = []
     for name, value in values.items():
         rest = f"${{{name}:+:${name}}}" if name == appended else ""
@@ -272,8 +272,8 @@ def _dependency(group: str, artifact: str, version: str, classifier: str) -> str
     return f"  <dependency>\n{lines}  </dependency>"
 
 
-#: By the option of the command, what it is for and what makes it; the folder is where
-#: the files will lie, None where nothing is written.
+#: The purpose and the maker of the settings, by option of the command. The maker takes
+#: the folder of the files, None if nothing is written.
 KINDS: dict[str, tuple[str, Callable[[pathlib.Path | None], Setting]]] = {
     "c": ("flags: cc main.c $(python -m tensorflow_ext config --c)", _c),
     "cxx": ("flags: g++ main.cc $(python -m tensorflow_ext config --cxx)", _cxx),

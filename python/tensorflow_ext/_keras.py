@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Registers functions and layers with Keras, under the package "tensorflow_ext".
 
-Without that Keras saves `Dense(activation=tensorflow_ext.gelu)` by the function's bare
+Otherwise Keras saves `Dense(activation=tensorflow_ext.gelu)` by the function's bare
 name, and loads its own gelu, which is another function.
 
-Both Keras 3 (`keras`) and Keras 2 (`tf_keras`) are served, each when it is imported,
+This works for Keras 3 (`keras`) and Keras 2 (`tf_keras`), each when it is imported,
 before or after this package.
 """
 
@@ -20,7 +20,7 @@ Functions = Mapping[str, Callable]
 
 
 def register(functions: Functions) -> None:
-    """Registers functions by their names, and this package's layers, with Keras."""
+    """Registers functions by name, and this package's layers, with Keras."""
 
     def with_keras_3(keras: ModuleType) -> None:
         _register_functions(keras, functions)
@@ -35,12 +35,12 @@ def register(functions: Functions) -> None:
 
 
 def find_as(package: str, functions: Functions, layers: str) -> None:
-    """Lets Keras find functions and layers of this package by the names that they have
-    in another one, where these are not taken. They are saved under their own.
+    """Lets Keras find functions and layers of this package by their names in another
+    package, unless these are taken. Keras saves them under their own names.
 
     Args:
       package: The other package.
-      functions: By their names in it.
+      functions: The functions by their names in the other package.
       layers: A module of this package whose LAYERS are those of Keras 3, by their names
         in the other package.
     """
@@ -67,8 +67,8 @@ def _add_missing(objects: dict[str, Callable], names: Functions) -> None:
 
 
 def _activations(keras: ModuleType) -> dict[str, Callable]:
-    """What Keras 3 takes activations from that are given as a string; it does not look
-    among the registered objects then.
+    """The table in which Keras 3 looks up activations given as a string. It does not
+    search the registered objects for them.
     """
     found = keras.activations.get.__globals__.get("ALL_OBJECTS_DICT")
     return found if isinstance(found, dict) else {}
@@ -81,7 +81,7 @@ def _register_functions(keras: ModuleType, functions: Functions) -> None:
 
 
 def _when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
-    """Calls `then` with a module: now, or after it has been imported."""
+    """Calls `then` with a module: now if it is imported, else after its import."""
     module = sys.modules.get(name)
     if module is None:
         sys.meta_path.insert(0, _Finder(name, then))
@@ -90,7 +90,7 @@ def _when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds a module as the others do, and calls a function after its first import."""
+    """Finds a module with the other finders, and calls a function after its first import."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
         self._name = name
@@ -101,13 +101,13 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != self._name or self not in sys.meta_path:
             return None
-        # By the finders behind this one, which stays until the module is imported: who
-        # asks where a module is need not import it.
+        # Ask the finders after this one. This finder stays until the module is imported,
+        # because a caller may look for a module without importing it.
         behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
         found = (
             finder.find_spec(fullname, path, target)
             for finder in behind
-            if hasattr(finder, "find_spec")  # Python 3.11 has finders without
+            if hasattr(finder, "find_spec")  # Python 3.11 has finders without it.
         )
         spec = next(filter(None, found), None)
         if spec is not None and spec.loader is not None:

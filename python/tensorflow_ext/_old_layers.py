@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Keras makes of the configurations of TensorFlow Addons' layers."""
+"""Layers that Keras makes from the configurations of TensorFlow Addons' layers."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tensorflow_ext import layers
 
 
 class _EmbeddingBag:
-    """TensorFlow Addons' `mask_zero` left no index out."""
+    """In TensorFlow Addons, `mask_zero` did not ignore any index."""
 
     @staticmethod
     def from_config(config: dict[str, Any]) -> layers.EmbeddingBag:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which TensorFlow a library file was built for, read without loading it."""
+"""Reads the TensorFlow version that a library file was built for, without loading it."""
 
 import mmap
 import pathlib
@@ -9,7 +9,7 @@ _STAMP = re.compile(rb"tensorflow_ext (\d[\w.+-]*) for TensorFlow (\d[\w.+-]*)\0
 
 
 def read_stamp(library: pathlib.Path) -> tuple[str, str]:
-    """Returns the versions that a library file states (TfExt_Version()).
+    """Returns the versions stored in a library file (TfExt_Version()).
 
     Args:
       library: Path of libtensorflow_ext.so.
@@ -18,7 +18,7 @@ def read_stamp(library: pathlib.Path) -> tuple[str, str]:
       Its own version and that of the TensorFlow it was built for.
 
     Raises:
-      ImportError: The file cannot be read or states no version.
+      ImportError: The file cannot be read or contains no version.
     """
     try:
         with (
@@ -49,7 +49,7 @@ def check(library: pathlib.Path, tensorflow_version: str) -> str:
       The version of the library.
 
     Raises:
-      ImportError: The minor versions differ, or the file states none.
+      ImportError: The minor versions differ, or the file contains no version.
     """
     version, built_for = read_stamp(library)
     if minor(built_for) != minor(tensorflow_version):

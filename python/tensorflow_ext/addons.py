@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Old models: the names that TensorFlow Addons gave its ops and Keras objects.
+"""TensorFlow Addons' names of ops and Keras objects, to load old models.
 
     import tensorflow_ext.addons
 
     model = tf.saved_model.load("saved with TensorFlow Addons")
 
 Importing this module registers the ops `Addons>Resampler`, `Addons>CorrelationCost`,
-`Addons>EmbeddingBag` and those of the activations with their gradients, computed by the
-ops of this library, so that graphs and SavedModels that hold them load, run and are
-differentiated. Keras finds the functions and layers of this package under TensorFlow
-Addons' names when it loads a model, as `Addons>gelu`; it saves them under their own.
+`Addons>EmbeddingBag` and those of the activations, with their gradients. The ops of this
+library compute them. Graphs and SavedModels that contain these ops then load, run and
+can be differentiated. When Keras loads a model, it finds the functions and layers of
+this package under TensorFlow Addons' names, such as `Addons>gelu`; it saves them under
+their own names.
 
-Nothing of this is done by `import tensorflow_ext` alone. A name that is taken, as by
-TensorFlow Addons itself, stays as it is. docs/tensorflow_addons.md says where results
-differ.
+`import tensorflow_ext` alone does none of this. A name that is already registered, such
+as by TensorFlow Addons itself, stays unchanged. docs/tensorflow_addons.md says where
+results differ.
 """
 
 from tensorflow_ext import _keras, gradients, ops
@@ -21,7 +22,7 @@ from tensorflow_ext._runtime import _library
 
 __all__ = ["FUNCTIONS", "OPS"]
 
-#: The ops that importing this module registers, where they were not registered before.
+#: The ops that importing this module registers, unless they are registered already.
 OPS = tuple(
     f"Addons>{name}{suffix}"
     for name in (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For clusters: whether every task of one knows the ops.
+"""Checks that every task of a cluster knows the ops.
 
-An op runs in the process of the task it is placed on, and each process has loaded
-libraries of its own. `check_cluster` asks all tasks before the training begins:
+An op runs in the process of the task where it is placed, and each process loads its own
+libraries. `check_cluster` asks all tasks before training begins:
 
     import tensorflow as tf
     import tensorflow_ext as tfe
@@ -24,7 +24,7 @@ from tensorflow_ext._runtime import _library, _op_libraries
 __all__ = ["check_cluster"]
 
 _ASKING = "TfExt>DescribeTask"
-# Ops that an error lists; it counts the others.
+# The number of ops that an error lists; it counts the others.
 _LISTED = 3
 
 
@@ -39,7 +39,7 @@ class _Task(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a task has loaded: the library's version, and the ops it does not know."""
+    """The version of the library that a task has loaded, and the ops it does not know."""
 
     version: str
     unknown: list[str]
@@ -48,28 +48,28 @@ class _Answer(NamedTuple):
 def check_cluster(cluster: Any = None, *, timeout: float = 60.0) -> dict[str, str]:
     """Asks every task of a cluster whether it knows the ops of this process.
 
-    These are TensorFlow's, this library's and those of `load_op_library` and
-    `tf.load_op_library`. Without this, a task that has not loaded a library fails
-    with TensorFlow's "Op type not registered", when it is first given such an op. Call
-    it where the training is started: in ParameterServerStrategy's coordinator, in each
-    worker of MultiWorkerMirroredStrategy, or in a client of tf.distribute.Server, once
-    the strategy is made.
+    These are the ops of TensorFlow, of this library, and of libraries loaded by
+    `load_op_library` and `tf.load_op_library`. Without this check, a task that has not
+    loaded a library fails with TensorFlow's "Op type not registered" when it first
+    receives such an op. Call it where training starts, after the strategy is made: in
+    ParameterServerStrategy's coordinator, in each worker of
+    MultiWorkerMirroredStrategy, or in a client of tf.distribute.Server.
 
     Args:
       cluster: A tf.distribute.Strategy, a ClusterResolver of
-        tf.distribute.cluster_resolver, or what tf.train.ClusterSpec takes, such as
-        {"worker": ["host:port", "host:port"]}. None is the current strategy. A strategy
-        on one machine has no tasks to ask.
-      timeout: Seconds in which a task is to answer. All are asked at once.
+        tf.distribute.cluster_resolver, or anything that tf.train.ClusterSpec takes, such
+        as {"worker": ["host:port", "host:port"]}. None means the current strategy. A
+        strategy on one machine has no tasks to ask.
+      timeout: Seconds within which a task must answer. All tasks are asked at once.
 
     Returns:
-      For each task but this process', as "/job:worker/task:1", the version of the
-      library that it has loaded.
+      The version of the library that each task except this process has loaded, by the
+      task's name, such as "/job:worker/task:1".
 
     Raises:
       RuntimeError: Some tasks have not loaded this library or another one, have loaded
-        another version of it, or do not answer. The message names each with an op that
-        it lacks and with the call that loads it.
+        another version of it, or do not answer. For each such task, the message names an
+        op that it lacks and the call that loads it.
     """
     tasks = list(_tasks(cluster))
     if not tasks:
@@ -91,7 +91,7 @@ def check_cluster(cluster: Any = None, *, timeout: float = 60.0) -> dict[str, st
 
 
 def _tasks(cluster: Any) -> Iterator[_Task]:
-    """The tasks to ask: all but this process, and the evaluator, which is apart."""
+    """The tasks to ask: all except this process and the evaluator, which runs separately."""
     if cluster is None:
         cluster = tf.distribute.get_strategy()
     if isinstance(cluster, tf.distribute.Strategy):
@@ -111,7 +111,7 @@ def _tasks(cluster: Any) -> Iterator[_Task]:
 
 def _ask(task: _Task, ops: Sequence[str], timeout: float) -> _Answer | tf.errors.OpError:
     config = tf.compat.v1.ConfigProto(
-        # Other tasks, which may not answer, are not waited for.
+        # Do not wait for other tasks, which may not answer.
         device_filters=[task.name],
         operation_timeout_in_ms=max(1, int(timeout * 1000)),
     )
@@ -128,7 +128,7 @@ def _ask(task: _Task, ops: Sequence[str], timeout: float) -> _Answer | tf.errors
 
 
 def _fault(answer: _Answer) -> str:
-    """What is wrong with what a task has loaded, and the fix; empty if nothing is."""
+    """The fault in a task's libraries and its fix; empty if there is none."""
     version, built_for = _version.read_stamp(_library.PATH)
     own = f"tensorflow_ext {version} for TensorFlow {built_for}"
     if answer.version != own:
@@ -143,7 +143,7 @@ def _fault(answer: _Answer) -> str:
 
 
 def _failure(error: tf.errors.OpError, ops: Sequence[str], timeout: float) -> str:
-    """Why a task has not answered, and the fix."""
+    """The reason why a task has not answered, and the fix."""
     if isinstance(error, tf.errors.NotFoundError) and _ASKING in error.message:
         own = [op for op in ops if op in raw_ops.OPS.values()]
         return _lack(own, "import tensorflow_ext")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gradients that are written in C++: which ops have one, and its definition."""
+"""The gradients that are written in C++: the ops that have one, and its definition."""
 
 import threading
 import warnings
@@ -29,9 +29,9 @@ _lock = threading.Lock()
 def list_ops() -> list[str]:
     """Returns the ops that have a gradient in the function registry, sorted.
 
-    These are the ops registered with REGISTER_OP_GRADIENT: this library's, those
-    of other libraries that are loaded, and TensorFlow's own, without those that only
-    the function runtime adds, whose names begin with an underscore.
+    These are the ops registered with REGISTER_OP_GRADIENT by this library, by other
+    loaded libraries and by TensorFlow. Ops that only the function runtime adds, whose
+    names begin with an underscore, are not listed.
     """
     return _library.list_ops()
 
@@ -39,14 +39,14 @@ def list_ops() -> list[str]:
 def function_def(op: str, **attrs: Any) -> function_pb2.FunctionDef:
     """Returns the gradient of an op as its author wrote it, checked.
 
-    Its arguments are the op's inputs and one upstream gradient for each output,
-    its results one gradient for each input.
+    Its arguments are the op's inputs and one upstream gradient for each output. Its
+    results are one gradient for each input.
 
     Args:
       op: Name of the op, such as 'TfExt>Relu'.
-      **attrs: The op's attributes; those with a default may be missing. Types
-        as tf.DType or whatever tf.as_dtype takes, shapes as tf.as_shape takes
-        them, functions by name, lists as Python lists.
+      **attrs: The op's attributes; those with a default may be missing. Give types as
+        tf.DType or anything that tf.as_dtype takes, shapes as anything that tf.as_shape
+        takes, functions by name, and lists as Python lists.
 
     Raises:
       tf.errors.NotFoundError: There is no such op, or it has no gradient.
@@ -61,60 +61,60 @@ def function_def(op: str, **attrs: Any) -> function_pb2.FunctionDef:
 def check_definition(op: str, **attrs: Any) -> None:
     """Checks the gradient of an op for all types that the op admits.
 
-    A gradient is checked when it is first asked for, and with the types that the op
-    has then. This finds what is wrong for others, such as a constant of type float
-    in a definition of T: {float, double}.
+    Normally a gradient is checked when it is first requested, and only for the types
+    that the op has then. This function finds errors for other types, such as a constant
+    of type float in a definition of T: {float, double}.
 
     Args:
       op: Name of the op, such as 'TfExt>Relu'.
-      **attrs: Attributes that are to have one value, as `function_def` takes them.
-        Of the others, types take all that the op allows, or float32, float64,
-        complex64 and int32 where it allows all, the rest their defaults.
+      **attrs: Attributes to fix to one value, as `function_def` takes them. Other type
+        attributes take every type that the op allows, or float32, float64, complex64
+        and int32 if it allows all types. Other attributes take their defaults.
 
     Raises:
       tf.errors.NotFoundError: There is no such op, or it has no gradient.
-      tf.errors.InvalidArgumentError: An attribute is unknown or wrong, or has no
-        default and is to be given.
-      tf.errors.FailedPreconditionError: The definition is wrong: the message names
-        the types, the node of the definition, and what is wrong.
-      tf.errors.UnimplementedError: It refuses all types.
+      tf.errors.InvalidArgumentError: An attribute is unknown or wrong, or it is missing
+        and has no default.
+      tf.errors.FailedPreconditionError: The definition is wrong. The message names the
+        types, the node of the definition, and the error.
+      tf.errors.UnimplementedError: The definition refuses all types.
     """
     node = _attributes.to_node_def(op, attrs)
     _library.check_definition(node.SerializeToString())
 
 
 def check_shapes(check: bool = True) -> bool:
-    """The debug switch: whether gradients check their shapes whenever they run.
+    """Switches checks of gradients' shapes at every run on or off, for debugging.
 
-    A gradient has the shape of its input. A definition that gives it another is an
-    error where both shapes are known while a graph is built, and in eager mode when
-    an op is differentiated for the first times. With this switch it is one in eager
-    mode each time, and in graphs that are built from now on a node checks the shapes
-    that are not known beforehand. In the environment TFEXT_CHECK_GRADIENTS=1 switches
-    it on, in C TfExt_CheckGradientShapes. May be called from any thread.
+    A gradient must have the shape of its input. Without this switch, a definition that
+    gives another shape is an error where both shapes are known while a graph is built,
+    and in eager mode the first few times an op is differentiated. With it, eager mode
+    checks every time, and graphs that are built from now on get nodes that check the
+    shapes that are unknown beforehand. TFEXT_CHECK_GRADIENTS=1 in the environment, or
+    TfExt_CheckGradientShapes in C, switches it on too. You may call this function from
+    any thread.
 
     Args:
       check: Whether to check.
 
     Returns:
-      Whether it was on before.
+      Whether the switch was on before.
     """
     return _shape_checks.switch(check)
 
 
 def register_all() -> int:
-    """Hands the function gradients of all loaded op libraries to the other
+    """Copies the function gradients of all loaded op libraries to the other
     registries: Python's, and the one that C, C++ and most languages read.
 
     `import tensorflow_ext` does this once. Call it again after loading another
     op library whose gradients are written with REGISTER_OP_GRADIENT. An op that
-    has a gradient in a registry keeps it there, unless a library asked for its own to
-    take the place of any other (TFEXT_REGISTER_STAND_IN). Other threads may
-    differentiate meanwhile, but not load a library.
+    already has a gradient in a registry keeps it there, unless a library asked to
+    replace it (TFEXT_REGISTER_STAND_IN). Meanwhile other threads may differentiate,
+    but must not load a library.
 
     Returns:
-      The number of ops that now have a gradient in a registry in which they had
-      none.
+      The number of ops that have a new gradient in at least one registry.
     """
     known = _library.Registries.CLIENT_GRADIENT | _library.Registries.CLIENT_NO_GRADIENT
     with _lock:
@@ -126,38 +126,38 @@ def register_all() -> int:
 
 
 def fix(ops: Iterable[str] | None = None) -> list[str]:
-    """Puts this library's gradients in the place of TensorFlow's Python gradients.
+    """Replaces TensorFlow's Python gradients by this library's.
 
-    Some of these are wrong, fail, or say that there is none where there is one:
-    docs/known_differences.md lists them. `import tensorflow_ext` leaves them as they
-    are. May be called at any time, from any thread; what was differentiated before,
-    and functions that were traced before, keep the gradients that they have.
+    Some of TensorFlow's gradients are wrong, fail, or are declared missing although they
+    exist: docs/known_differences.md lists them. `import tensorflow_ext` does not change
+    them. You may call this function at any time, from any thread. Results that were
+    differentiated before, and functions that were traced before, keep their gradients.
 
-    All are fixed for tf.gradients and for a tape around the call of a tf.function. A
-    tape that sees the op itself keeps no more of it than TensorFlow's own gradient
-    takes. Where this library's takes more, TensorFlow's gradient goes on to be used
-    there; where TensorFlow says that there is none (HSVToRGB, LinSpace), that is an
-    error, which names the op and the fix.
+    The fix always applies to tf.gradients and to a tape around the call of a
+    tf.function. A tape that records the op itself keeps only the tensors that
+    TensorFlow's own gradient needs. If this library's gradient needs more, TensorFlow's
+    gradient is used there. If TensorFlow declares that there is none (HSVToRGB,
+    LinSpace), this is an error that names the op and the fix.
 
     Args:
-      ops: Op types, such as ['Cumprod']. By default all whose gradient in TensorFlow's
-        Python is known to be wrong or to fail where this library's is right. Others
-        that this library has a gradient of may be named, too.
+      ops: Op types, such as ['Cumprod']. By default all ops whose gradient in
+        TensorFlow's Python is known to be wrong or to fail where this library's is
+        right. You may also name other ops that have a gradient in this library.
 
     Returns:
-      The ops whose gradient changed, sorted; those that were fixed before, or whose
-      gradient in Python is this library's anyway, are not among them.
+      The ops whose gradient changed, sorted. Ops that were fixed before, or whose
+      gradient in Python is this library's anyway, are not included.
 
     Raises:
       TypeError: `ops` is a string.
-      ValueError: There is no such op, or this library has no gradient of it. Then
-        nothing has changed.
+      ValueError: There is no such op, or this library has no gradient for it. Nothing
+        has changed then.
     """
     return _fixing.fix(ops)
 
 
 def mend(ops: Iterable[str] | None = None) -> list[str]:
-    """The old name of `fix`: the same, with a DeprecationWarning."""
+    """The old name of `fix`; emits a DeprecationWarning."""
     warnings.warn(
         "tensorflow_ext.gradients.mend() is now called fix()", DeprecationWarning, stacklevel=2
     )
@@ -165,11 +165,11 @@ def mend(ops: Iterable[str] | None = None) -> list[str]:
 
 
 def restore(ops: Iterable[str] | None = None) -> list[str]:
-    """Puts TensorFlow's Python gradients back where `fix` took their place.
+    """Restores TensorFlow's Python gradients that `fix` replaced.
 
     Args:
-      ops: Op types; all that are fixed by default. Those that are not fixed stay as
-        they are.
+      ops: Op types; by default all that are fixed. Ops that are not fixed stay
+        unchanged.
 
     Returns:
       The ops whose gradient changed, sorted.
@@ -183,22 +183,23 @@ def restore(ops: Iterable[str] | None = None) -> list[str]:
 def inline_calls(
     outputs: Sequence[tf.Tensor | str], graph: tf.Graph | None = None
 ) -> list[tf.Tensor]:
-    """Adds to a graph what computes `outputs` without calls of functions.
+    """Adds nodes to a graph that compute `outputs` without function calls.
 
-    What lies between a call and `outputs` is copied, with the called function's body
-    as plain nodes in the place of the call. Nothing that exists is changed. The same
-    for C is TfExt_InlineCalls (gradient/c_api.h), which says what it is good for:
-    gradients of `outputs` that run the function once, forward and backward.
+    It copies the nodes between a call and `outputs`, and replaces the call by the plain
+    nodes of the function's body. Existing nodes do not change. Gradients of the new
+    tensors run the function only once, forward and backward. The equivalent in C is
+    TfExt_InlineCalls (gradient/c_api.h), whose documentation says more.
 
     Args:
       outputs: Tensors of one graph, or their names.
-      graph: That graph. By default that of the tensors, or else the default graph.
+      graph: That graph. Defaults to the graph of the tensors, or else to the default
+        graph.
 
     Returns:
-      The tensors that take the place of `outputs`.
+      The tensors that replace `outputs`.
 
     Raises:
-      ValueError: A tensor is eager or of another graph, or the graph has none of
+      ValueError: A tensor is eager or of another graph, or the graph has no tensor of
         this name.
       tf.errors.NotFoundError: A function is not in the graph.
       tf.errors.UnimplementedError: A function calls itself.

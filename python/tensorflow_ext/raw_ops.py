@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's generated wrapper of every op of this library, gradients included.
+"""TensorFlow's generated wrappers of all ops of this library, including gradient ops.
 
 `TfExt>ReluGrad` is `raw_ops.relu_grad(gradients, features)`. The arguments are
 those of the OpDef, inputs first, then attributes and `name`. `OPS` maps each
-function's name to its op, `TEXT_OPS` has those of text alone.
+function's name to its op; `TEXT_OPS` holds the ops that handle only text.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def _python_name(op: str) -> str:
     return names.snake_case(op.removeprefix(_NAMESPACE))
 
 
-_ = _library  # has loaded the ops
+_ = _library  # Its import loads the ops.
 _OP_DEFS = _wrappers.op_defs(_NAMESPACE)
 _GENERATED = _wrappers.generate(_OP_DEFS, f"{__name__}.generated")
 
@@ -32,9 +32,9 @@ OPS = {
     if hasattr(_GENERATED, _PREFIX + _python_name(op_def.name))
 }
 
-# Those of text alone: they tell clients of graphs and models, on the host. So they lack
-# what ops of numbers have: a gradient, types, kernels for GPU and XLA, a rule for
-# tf.vectorized_map, cases in the table that every client runs.
+# Ops that handle only text: they describe graphs and models to clients, on the host.
+# Unlike ops of numbers they have no gradient, no types, no kernels for GPU and XLA, no
+# rule for tf.vectorized_map, and no cases in the table that every client runs.
 TEXT_OPS = frozenset(
     op_def.name
     for op_def in _OP_DEFS

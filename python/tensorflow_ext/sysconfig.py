@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where this library lies and how to compile against it, as tf.sysconfig says it
-of TensorFlow.
+"""Paths of this library and flags to compile against it, like tf.sysconfig for
+TensorFlow.
 
-An op library in one line (docs/kit.md has CMake and Bazel beside it):
+This compiles an op library (docs/kit.md also shows CMake and Bazel):
 
     flags() { python -c "from tensorflow_ext import sysconfig
     print(*sysconfig.get_$1_flags(op_library=True))"; }
@@ -25,25 +25,25 @@ __all__ = [
     "get_tensorflow_libraries",
 ]
 
-# The package, which holds the libraries, the files of CMake and, where it is
-# installed, the headers; a source checkout has these in its root.
+# The package, which holds the libraries and CMake's files. An installed package also
+# holds the headers; a source checkout has them in its root.
 _PACKAGE = pathlib.Path(__file__).absolute().parent
 
-# Where a build puts what it writes of tensorflow_ext/cc.
+# The folder of tensorflow_ext/cc's generated files.
 _WRITTEN = _PACKAGE / "include"
 
-# What op libraries link into themselves, beside libtensorflow_ext.so.
+# Static libraries that op libraries link in addition to libtensorflow_ext.so.
 _ARCHIVES = ("libtensorflow_ext_formula.a", "libtensorflow_ext_kernels.a")
 
-# Of TensorFlow's wheel; the C interface is shared out between them.
+# The libraries of TensorFlow's wheel. Each holds a part of the C interface.
 _TENSORFLOW_LIBRARIES = ("libtensorflow_cc.so.2", "libtensorflow_framework.so.2")
 
-# XLA's headers include others that lie apart.
+# Folders of other headers that XLA's headers include.
 _XLA_INCLUDES = ("external/farmhash_archive/src", "external/highwayhash")
 
-# Of an op library: loops as tensorflow_ext/kernels needs them (simd.h); nothing
-# exported, so that libraries made with different versions of the headers live in one
-# process.
+# Flags of an op library. Its loops must vectorize as tensorflow_ext/kernels needs
+# (simd.h). It exports no symbols, so that libraries built with different versions of the
+# headers can share a process.
 _OP_LIBRARY_FLAGS = (
     "-fPIC",
     "-O3",
@@ -51,7 +51,7 @@ _OP_LIBRARY_FLAGS = (
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
     "-DTENSORFLOW_EXT_XLA=1",
-    # The tables of FunctionDefHelper leave out what they do not need.
+    # The tables of FunctionDefHelper leave out fields that they do not need.
     "-Wno-missing-field-initializers",
 )
 
@@ -63,7 +63,7 @@ def get_lib() -> str:
 
 def get_tensorflow_libraries() -> list[str]:
     """Returns the paths of TensorFlow's libraries. Together they hold its C interface,
-    which elsewhere is one libtensorflow.so."""
+    which other distributions ship as a single libtensorflow.so."""
     return [f"{tf.sysconfig.get_lib()}/{name}" for name in _TENSORFLOW_LIBRARIES]
 
 
@@ -92,11 +92,11 @@ def get_cmake_dir() -> str:
 
 
 def get_sources() -> list[str]:
-    """Returns the C++ files that a program which builds graphs compiles with its own:
-    those of tensorflow_ext/cc/ops.h (typed ops) and tensorflow_ext/cc/gradients.h.
+    """Returns the C++ files that a program must compile to build graphs: those of
+    tensorflow_ext/cc/ops.h (typed ops) and tensorflow_ext/cc/gradients.h.
 
     Raises:
-      FileNotFoundError: This installation has not both.
+      FileNotFoundError: This installation lacks one of them.
     """
     folders = [pathlib.Path(get_include()), _WRITTEN]
     found = []
@@ -113,18 +113,17 @@ def get_sources() -> list[str]:
 
 
 def get_compile_flags(*, op_library: bool = False, c: bool = False) -> list[str]:
-    """Returns the flags to compile C or C++ that includes this library's headers,
-    TensorFlow's own flags included, and in C++ -DNDEBUG, with which its wheel was
-    built: classes of its headers have another layout without.
+    """Returns the flags to compile C or C++ code that includes this library's headers.
 
-    All headers are found by -isystem: the compiler is silent about what is not the
-    caller's.
+    They include TensorFlow's own flags and, in C++, -DNDEBUG: TensorFlow's wheel was
+    built with it, and classes in its headers have another layout without it. All headers
+    are found by -isystem, so the compiler does not warn about them.
 
     Args:
-      op_library: Also those for an op library: optimised, position-independent,
-        without asserts, with hidden symbols. An op with CUDA kernels adds
-        -DTENSORFLOW_EXT_CUDA=1.
-      c: Without the flags that a C compiler does not take.
+      op_library: Also return the flags for an op library: optimized,
+        position-independent, without asserts, with hidden symbols. An op with CUDA
+        kernels adds -DTENSORFLOW_EXT_CUDA=1.
+      c: Omit the flags that a C compiler does not accept.
 
     Raises:
       FileNotFoundError: As `get_include`.
@@ -147,23 +146,23 @@ def get_compile_flags(*, op_library: bool = False, c: bool = False) -> list[str]
 
 
 def get_link_flags(*, op_library: bool = False, rpath: bool = False) -> list[str]:
-    """Returns the flags to link with this library, TensorFlow's own included.
+    """Returns the flags to link with this library, including TensorFlow's own flags.
 
-    The libraries are kept even if the program uses nothing of them: loading
-    libtensorflow_ext.so is what registers its ops and gradients, and it finds
-    TensorFlow's through the program.
+    The flags keep the libraries even if the program uses no symbol of them, because
+    loading libtensorflow_ext.so registers its ops and gradients, and because it finds
+    TensorFlow's libraries through the program.
 
     Args:
-      op_library: Also those for an op library, which carries the short-hand and the
-        kernels' helpers within itself. It asks for libtensorflow_ext.so by that
-        name, and so meets the copy that the process has loaded.
-      rpath: Also a search path for run time. Without it the directories of both
-        libraries are to be in LD_LIBRARY_PATH, unless the process has loaded them, as
-        it has where `tensorflow_ext.load_op_library` or TF_LoadLibrary, called for
-        libtensorflow_ext.so first, load an op library.
+      op_library: Also return the flags for an op library, which contains the short-hand
+        and the kernels' helpers. It depends on libtensorflow_ext.so by that name, and so
+        uses the copy that the process has loaded.
+      rpath: Also set a search path for run time. Without it, the directories of both
+        libraries must be in LD_LIBRARY_PATH, unless the process has already loaded the
+        libraries. This is so if `tensorflow_ext.load_op_library` loads the op library,
+        or TF_LoadLibrary after it has loaded libtensorflow_ext.so.
 
     Raises:
-      FileNotFoundError: This installation has not what op libraries link.
+      FileNotFoundError: This installation lacks files that op libraries link.
     """
     flags = []
     if op_library:

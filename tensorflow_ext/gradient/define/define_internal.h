@@ -124,8 +124,7 @@ class Definer {
   absl::Status CheckAttribute(const Node& node, const OpDef& op_def,
                               const std::string& name,
                               const AttrValue& value) const {
-    if (name.empty() || name[0] == '_')
-      return absl::OkStatus();  // an annotation
+    if (name.empty() || name[0] == '_') return absl::OkStatus();  // annotation
     const OpDef::AttrDef* attribute = tensorflow::FindAttr(name, op_def);
     if (attribute == nullptr) {
       return NodeError(node, "the op has no attribute '", name, "'; it has ",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attributes on their way over formula_api.h, in both directions. For
-// formula.cc.
+// Converts attributes to and from the types of formula_api.h. For formula.cc.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_ATTRIBUTE_VIEWS_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_ATTRIBUTE_VIEWS_H_
@@ -25,7 +24,7 @@ inline const int32_t* Numbers(const std::vector<DataType>& types) {
   return reinterpret_cast<const int32_t*>(types.data());
 }
 
-// An attribute for TfExt_BodyNode, and what it points to beyond the Attribute.
+// An attribute for TfExt_BodyNode, with the data that it points to.
 class AttributeView {
  public:
   explicit AttributeView(const Attribute& attribute) {
@@ -95,7 +94,7 @@ class AttributeView {
   TfExt_GradientOf gradient_of_;
 };
 
-// What attribute() of a formula reads as a T.
+// The type that attribute() of a formula reads for a T.
 template <typename T>
 constexpr TfExt_AttributeKind KindOf() {
   if constexpr (std::is_same_v<T, bool>) return TFEXT_ATTRIBUTE_BOOL;

@@ -14,15 +14,15 @@ namespace tensorflow_ext {
 
 namespace {
 
-// TF_Code, of which this library needs no header.
+// A TF_Code, defined here to avoid its header.
 constexpr int kFailedPrecondition = 9;
 constexpr int kUnimplemented = 12;
 
-// Ends a formula of which the body knows that it failed. Thrown and caught in
-// this file: between the two is the formula alone.
+// Ends a formula after the body has recorded the failure. Thrown and caught in
+// this file, with only the formula in between.
 struct Failed {};
 
-// The body that this thread writes, for mistakes in which no value has part.
+// The body that this thread writes, for mistakes that involve no value.
 thread_local TfExt_Body* current_body = nullptr;
 
 [[noreturn]] void FailWith(int code, const std::string& what) {
@@ -30,7 +30,7 @@ thread_local TfExt_Body* current_body = nullptr;
   throw Failed();
 }
 
-// The lines of the short-hand itself say nothing to an author.
+// Lines of the short-hand itself do not help an author.
 bool IsOwnFile(const char* file) {
   return std::strstr(file, "tensorflow_ext/gradient/formula/") != nullptr;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A short-hand over FunctionDefHelper: a gradient is written as the formula is.
+// A short-hand over FunctionDefHelper: write a gradient as its formula.
 //
 //   // d/dx erfc(x) = -2/sqrt(pi) exp(-x^2)    (DLMF 7.2.2)
 //   void ErfcGrad(Gradient& g) {
@@ -10,21 +10,21 @@
 //   TFEXT_REGISTER_GRADIENT("Erfc", ErfcGrad);
 //
 // The function runs once for each set of attributes, in the thread that asks
-// for the gradient; the op's attributes and with them the types of all values
-// are known while it runs, so `g.Attr<bool>` and `x.type()` may steer it. Each
-// call adds a node to the body; attributes that follow from the types of its
-// inputs (T, N, ...) are inferred, constants take the type of the value they
+// for the gradient. The op's attributes, and so the types of all values, are
+// known while it runs; `g.Attr<bool>` and `x.type()` may steer it. Each call
+// adds a node to the body. Attributes that follow from the types of its inputs
+// (T, N, ...) are inferred. Constants take the type of the values that they
 // meet.
 //
 // A mistake (an unknown op, types that do not fit, a value that was never
-// assigned) ends the formula there and is the error of the definition, with the
-// op, the node, and the line of the formula. So does a C++ exception.
+// assigned) ends the formula. It becomes the definition's error, with the op,
+// the node, and the line of the formula. A C++ exception does the same.
 //
-// What comes of it is an ordinary function gradient in TensorFlow's registry.
+// The result is an ordinary function gradient in TensorFlow's registry.
 //
-// Public: for any library that is linked with libtensorflow_ext.so. Needs no
-// header of TensorFlow, and nothing of C++ crosses from one library to the
-// other (../formula_api.h does).
+// Public: for any library that links libtensorflow_ext.so. Needs no TensorFlow
+// header, and no C++ crosses from one library to the other (../formula_api.h
+// does).
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_H_
@@ -42,8 +42,8 @@ namespace tensorflow_ext {
 
 class Gradient;
 
-// Where a formula calls for something. As a default argument it is the line of
-// the caller.
+// The line of a formula that makes a call. As a default argument, it is the
+// line of the caller.
 struct SourceLine {
   static constexpr SourceLine Here(const char* file = __builtin_FILE(),
                                    int line = __builtin_LINE()) {
@@ -57,8 +57,8 @@ struct SourceLine {
 // One tensor of the body. Cheap to copy; lives as long as its Gradient.
 class Value {
  public:
-  // No value: as a result of Gradient::Return, "this input has no gradient".
-  // Anywhere else it is a mistake.
+  // No value. In Gradient::Return it means "this input has no gradient";
+  // anywhere else it is a mistake.
   Value() = default;
 
   bool exists() const { return gradient_ != nullptr; }
@@ -75,7 +75,7 @@ class Value {
 
 using Values = std::vector<Value>;
 
-// A value that is given to a function, and the line that gives it.
+// A value passed to a function, and the line that passes it.
 class Given {
  public:
   Given(Value value,  // NOLINT: implicit by design
@@ -91,7 +91,7 @@ class Given {
   Value value_;
 };
 
-// A value or a number; the number takes the type of the values it meets.
+// A value or a number; a number takes the type of the values that it meets.
 class Operand {
  public:
   Operand(Value value,  // NOLINT: implicit by design
@@ -112,9 +112,9 @@ class Operand {
   bool is_number_ = false;
 };
 
-// An argument of an op: one tensor or a list of them. What is long in this
-// class and in Attribute is compiled once, in formula.cc, and not by each file
-// of gradients.
+// An argument of an op: one tensor or a list. Long functions of this class and
+// of Attribute are in formula.cc, so they compile once and not in each file of
+// gradients.
 class Argument {
  public:
   Argument(Value value,  // NOLINT: implicit by design
@@ -134,18 +134,18 @@ class Argument {
   bool is_list_ = false;
 };
 
-// An attribute of a node: its name and its value, or the name of the attribute
-// of the op whose gradient is written (`OfOp`) that it takes over.
+// A value of an attribute: that of the attribute `name` of the op whose
+// gradient is defined.
 struct OfOp {
   std::string name;
 };
-// As the value of an attribute: a shape of unknown rank.
+// A value of an attribute: a shape of unknown rank.
 struct AnyShape {};
-// As the value of an attribute: the gradient of the function, or of each of the
-// functions, that attribute `function` of the op names. It takes the function's
-// arguments and an upstream gradient for each result, of types `inputs`, and
-// returns `results`, the gradients of all arguments. A name that only the
-// function runtime knows: for REGISTER_FUNCTION_RUNTIME_GRADIENT.
+// A value of an attribute: the gradient of the function, or of each of the
+// functions, in the op's attribute `function`. It takes the function's
+// arguments and an upstream gradient for each result, of types `inputs`. It
+// returns `results`, the gradients of all arguments. Only the function runtime
+// knows this name: for REGISTER_FUNCTION_RUNTIME_GRADIENT.
 struct GradientOf {
   std::string function;
   std::vector<DataType> inputs, results;
@@ -168,13 +168,13 @@ struct Attribute {
 };
 using Attributes = std::vector<Attribute>;
 
-// The definition being written: the op it belongs to and its body so far.
+// The definition being written: its op and its body so far.
 class Gradient {
  public:
   // ---- The op.
   const std::string& op() const;
-  // Input `i` of the op, the inputs of list argument `name`, and their number;
-  // all flattened: a list argument of 3 tensors counts as 3 inputs.
+  // Input `i` of the op, the inputs of list argument `name`, and their number.
+  // All are flattened: a list argument of 3 tensors counts as 3 inputs.
   Value Input(int i, SourceLine line = SourceLine::Here());
   Values Inputs(const std::string& name, SourceLine line = SourceLine::Here());
   int num_inputs() const;
@@ -183,26 +183,26 @@ class Gradient {
   Value Upstream(int i = 0, SourceLine line = SourceLine::Here());
   Values Upstreams();
   // Output `i` of the op. In the function runtime this runs the op once more;
-  // everywhere else the existing output is used.
+  // elsewhere the existing output is used.
   Value Output(int i = 0, SourceLine line = SourceLine::Here());
   // An attribute of the op, of C++ type bool, int64_t, float, std::string,
   // DataType or a std::vector of those (not bool). An attribute that the op
   // does not have is a mistake of the definition and gives T().
   template <typename T>
   T Attr(const std::string& name, SourceLine line = SourceLine::Here());
-  // These attributes of the op, to pass them on under their names:
-  // `g.Call(..., g.AttrsOfOp({"strides", "padding"}))`.
+  // Some attributes of the op, to pass on under the same names: `g.Call(...,
+  // g.AttrsOfOp({"strides", "padding"}))`.
   Attributes AttrsOfOp(const std::vector<std::string>& names) const;
 
   // ---- The body.
-  // The outputs of a new node of op `op`; Call gives its first output.
+  // The outputs of a new node of op `op`; Call returns its first output.
   Values CallAll(const std::string& op, const std::vector<Argument>& inputs,
                  const Attributes& attributes = {},
                  SourceLine line = SourceLine::Here());
   Value Call(const std::string& op, const std::vector<Argument>& inputs,
              const Attributes& attributes = {},
              SourceLine line = SourceLine::Here());
-  // `x`, not before `first` is there. Identity with a control input.
+  // `x`, computed only after `first`. Identity with a control input.
   Value After(Value x, Value first, SourceLine line = SourceLine::Here());
   // A scalar, or a vector, of any numeric type or bool.
   Value Scalar(double number, DataType type,
@@ -214,16 +214,16 @@ class Gradient {
   Value Ints(const std::vector<int64_t>& numbers);
 
   // ---- The end.
-  // The gradient of each input (flattened), in order; Value() where an input
-  // has none. Called once, last.
+  // Sets the gradient of each input (flattened), in order; Value() if an input
+  // has none. Call it once, last.
   void Return(const Values& gradients, SourceLine line = SourceLine::Here());
-  // The same where only the first input has one.
+  // The same if only the first input has a gradient.
   void ReturnFirst(Value gradient, SourceLine line = SourceLine::Here());
-  // Ends the definition with an error that says what is not supported, which
-  // every client then gives: "In the gradient of OP: WHAT".
+  // Ends the definition with an error that names an unsupported case. Every
+  // client reports it: "In the gradient of OP: WHAT".
   [[noreturn]] void Unimplemented(const std::string& what);
-  // Ends it with an error of the formula: a call with arguments that nobody may
-  // give.
+  // Ends the definition with an error of the formula: a call with invalid
+  // arguments.
   [[noreturn]] void Fail(const std::string& what);
 
   explicit Gradient(TfExt_Body* body);
@@ -240,8 +240,8 @@ class Gradient {
 using Formula = void (*)(Gradient& g);
 
 namespace internal {
-// Ends the formula that this thread runs: Gradient::Fail where no value says
-// which Gradient that is.
+// Ends the formula that this thread runs: Gradient::Fail for callers without a
+// Gradient.
 [[noreturn]] void FailFormula(const std::string& what);
 }  // namespace internal
 
@@ -249,11 +249,11 @@ namespace internal {
 // formulas.
 void WriteFormula(TfExt_Body* body, void* formula);
 
-// While the library is loaded that this stands in, makes `formula` the gradient
-// of `op` for every client. Where the op has a gradient already, its own or
-// TensorFlow's or another library's, the first is an error (of the loader that
-// asks for it, TfExt_TakeRegistrationErrors, and in TensorFlow's log), while
-// the second takes its place. At namespace scope.
+// Makes `formula` the gradient of `op` for every client when the library that
+// contains this loads. If the op already has a gradient, from its library,
+// TensorFlow or another library, the first macro reports an error (to the
+// loader, through TfExt_TakeRegistrationErrors, and in TensorFlow's log); the
+// second replaces it. Use at namespace scope.
 #define TFEXT_REGISTER_GRADIENT(op, formula) \
   TFEXT_REGISTER_FORMULA(__COUNTER__, op, formula, TFEXT_GRADIENT_NEW)
 #define TFEXT_REGISTER_STAND_IN(op, formula) \

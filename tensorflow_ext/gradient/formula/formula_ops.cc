@@ -19,7 +19,7 @@ Gradient* OwnerOf(const std::string& op, const std::vector<Argument>& inputs) {
       "use g.Call for an op without inputs");
 }
 
-// The one of two operands that the other takes its type from.
+// The operand that gives the other its type.
 Value OneWithType(const std::string& op, const Operand& x, const Operand& y) {
   if (x.is_number() && y.is_number()) {
     internal::FailFormula(op +
@@ -172,7 +172,7 @@ Value SliceVector(Given x, int64_t begin, int64_t end) {
   return StridedSlice1D(x, begin, to_the_end ? 0 : end, 0, to_the_end, 0);
 }
 Value Element(Given x, int64_t i) {
-  // The end of -1 .. 0 would be empty: let the mask say "to the end".
+  // The end of -1 .. 0 would be empty, so the mask says "to the end".
   return StridedSlice1D(x, i, i + 1, 0, i == -1, 1);
 }
 Value Gather(Given params, Given indices, int64_t axis) {

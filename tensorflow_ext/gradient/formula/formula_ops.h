@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The vocabulary of formulas: operators and functions on Values. Each adds one
-// node (or the few that its comment names) to the definition of its operands.
-// Names are those of TensorFlow's ops where there is one.
+// node, or the few that its comment names, to the definition of its operands.
+// Names are those of TensorFlow's ops if there is one.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_FORMULA_OPS_H_
@@ -23,16 +23,16 @@ Value Call(const std::string& op, const std::vector<Argument>& inputs,
            const Attributes& attributes = {});
 Values CallAll(const std::string& op, const std::vector<Argument>& inputs,
                const Attributes& attributes = {});
-// A node with two operands of which at most one is a number.
+// A node with two operands; at most one may be a number.
 Value CallBinary(const std::string& op, const Operand& x, const Operand& y);
 
 // The same for one and two values, called from `line`.
 Value CallAt(SourceLine line, const std::string& op, Value x);
 Value CallAt(SourceLine line, const std::string& op, Value x, Value y);
 
-// ---- Elementwise, one operand. Value and not Given, as below for two: these
-// names are those of templates of kernels/elementary.h, too, which would take
-// any type whose conversion is saved.
+// ---- Elementwise, one operand. Value and not Given, as below for two:
+// templates of kernels/elementary.h have the same names and would take any type
+// that needs no conversion.
 #define TFEXT_UNARY(Name)                                            \
   inline Value Name(Value x, SourceLine line = SourceLine::Here()) { \
     return CallAt(line, #Name, x);                                   \
@@ -98,27 +98,27 @@ Value operator*(const Operand& x, const Operand& y);
 Value operator/(const Operand& x, const Operand& y);
 Value operator-(Given x);
 
-// SelectV2 with broadcasting: x where condition holds, else y.
+// SelectV2 with broadcasting: x if the condition holds, else y.
 Value Where(Given condition, const Operand& x, const Operand& y);
-// The complex conjugate; x itself where its type is real.
+// The complex conjugate; x itself if its type is real.
 Value Conj(Given x);
 bool IsComplex(Given x);
 bool IsFloating(Given x);  // real floating types
 bool IsInexact(Given x);   // real floating or complex types
-// Whether a tensor of its type can have a gradient at all; see plan.h.
+// True if a tensor of its type can have a gradient at all; see plan.h.
 bool IsDifferentiable(Given x);
-// The formula of an op of which no input has a gradient.
+// The formula of an op whose inputs have no gradients.
 void ReturnNone(Gradient& g);
-// x in `type`; x itself where it has it.
+// x in `type`; x itself if it has that type.
 Value Cast(Given x, DataType type);
 // The complex number re + i im.
 Value Complex(Given re, Given im);
-// The real type of a complex number's parts, and the parts. By Cast, for the
-// client gradients of ops Real and Imag fail in complex128.
+// The real type of a complex number's parts, and the parts. By Cast, because
+// the client gradients of ops Real and Imag fail in complex128.
 DataType PartType(Given x);
 Value Real(Given x);
 Value Imag(Given x);
-Value AddN(const Values& values);  // the value itself where there is one
+Value AddN(const Values& values);  // a single value stays itself
 Value StopGradient(Given x);
 
 // ---- Shapes. Shapes, ranks and sizes are int32 unless `type` says int64.
@@ -136,8 +136,8 @@ Value Concat(const Values& values, Given axis);  // ConcatV2
 Value Pack(const Values& values, int64_t axis = 0);
 Values Unpack(Given x, int64_t count, int64_t axis = 0);
 Value Slice(Given x, Given begin, Given size);
-// Elements [begin, end) of a vector such as a shape; negative ends count from
-// the back, and `kToTheEnd` as `end` means all the rest. StridedSlice.
+// Elements [begin, end) of a vector such as a shape. Negative ends count from
+// the back; `kToTheEnd` as `end` takes all the rest. StridedSlice.
 constexpr int64_t kToTheEnd = INT64_MAX;
 Value SliceVector(Given x, int64_t begin, int64_t end);
 // Element i of a vector, a scalar. StridedSlice.
@@ -154,30 +154,30 @@ Value Mean(Given x, Given axes, bool keep_dims = false);
 Value Prod(Given x, Given axes, bool keep_dims = false);
 Value Max(Given x, Given axes, bool keep_dims = false);
 Value SumAll(Given x);  // over all axes: Rank, Range, Sum
-// The shape that a reduction of a tensor of shape `shape` (int32) over `axes`
-// has with keep_dims. FloorMod and DynamicStitch.
+// The shape of a reduction with keep_dims of a tensor of shape `shape` (int32)
+// over `axes`. FloorMod and DynamicStitch.
 Value ReducedShape(Given shape, Given axes);
 
 // ---- Broadcasting, backwards.
-// Where z = f(x, y) broadcast its operands and dx, dy have the shape of z: the
-// sums of dx and dy that have the shapes of x and y. BroadcastGradientArgs,
-// then Sum and Reshape for each that exists.
+// Sums dx and dy, which have the shape of z = f(x, y) with broadcasting, to the
+// shapes of x and y. BroadcastGradientArgs, then Sum and Reshape for each that
+// exists.
 std::pair<Value, Value> Unbroadcast(Given x, Given dx, Given y, Given dy);
 // The same for one operand whose gradient has the shape `shape` (a vector).
 Value SumTo(Given x, Given dx, Given shape);
 
 // ---- Matrices: the last two axes; the others are a batch.
-// op(a) op(b), where op is the adjoint (conjugate transpose) if asked for.
+// op(a) op(b), where op is the adjoint (conjugate transpose) if requested.
 // BatchMatMulV2, which broadcasts the batch.
 Value MatMul(Given a, Given b, bool adjoint_a = false, bool adjoint_b = false);
-// The transpose and the conjugate transpose. Einsum, and Conj where complex.
+// The transpose and the conjugate transpose. Einsum, and Conj if complex.
 Value MatrixTranspose(Given x);
 Value Adjoint(Given x);
 Value MatrixDiag(Given diagonal);
 Value MatrixDiagPart(Given x);
 Value MatrixSetDiag(Given x, Given diagonal);
-// x with all but the band of `lower` sub- and `upper` superdiagonals set to 0;
-// -1 keeps all.
+// x with zeros outside the band of `lower` sub- and `upper` superdiagonals; -1
+// keeps all.
 Value MatrixBandPart(Given x, int64_t lower, int64_t upper);
 Value Einsum(const std::string& equation, const Values& values);
 

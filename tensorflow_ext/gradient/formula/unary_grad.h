@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients of elementwise ops whose kernels compute half types in float: sums
-// over what was broadcast, and the gradient of an op that is itself the
-// gradient of a y = f(x).
+// over broadcast axes, and the gradient of an op that is itself the gradient of
+// y = f(x).
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_
 #define TENSORFLOW_EXT_GRADIENT_FORMULA_UNARY_GRAD_H_
@@ -23,9 +23,9 @@ inline DataType ComputedIn(Value x) {
   return is_half ? DT_FLOAT : type;
 }
 
-// Unbroadcast (formula_ops.h) with the sums of half types made in float, and
-// rounded to x's type once: TensorFlow's sums of half types round at every
-// step. dx and dy may be in either type already, or missing.
+// Unbroadcast (formula_ops.h) that sums half types in float and rounds to x's
+// type once. TensorFlow's sums of half types round at every step. dx and dy may
+// be in either type, or missing.
 inline std::pair<Value, Value> UnbroadcastInFloat(Value x, Value dx, Value y,
                                                   Value dy) {
   const DataType type = x.type(), computed = ComputedIn(x);
@@ -38,9 +38,10 @@ inline std::pair<Value, Value> UnbroadcastInFloat(Value x, Value dx, Value y,
   return sums;
 }
 
-// Of XGrad(gradients, x) = gradients f'(x), which is linear in `gradients`: the
-// op itself, with its attributes named, by `gradients`; by x, with the upstream
-// gradient dd, dd gradients f''(x). `second` writes f''.
+// The gradient of XGrad(gradients, x) = gradients f'(x), which is linear in
+// `gradients`. By `gradients` it is the op itself with its attributes; by x,
+// with the upstream gradient dd, it is dd gradients f''(x). `second` writes
+// f''.
 inline void ReturnUnaryGradGrad(
     Gradient& g, Value (*second)(Gradient& g, Value x),
     const std::vector<std::string>& attributes = {}) {

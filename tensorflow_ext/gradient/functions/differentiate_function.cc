@@ -32,7 +32,7 @@ using tensorflow::NameAttrList;
 
 namespace {
 
-// The function, what it calls, and the gradients that `library` names for them.
+// The function, the functions it calls, and their gradients named by `library`.
 absl::StatusOr<FunctionLibraryDefinition> Reachable(
     const FunctionLibraryDefinition& library, const std::string& function) {
   TF_ASSIGN_OR_RETURN(FunctionLibraryDefinition reachable,
@@ -53,7 +53,7 @@ absl::StatusOr<FunctionLibraryDefinition> Reachable(
   return reachable;
 }
 
-// All that a gradient depends on.
+// Everything that a gradient depends on.
 std::string Key(const FunctionLibraryDefinition& reachable,
                 const NameAttrList& function, const DataTypeVector& upstream,
                 const DataTypeVector& required) {
@@ -99,7 +99,8 @@ absl::StatusOr<FunctionWithGradients> Make(
   FunctionDef gradient_def;
   TF_RETURN_IF_ERROR(tensorflow::GraphToFunctionDef(gradient.graph(), made.name,
                                                     &gradient_def));
-  // How the function is to be run holds for its gradient too.
+  // The attributes that control how the function runs also apply to its
+  // gradient.
   for (const char* name : {"_XlaMustCompile", "_noinline"}) {
     const auto found = definition.attr().find(name);
     if (found == definition.attr().end()) continue;
@@ -131,7 +132,7 @@ class Cache {
   void Insert(const std::string& key, Entry entry) {
     const size_t bytes = entry->library.SpaceUsedLong();
     std::lock_guard<std::mutex> lock(mutex_);
-    // A process that makes ever new functions must not fill the memory.
+    // A process that keeps making new functions must not fill the memory.
     if (entries_.size() >= kMaxEntries || bytes_ + bytes > kMaxBytes) {
       entries_.clear();
       bytes_ = 0;
@@ -147,7 +148,7 @@ class Cache {
   std::map<std::string, Entry> entries_;
 };
 
-// The gradients that this thread is making, each a part of the one before it.
+// The gradients that this thread is making, each a part of the previous one.
 class InProgress {
  public:
   explicit InProgress(const std::string& key) { Keys().push_back(key); }

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradient of an op that calls functions of the graph's library (If, Case,
-// While). No FunctionDef can be written for it beforehand; it is made of the
-// functions that the node names.
+// While). No FunctionDef can be written for it beforehand, so it is made from
+// the functions that the node names.
 //
-// The gradient of a function f(x...) -> y... is a function
-// f_gradient(x..., dy...) -> dx... of the same library. Its body is that of f
-// with the gradients that AddSymbolicGradients adds to it, so branches within
-// branches, and the gradient of a gradient, need nothing of their own. Calls in
-// the body are inlined first (inline_calls.h). Where the library names a
-// gradient for f (a GradientDef, as TF_GraphCopyFunction adds one), the body is
-// a call of that.
+// The gradient of a function f(x...) -> y... is a function f_gradient(x...,
+// dy...) -> dx... of the same library. Its body is that of f with the gradients
+// that AddSymbolicGradients adds, so nested branches and higher-order gradients
+// need no special case. Calls in the body are inlined first (inline_calls.h).
+// If the library names a gradient for f (a GradientDef, as TF_GraphCopyFunction
+// adds one), the body calls it.
 //
-// It computes f again from the same arguments, as no client gradient may change
-// the forward op so that it returns more; what the gradient does not need is
-// left out. A function that may give another value in another run is refused
+// The gradient computes f again from the same arguments, because a client
+// gradient may not make the forward op return more. Unneeded parts are left
+// out. A function that may give another value in another run is refused
 // (rerun.h). Every result waits until the variables have been read again, so an
-// update that takes one of the results comes after that.
+// update that takes a result runs after the reads.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_DIFFERENTIATE_FUNCTION_H_
@@ -34,30 +33,30 @@ namespace tensorflow_ext {
 
 // The gradient of a function.
 struct FunctionWithGradients {
-  // Its name. Made of all that it depends on: the same function has the same
+  // Made from everything that it depends on: the same function has the same
   // gradient in every graph, and different ones never share a name.
   std::string name;
-  // It and the functions that it calls.
+  // The gradient and the functions that it calls.
   tensorflow::FunctionDefLibrary library;
-  // For each argument of the differentiated function the type of its gradient,
-  // DT_INVALID where it has none. The results are the gradients that there are,
-  // in this order.
+  // The type of the gradient of each argument of the differentiated function,
+  // DT_INVALID if it has none. The results are the existing gradients, in this
+  // order.
   tensorflow::DataTypeVector gradients;
 };
 
 // Differentiates `function`, which `library` holds with all that it calls.
 //
-// `upstream`: for each result the type of its upstream gradient, DT_INVALID
-// where it has none (UpstreamTypes of upstream.h). The gradient function takes
-// the arguments of `function` and then the upstream gradients that there are.
+// `upstream`: the type of each result's upstream gradient, DT_INVALID if it has
+// none (UpstreamTypes of upstream.h). The gradient function takes the arguments
+// of `function` and then the existing upstream gradients.
 //
-// `required`: empty, or for each argument the type of a gradient to return in
-// any case, as zeros where there is none; DT_INVALID asks for nothing.
+// `required`: empty, or for each argument the type of a gradient that is always
+// returned, with zeros if there is none; DT_INVALID requires nothing.
 //
 // Errors: kNotFound, a function or a gradient of an op is missing;
 // kUnimplemented, the function may give other values when it runs again,
-// contains itself, or a gradient has another type than `required`; else the
-// errors of the gradients in it. Made once and then kept. Thread-safe.
+// contains itself, or a gradient has another type than `required`; otherwise
+// the errors of its gradients. Made once and then kept. Thread-safe.
 absl::StatusOr<std::shared_ptr<const FunctionWithGradients>>
 DifferentiateFunction(const tensorflow::FunctionLibraryDefinition& library,
                       const tensorflow::NameAttrList& function,

@@ -39,7 +39,7 @@ GradientBody::GradientBody(const FunctionLibraryDefinition& library,
       upstream_types_(upstream),
       required_(required),
       graph_(library),
-      // Without shape inference: no gradient asks for static shapes.
+      // Without shape inference, because no gradient needs static shapes.
       scope_(InternalScope(*body.graph)) {}
 
 absl::Status GradientBody::Build() {
@@ -163,7 +163,8 @@ absl::Status GradientBody::Differentiate() {
   std::vector<Output> xs;
   std::vector<int> indices;
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    // AddSymbolicGradients refuses the whole call where no path leads to one.
+    // AddSymbolicGradients refuses the whole call if no path leads to an
+    // argument.
     if (reached.count(arguments_[i]) == 0 ||
         !IsDifferentiable(argument_types_[i])) {
       continue;

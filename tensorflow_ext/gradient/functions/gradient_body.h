@@ -23,9 +23,9 @@ namespace tensorflow_ext {
 // DifferentiateFunction.
 class GradientBody {
  public:
-  // `function` and its instantiated `body`; `library` holds it and what it
-  // calls. `upstream` and `required` are those of DifferentiateFunction. All
-  // but `library` are to outlive this object.
+  // `function` and its instantiated `body`; `library` holds it and the
+  // functions it calls. `upstream` and `required` are those of
+  // DifferentiateFunction. All but `library` must outlive this object.
   GradientBody(const tensorflow::FunctionLibraryDefinition& library,
                const tensorflow::NameAttrList& function,
                const tensorflow::FunctionBody& body,
@@ -34,15 +34,15 @@ class GradientBody {
 
   absl::Status Build();
 
-  // Once built: the body, and the type of the gradient of each argument.
+  // After Build: the body, and the type of the gradient of each argument.
   const tensorflow::Graph& graph() const { return graph_; }
   const tensorflow::DataTypeVector& gradients() const {
     return gradient_types_;
   }
 
  private:
-  // Takes over the nodes of `body`, whose own graph cannot take functions, so
-  // that the scope knows their names.
+  // Copies the nodes of `body`, whose own graph cannot take functions, so that
+  // the scope knows their names.
   tensorflow::Scope InternalScope(const tensorflow::Graph& body);
 
   // Finds the arguments, the results and the other nodes, and removes those
@@ -55,27 +55,26 @@ class GradientBody {
 
   absl::StatusOr<tensorflow::Output> Identity(tensorflow::Output x);
 
-  // Replaces the results by identities of them, one for each result with an
-  // upstream gradient, and adds that as an argument. AddSymbolicGradients is
-  // wrong where one result leads to another; no identity does.
+  // Replaces the results by identities, one for each result with an upstream
+  // gradient, and adds that gradient as an argument. AddSymbolicGradients is
+  // wrong if one result leads to another; no identity leads to another.
   absl::Status AddUpstream();
 
   // Calls the gradient that the library names for the function (GradientDef).
-  // That one takes all upstream gradients and returns a gradient of each
-  // argument.
+  // It takes all upstream gradients and returns a gradient of each argument.
   absl::Status Call(const std::string& gradient);
 
   // Adds the gradients of `ys_` by the arguments.
   absl::Status Differentiate();
 
-  // Zeros of the shape of argument `i`: of the variable, if it is a handle.
+  // Zeros of the shape of argument `i`, or of the variable if it is a handle.
   absl::StatusOr<tensorflow::Output> Zeros(int i, tensorflow::DataType type);
 
   // Adds an identity of each gradient that the function returns.
   absl::Status AddResults();
 
-  // Removes what the results do not need, and lets every result wait for all
-  // that reads a state.
+  // Removes nodes that the results do not need, and lets every result wait for
+  // all nodes that read a state.
   absl::Status Prune();
 
   const tensorflow::NameAttrList& function_;
@@ -88,8 +87,8 @@ class GradientBody {
   std::vector<tensorflow::Node*> arguments_, retvals_;
   // The other nodes of the function.
   std::vector<const tensorflow::Node*> forward_;
-  // What the function returns; identities of the results with an upstream
-  // gradient, and these; the gradient of each argument.
+  // The function's results; identities of the results with an upstream
+  // gradient, and those gradients; the gradient of each argument.
   std::vector<tensorflow::Output> results_, ys_, upstreams_, gradients_;
   tensorflow::DataTypeVector gradient_types_;
   // The nodes of the gradients that are returned.

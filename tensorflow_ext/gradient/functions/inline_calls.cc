@@ -27,7 +27,7 @@ using tensorflow::Node;
 namespace {
 
 // Inlines the calls among the nodes from id `first` on. `callers`: the
-// functions that these nodes come from, each called by the one before it.
+// functions that these nodes come from, each called by the previous one.
 absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
                         Graph* graph, std::vector<std::string>* callers) {
   InlineFunctionBodyOptions options;
@@ -55,7 +55,7 @@ absl::Status InlineFrom(int first, const FunctionLibraryDefinition& library,
     std::unique_ptr<FunctionBody> body;
     TF_RETURN_IF_ERROR(tensorflow::FunctionDefToBodyHelper(
         record->fdef(), AttrSlice(&function.attr()), &library, &body));
-    // As TensorFlow places the body of such a call when it runs it.
+    // Places the body as TensorFlow does when it runs such a call.
     options.inlined_function_body_placer =
         node->IsPartitionedCall() ? InlinedFunctionBodyPlacer::MultiDevice()
                                   : InlinedFunctionBodyPlacer::SingleDevice();

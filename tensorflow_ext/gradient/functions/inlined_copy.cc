@@ -32,7 +32,7 @@ using tensorflow::TensorId;
 
 namespace {
 
-// A name that no node of the graph begins with.
+// A prefix that no node name of the graph has.
 std::string FreshPrefix(const Graph& graph) {
   std::unordered_set<std::string> taken;
   for (const Node* node : graph.op_nodes()) {
@@ -64,7 +64,7 @@ class Copier {
   }
 
  private:
-  // What leads to the tensors and comes from a call, or is one.
+  // Finds the calls that lead to the tensors, and the nodes in between.
   void FindCopied(const std::vector<OutputTensor>& tensors) {
     std::vector<const Node*> ends;
     for (const OutputTensor& tensor : tensors) ends.push_back(tensor.node);
@@ -108,8 +108,8 @@ class Copier {
     return absl::OkStatus();
   }
 
-  // The tensor of the copy for one of the graph; for one that is not copied a
-  // node that stands for it until Extract.
+  // The copy of a tensor of the graph. A tensor that is not copied gets a
+  // placeholder node until Extract.
   absl::StatusOr<OutputTensor> Find(const OutputTensor& tensor) {
     const auto found = copied_.find(tensor.node);
     if (found != copied_.end()) {
@@ -142,8 +142,8 @@ class Copier {
     return node;
   }
 
-  // Adds an identity of the copy of `tensor`, which waits for the calls that
-  // lead to it: that is, once these are inlined, for their side effects.
+  // Adds an identity of the copy of `tensor`. It waits for the calls that lead
+  // to it, and so, once these are inlined, for their side effects.
   absl::Status AddResult(const OutputTensor& tensor) {
     const auto found = copied_.find(tensor.node);
     if (found == copied_.end()) {
@@ -184,7 +184,7 @@ class Copier {
     }
     InlinedCopy result;
     for (const Node* node : copy_.op_nodes()) {
-      // What stands for tensors from outside has a name of theirs.
+      // Placeholders of outside tensors have outside names.
       if (!absl::StartsWith(names_[node], prefix_ + "/")) continue;
       *result.nodes.add_node() = Definition(*node);
     }
@@ -197,9 +197,8 @@ class Copier {
     return result;
   }
 
-  // The node with its inputs as they are and all by their new names. Without
-  // colocation, which names nodes: resources and their ops are placed together
-  // all the same.
+  // The node with the same inputs and new names. Colocation, which names nodes,
+  // is dropped: resources and their ops are placed together anyway.
   NodeDef Definition(const Node& node) {
     NodeDef def = node.def();
     def.set_name(names_[&node]);
@@ -213,7 +212,7 @@ class Copier {
       const std::string& source = names_[edge->src()];
       if (edge->IsControlEdge()) {
         controls.push_back(absl::StrCat("^", source));
-      } else if (absl::StrContains(source, ":")) {  // from outside
+      } else if (absl::StrContains(source, ":")) {  // outside
         inputs[edge->dst_input()] = source;
       } else {
         inputs[edge->dst_input()] =
@@ -230,8 +229,9 @@ class Copier {
   const std::string prefix_;
   Graph copy_;
   std::unordered_map<const Node*, Node*> copied_;
-  // By its name, what stands in `copy_` for a tensor, or "^node", that is not
-  // copied; and the names that nodes of `copy_` get, these included.
+  // Maps the name of a tensor that is not copied, or "^node", to its
+  // placeholder in `copy_`; and the names that nodes of `copy_` get, including
+  // these.
   std::unordered_map<std::string, Node*> outside_;
   std::unordered_map<const Node*, std::string> names_;
   std::vector<Node*> results_;

@@ -22,8 +22,7 @@ using tensorflow::Tensor;
 
 namespace {
 
-// What a value of a function comes from, identities left out: an argument, or
-// a node.
+// The argument or node that a function's value comes from, skipping identities.
 struct Origin {
   int argument = -1;
   const NodeDef* node = nullptr;
@@ -71,7 +70,7 @@ std::optional<int64_t> Constant(const NodeDef* node) {
   return value.scalar<int32_t>()();
 }
 
-// Whether variable `i` starts at 0 or above and grows by 1 or more.
+// True if variable `i` starts at 0 or above and grows by 1 or more.
 bool IsCounter(const Node& loop, const Origins& body, int i) {
   const Edge* edge = nullptr;
   if (!loop.input_edge(i, &edge).ok()) return false;

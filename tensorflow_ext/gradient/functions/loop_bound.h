@@ -11,21 +11,21 @@
 
 namespace tensorflow_ext {
 
-// How often a loop runs at most: `constant`, or the value of its input `input`.
+// The maximum number of iterations: `constant`, or the value of input `input`.
 struct LoopBound {
   int64_t constant = -1;
   int input = -1;
 };
 
-// The bound that the loop's functions prove: some variable of type int32 starts
-// at a constant of at least 0 and grows by a constant of at least 1 in each
-// iteration, and the loop goes on only while it is less than a constant or than
-// another variable, which stays as it is. Nothing where they prove no bound.
+// The bound that the loop's functions prove, if any. They prove one if an int32
+// variable starts at a constant of at least 0 and grows by a constant of at
+// least 1 in each iteration, and the loop continues only while it is less than
+// a constant or than another variable that never changes.
 std::optional<LoopBound> FindLoopBound(const tensorflow::Node& loop,
                                        const tensorflow::FunctionDef& cond,
                                        const tensorflow::FunctionDef& body);
 
-// Whether the function returns its argument `i` unchanged as its result `i`.
+// True if the function returns its argument `i` unchanged as its result `i`.
 bool ReturnsUnchanged(const tensorflow::FunctionDef& function, int i);
 
 }  // namespace tensorflow_ext

@@ -26,8 +26,8 @@ namespace {
 
 bool Reports(absl::string_view op) { return op == "Assert" || op == "PrintV2"; }
 
-// Ops that their OpDef calls stateful and that give the same value in every run
-// while nobody writes: they read, or hand on what they are given and look at
+// Ops that are stateful by their OpDef but give the same value in every run
+// unless something writes. They read, or they pass on their input and look at
 // it. A TensorArray is a new one in every run.
 bool OnlyReads(absl::string_view op) {
   static const auto* ops =
@@ -67,10 +67,10 @@ std::vector<std::string> CalledFunctions(
   return names;
 }
 
-// A node with a state, which another run would change or see changed.
+// A node whose state another run would change or see changed.
 struct Found {
   NodeDef node;
-  std::string function;  // that it is in, or empty for the graph itself
+  std::string function;  // its function; empty for the graph
 };
 
 class StateFinder {
@@ -78,8 +78,8 @@ class StateFinder {
   explicit StateFinder(const FunctionLibraryDefinition& library)
       : library_(library) {}
 
-  // Whether that is `node`, which `function` holds, or a node of a function
-  // that it calls.
+  // Finds a stateful node: `node`, in `function`, or a node of a function that
+  // it calls.
   std::optional<Found> Find(const NodeDef& node,
                             const std::string& function = "") {
     const std::vector<std::string> functions = CalledFunctions(node, library_);
@@ -107,8 +107,8 @@ class StateFinder {
   std::set<std::string> seen_;
 };
 
-// Names of the resources that a node takes: two nodes that take the same one
-// have a name in common.
+// Names of the resources that a node takes: nodes that take the same resource
+// share a name.
 std::set<std::string> Resources(const Node& node) {
   std::set<std::string> names;
   for (const Edge* edge : node.in_edges()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which parts of a function's body may run a second time to have their values.
+// Finds the parts of a function's body that may run a second time.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_
 #define TENSORFLOW_EXT_GRADIENT_FUNCTIONS_RERUN_H_
@@ -13,15 +13,15 @@
 
 namespace tensorflow_ext {
 
-// Whether the op only reports to the user, as Assert and PrintV2 do: without it
+// True if the op only reports to the user, like Assert and PrintV2. Without it,
 // a function returns the same.
 bool OnlyReports(const tensorflow::Node& node);
 
-// Whether `again`, some of the nodes `body` of a graph, give the same values
-// when they run again: the only state that they have to do with is that of
-// variables that they read, and nothing in `body` writes to these. The
-// functions that they call, which the graph's library holds, are looked at too.
-// Errors: kUnimplemented, naming the node and its op.
+// Checks that `again`, some of the nodes `body` of a graph, give the same
+// values when they run again: their only state is that of variables that they
+// read, and nothing in `body` writes to these. Also checks the functions that
+// they call, which are in the graph's library. Errors: kUnimplemented, naming
+// the node and its op.
 absl::Status CheckRunsAgain(
     const tensorflow::Graph& graph,
     const std::vector<const tensorflow::Node*>& body,

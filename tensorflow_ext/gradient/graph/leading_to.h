@@ -15,7 +15,7 @@ namespace tensorflow_ext {
 
 using NodeSet = std::unordered_set<const tensorflow::Node*>;
 
-// All nodes with a path to one of `ends`, which count too.
+// All nodes with a path to one of `ends`, including `ends`.
 inline NodeSet LeadingTo(const std::vector<const tensorflow::Node*>& ends,
                          bool follow_controls) {
   NodeSet found(ends.begin(), ends.end());
@@ -31,8 +31,8 @@ inline NodeSet LeadingTo(const std::vector<const tensorflow::Node*>& ends,
   return found;
 }
 
-// The nodes of `leading`, LeadingTo some ends, to which a path along data leads
-// from one of `starts`, which count too.
+// The nodes of `leading` (LeadingTo some ends) that a data path connects to one
+// of `starts`, including `starts`.
 inline NodeSet Between(const std::vector<const tensorflow::Node*>& starts,
                        const NodeSet& leading) {
   NodeSet found;
@@ -52,8 +52,8 @@ inline NodeSet Between(const std::vector<const tensorflow::Node*>& starts,
   return found;
 }
 
-// The xs that lead to a y, each tensor once however often it is asked for:
-// AddSymbolicGradients gives the gradient of one that stands twice to neither.
+// The xs that lead to a y, without duplicates: AddSymbolicGradients gives a
+// repeated tensor no gradient at all.
 class ConnectedTensors {
  public:
   // `leading`: LeadingTo the nodes of the ys.
@@ -76,15 +76,15 @@ class ConnectedTensors {
     return tensors_;
   }
 
-  // Their nodes.
+  // The nodes of tensors().
   std::vector<const tensorflow::Node*> nodes() const {
     std::vector<const tensorflow::Node*> nodes;
     for (const tensorflow::OutputTensor& x : tensors_) nodes.push_back(x.node);
     return nodes;
   }
 
-  // Of values, one of each of tensors(), that of each of the xs, `none` where
-  // it leads to no y.
+  // Maps `values`, one for each of tensors(), to the xs; `none` for an x that
+  // leads to no y.
   template <typename T>
   std::vector<T> OfEach(const std::vector<T>& values, const T& none) const {
     std::vector<T> result;
@@ -96,7 +96,7 @@ class ConnectedTensors {
 
  private:
   std::vector<tensorflow::OutputTensor> tensors_;
-  std::vector<int> places_;  // among tensors_ of each of the xs, or -1
+  std::vector<int> places_;  // of each x in tensors_, or -1
 };
 
 }  // namespace tensorflow_ext

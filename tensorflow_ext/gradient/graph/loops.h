@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loops of TensorFlow 1 that AddSymbolicGradients ends the process by.
+// Refuses loops of TensorFlow 1 where AddSymbolicGradients ends the process.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_
 #define TENSORFLOW_EXT_GRADIENT_GRAPH_LOOPS_H_
@@ -16,7 +16,7 @@
 
 namespace tensorflow_ext {
 
-// Whether a tensor of this type can have a gradient, or hold what has one.
+// True if a tensor of this type can have a gradient, or hold one that has.
 inline bool CarriesGradient(tensorflow::DataType type) {
   return tensorflow::DataTypeIsFloating(type) ||
          tensorflow::DataTypeIsComplex(type) ||
@@ -30,7 +30,7 @@ inline bool IsLoopExit(const tensorflow::Node& node) {
          CarriesGradient(tensorflow::BaseType(node.output_type(0)));
 }
 
-// Whether this Switch or Merge is part of a loop and not of a branch.
+// True if this Switch or Merge is part of a loop and not of a branch.
 inline bool IsPartOfLoop(const tensorflow::Node& node) {
   if (!node.IsSwitch() && !node.IsMerge()) return false;
   for (const tensorflow::Edge* edge : node.in_edges()) {
@@ -45,13 +45,13 @@ inline bool IsPartOfLoop(const tensorflow::Node& node) {
 
 }  // namespace loops_internal
 
-// Refuses to differentiate loops of TensorFlow 1. For those that TF_NewWhile
-// made AddSymbolicGradients has a gradient. By others, which come with an
-// imported graph or a function, it ends the process as soon as it reaches their
-// end; so this is to be asked before. `nodes`: those that it is to reach, for
-// example Between the xs and the ys; `ends`: the nodes of the ys.
-// Errors: kUnimplemented, one of `nodes` is the end of such a loop whose result
-// is differentiable, or one of both is a part of one; names the node.
+// Refuses to differentiate loops of TensorFlow 1. AddSymbolicGradients has a
+// gradient for loops made by TF_NewWhile. Other loops come with an imported
+// graph or a function; it ends the process when it reaches their end, so call
+// this first. `nodes`: those that it will reach, for example Between the xs and
+// the ys; `ends`: the nodes of the ys. Errors: kUnimplemented, one of `nodes`
+// is the end of such a loop whose result is differentiable, or one of `nodes`
+// or `ends` is part of one; names the node.
 inline absl::Status CheckNoLoops(
     const NodeSet& nodes, const std::vector<const tensorflow::Node*>& ends) {
   const tensorflow::Node* found = nullptr;
@@ -59,7 +59,7 @@ inline absl::Status CheckNoLoops(
     if (nodes.count(end) > 0 && loops_internal::IsPartOfLoop(*end)) found = end;
   }
   for (const tensorflow::Node* node : nodes) {
-    // The first that was made, so that the error is the same in every run.
+    // The first node by creation, so that every run gives the same error.
     if (loops_internal::IsLoopExit(*node) &&
         (found == nullptr || node->id() < found->id())) {
       found = node;
@@ -73,10 +73,10 @@ inline absl::Status CheckNoLoops(
       "makes, or TF_NewWhile"));
 }
 
-// Refuses loops of TF_NewWhile (BuildWhileLoop) of which only some outputs have
-// a gradient: AddSymbolicGradients waits for all of them, then ends the
-// process. `between`: Between the xs and the ys.
-// Errors: kUnimplemented, there is such a loop; names two of its outputs.
+// Refuses loops of TF_NewWhile (BuildWhileLoop) with only some outputs that
+// have a gradient: AddSymbolicGradients waits for all of them, then ends the
+// process. `between`: Between the xs and the ys. Errors: kUnimplemented, there
+// is such a loop; names two of its outputs.
 inline absl::Status CheckWholeLoops(const NodeSet& between) {
   for (const tensorflow::Node* node : between) {
     if (!node->IsExit() || node->while_ctx() == nullptr) continue;
@@ -94,7 +94,7 @@ inline absl::Status CheckWholeLoops(const NodeSet& between) {
   return absl::OkStatus();
 }
 
-// Both, of the nodes between `starts`, those of the xs, and `ends`, those of
+// Makes both checks on the nodes between `starts`, of the xs, and `ends`, of
 // the ys. `leading`: LeadingTo the ends.
 inline absl::Status CheckLoops(
     const std::vector<const tensorflow::Node*>& starts, const NodeSet& leading,

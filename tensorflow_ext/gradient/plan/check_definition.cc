@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t kMaxCombinations = 2000;
 
-// An attribute that takes one value after the other.
+// An attribute and the values to try.
 struct Choice {
   std::string name;
   std::vector<AttrValue> values;
@@ -45,7 +45,7 @@ std::vector<tensorflow::DataType> TypesToTry(const OpDef::AttrDef& attribute) {
   return types;
 }
 
-// Whether it is the length of a list of inputs or outputs.
+// True if the attribute is the length of a list of inputs or outputs.
 bool IsLength(const OpDef& op_def, const OpDef::AttrDef& attribute) {
   const auto has_this_length = [&](const OpDef::ArgDef& argument) {
     return argument.number_attr() == attribute.name();
@@ -54,7 +54,7 @@ bool IsLength(const OpDef& op_def, const OpDef::AttrDef& attribute) {
          absl::c_any_of(op_def.output_arg(), has_this_length);
 }
 
-// The values that an attribute takes which nobody has given; none: its default.
+// The values to try for an attribute that was not given; empty for its default.
 absl::StatusOr<std::vector<AttrValue>> ValuesToTry(
     const OpDef& op_def, const OpDef::AttrDef& attribute) {
   std::vector<AttrValue> values;
@@ -134,7 +134,7 @@ std::string Describe(const NodeDef& node, const std::vector<Choice>& choices) {
   return parts.empty() ? "its attributes" : absl::StrJoin(parts, ", ");
 }
 
-// The status of one combination, as FindPlan has it, which keeps what it finds.
+// The status of one combination. FindPlan gives it and keeps the plan.
 absl::Status CheckOne(const NodeDef& node) {
   TF_ASSIGN_OR_RETURN(const Forward forward, FindForward(node));
   for (size_t i = 0; i < forward.input_types.size(); ++i) {
@@ -142,7 +142,7 @@ absl::Status CheckOne(const NodeDef& node) {
     TF_ASSIGN_OR_RETURN(const Definition definition, FindDefinition(forward));
     return MakePlan(definition, {}).status();
   }
-  return absl::OkStatus();  // integers alone: nobody asks
+  return absl::OkStatus();  // only integers: no client asks
 }
 
 }  // namespace

@@ -71,13 +71,13 @@ DataType TypeAttribute(const Step& step, const char* name) {
   return step.node.attr().at(name).type();
 }
 
-// The axes of the result of broadcasting `x` with `y` along which the gradient
-// of x is a sum, if they are certain.
+// The axes over which the gradient of x is summed, if x is broadcast with `y`
+// and the axes are certain.
 std::optional<std::vector<int64_t>> SummedAxes(const PartialTensorShape& x,
                                                const PartialTensorShape& y) {
   if (x.unknown_rank() || y.unknown_rank()) return std::nullopt;
   const int rank = std::max(x.dims(), y.dims());
-  // Missing sizes in front are 1.
+  // Missing leading sizes are 1.
   const auto size = [rank](const PartialTensorShape& shape, int axis) {
     const int i = axis - (rank - shape.dims());
     return i < 0 ? 1 : shape.dim_size(i);
@@ -95,13 +95,13 @@ std::optional<std::vector<int64_t>> SummedAxes(const PartialTensorShape& x,
   return axes;
 }
 
-// Whether an op takes elements of its first input, whatever they are.
+// True if an op takes elements of its first input regardless of their values.
 bool TakesElements(const std::string& op) {
   return op == "GatherV2" || op == "Slice" || op == "StridedSlice";
 }
 
-// What is known of the sizes that such an op takes of a vector of sizes, of
-// which not all may be known: it is shown their indices in their place.
+// Known elements that such an op takes from a vector of sizes, some of which
+// may be unknown: the op runs on the indices of the sizes.
 Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
   const PartialTensorShape& sizes = inputs[0].sizes;
   if (inputs[0].value || sizes.unknown_rank()) return Known();
@@ -127,7 +127,7 @@ Known TakenSizes(const Step& step, const std::vector<Known>& inputs) {
                                        : Scalar(shape.dim_size(0), type);
 }
 
-// What is known of a vector that DynamicStitch makes of such sizes and others.
+// Known elements of a vector that DynamicStitch makes of such sizes and others.
 Known StitchedSizes(const Step& step, const std::vector<Known>& inputs) {
   const size_t count = inputs.size() / 2;
   std::vector<int64_t> stitched;
@@ -150,8 +150,8 @@ Known StitchedSizes(const Step& step, const std::vector<Known>& inputs) {
   return ShapeVector(PartialTensorShape(stitched), TypeAttribute(step, "T"));
 }
 
-// Whether a reshape from `from` to `to` must leave the shape as it is: all
-// sizes but one are known and equal, and the number of elements stays.
+// True if a reshape from `from` to `to` must keep the shape: all sizes but one
+// are known and equal, and the number of elements stays.
 bool KeepsShape(const PartialTensorShape& from, const PartialTensorShape& to) {
   if (from.unknown_rank() || to.unknown_rank() || from.dims() != to.dims()) {
     return false;

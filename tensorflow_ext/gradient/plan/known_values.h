@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the steps of a plan compute that is known before anything runs: a
-// definition is written for any shapes, and computes with shapes that in many a
-// graph are known.
+// Results of a plan's steps that are known before anything runs. A definition
+// is written for any shapes and computes with shapes, which many graphs know.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_
 #define TENSORFLOW_EXT_GRADIENT_PLAN_KNOWN_VALUES_H_
@@ -18,34 +17,34 @@
 
 namespace tensorflow_ext {
 
-// What is known of a tensor.
+// The known properties of a tensor.
 struct Known {
   tensorflow::PartialTensorShape shape;
-  // If not empty, its value.
+  // The tensor's value, if known.
   std::optional<tensorflow::Tensor> value;
-  // Where it is a vector of sizes, what is known of the shape that has them.
+  // If it is a vector of sizes: the known part of the shape with these sizes.
   tensorflow::PartialTensorShape sizes;
 };
 
-// What is known of a tensor of this value.
+// The known properties of a tensor with this value.
 Known KnownValue(const tensorflow::Tensor& value);
 
-// The value that `node` has if it is a Const of few elements.
+// The value of `node` if it is a Const of few elements.
 std::optional<tensorflow::Tensor> SmallConstant(
     const tensorflow::NodeDef& node);
 
-// Whether it matters to KnownOutputs and EqualInput what is known of the shapes
-// of the op's inputs, and of sizes among them; else that all have a value.
+// True if KnownOutputs and EqualInput can use the shapes of the op's inputs,
+// and sizes among them. Otherwise they need the values of all inputs.
 bool NeedsShapes(const std::string& op);
 
-// What is known of the outputs of `step` from what is known of its inputs. The
-// value of output `i` of BroadcastGradientArgs may hold axes along which input
-// `i` and the result of the broadcast have size 1 both, and leave out such that
-// the op has: the sum that it is used for is the same.
+// The known properties of the outputs of `step`, given those of its inputs.
+// Output `i` of BroadcastGradientArgs may contain axes along which input `i`
+// and the result of the broadcast both have size 1, and omit such axes that the
+// op has: the sum that uses it is the same.
 std::vector<Known> KnownOutputs(const Step& step,
                                 const std::vector<Known>& inputs);
 
-// The input that the only output of `step` is equal to, if that is certain.
+// The input that certainly equals the only output of `step`.
 std::optional<int> EqualInput(const Step& step,
                               const std::vector<Known>& inputs);
 

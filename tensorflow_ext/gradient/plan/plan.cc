@@ -25,8 +25,8 @@ namespace {
 
 constexpr char kNoGradientOp[] = "TfExt>NoGradient";
 
-// Builds one plan. Walks the body from its results to its arguments, so that
-// only nodes that a wanted gradient needs are ever visited.
+// Builds one plan. Walks the body from its results to its arguments, so it
+// visits only nodes that a wanted gradient needs.
 class Planner {
  public:
   Planner(const Definition& definition, absl::Span<const uint8_t> wanted)
@@ -52,8 +52,8 @@ class Planner {
   struct BodyNode {
     const NodeDef* node = nullptr;
     State state = State::kNew;
-    // Of its outputs, once done: one for each, or the first of a step's or of
-    // the forward op's, which follow each other.
+    // The sources of its outputs, once done: one for each, or only the first if
+    // they are consecutive outputs of a step or of the forward op.
     std::vector<Source> outputs;
   };
 
@@ -75,8 +75,8 @@ class Planner {
         "In the gradient of ", definition_.forward.node.op(), ": ", what));
   }
 
-  // Where the tensor `name` ("node", "node:1" or "^node") of the body comes
-  // from; adds the steps that make it.
+  // The source of the body's tensor `name` ("node", "node:1" or "^node"); adds
+  // the steps that make it.
   absl::StatusOr<Source> Resolve(const std::string& name) {
     const tensorflow::TensorId id = tensorflow::ParseTensorName(name);
     auto found = nodes_.find(std::string(id.node()));
@@ -106,8 +106,8 @@ class Planner {
     return source;
   }
 
-  // Adds what makes the outputs of `node` and returns where they come from, as
-  // BodyNode::outputs holds it.
+  // Adds the steps that make the outputs of `node`. Returns their sources in
+  // the form of BodyNode::outputs.
   absl::StatusOr<std::vector<Source>> Visit(const NodeDef& node) {
     if (node.op() == "_Arg") {
       const int index = node.attr().at("index").i();
@@ -133,7 +133,7 @@ class Planner {
     if (same_inputs && SameAttributes(node, definition_.forward.node)) {
       return std::vector<Source>{{Source::kOutput, 0}};
     }
-    // Ops of TensorFlow's runtime that hand their inputs on, one by one. They
+    // Ops of TensorFlow's runtime that pass on their inputs one by one. They
     // have no gradient that a client could call.
     if (node.op() == "_ListToArray" || node.op() == "_ArrayToList") {
       return std::move(step.inputs);
@@ -185,7 +185,7 @@ GraphDef PlanToGraphDef(const Plan& plan) {
     int index = source.index;
     if (source.kind != Source::kInput) index += plan.num_inputs;
     if (source.kind == Source::kOutput) index += plan.num_outputs;
-    // '_' begins no name that a definition's node can have.
+    // No name of a definition's node can begin with '_'.
     const std::string name = absl::StrCat("_Arg_", index);
     if (!seen[index]) {
       seen[index] = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a checked definition to what a client has to run.
+// Makes the steps that a client runs from a checked definition.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_PLAN_PLAN_H_
 #define TENSORFLOW_EXT_GRADIENT_PLAN_PLAN_H_
@@ -23,7 +23,7 @@ namespace tensorflow_ext {
 struct Definition;
 struct Forward;
 
-// Where a tensor of the plan comes from.
+// The source of a tensor of the plan.
 struct Source {
   enum Kind {
     kInput,     // input `index` of the forward op
@@ -42,16 +42,16 @@ struct Step {
   // Name, op, device and all attributes; no inputs.
   tensorflow::NodeDef node;
   std::vector<Source> inputs;
-  // How many of `inputs` each argument of the OpDef takes: -1 for an argument
-  // that is no list.
+  // The number of `inputs` that each argument of the OpDef takes; -1 for an
+  // argument that is not a list.
   std::vector<int> argument_sizes;
-  // Steps that have to run first.
+  // Steps that must run first.
   std::vector<int> control_inputs;
 };
 
-// What to run for the gradient of an op with given attributes: steps in an
-// order in which each follows its inputs, and for each input of the op
-// (flattened) where its gradient comes from, if it has one.
+// The steps that compute the gradient of an op with given attributes, each
+// after its inputs, and the source of the gradient of each input of the op
+// (flattened), if it has one.
 struct Plan {
   int num_inputs = 0;
   int num_outputs = 0;
@@ -59,42 +59,41 @@ struct Plan {
   std::vector<std::optional<Source>> results;
 };
 
-// Whether a tensor of this type can have a gradient at all: it is floating,
+// True if a tensor of this type can have a gradient at all: it is floating,
 // complex, a resource or a variant.
 bool IsDifferentiable(tensorflow::DataType type);
 
-// In `wanted` below, that the gradient of an input is asked for whatever its
-// type is: TensorFlow's own client gradients differentiate integers, too.
+// A value of `wanted` below: the gradient of an input is wanted whatever its
+// type. TensorFlow's own client gradients differentiate integers, too.
 constexpr uint8_t kWantedOfAnyType = 2;
 
-// Whether input `i` of the op can have a gradient and it is asked for: `wanted`
-// is empty or says so.
+// True if input `i` of the op can have a gradient and it is wanted: `wanted` is
+// empty or contains it.
 bool IsWanted(const Forward& forward, absl::Span<const uint8_t> wanted, int i);
 
-// The plan of a definition. `wanted` says for each input of the op whether its
-// gradient is asked for; empty asks for all. Nodes that would run the forward
-// op again are replaced by its outputs; nodes that feed no gradient that is
-// wanted and possible are left out.
-// Errors: kFailedPrecondition, a node depends on itself.
+// The plan of a definition. `wanted` tells for each input of the op whether its
+// gradient is wanted; empty means all. Outputs of the forward op replace nodes
+// that would run it again. Nodes that feed no wanted and possible gradient are
+// left out. Errors: kFailedPrecondition, a node depends on itself.
 absl::StatusOr<Plan> MakePlan(const Definition& definition,
                               absl::Span<const uint8_t> wanted);
 
 // The plan for `node`: FindForward, FindDefinition, MakePlan, with their
-// errors; kInvalidArgument where `wanted` has another length than the op has
-// inputs. An op of which no input is wanted needs no definition. Plans are
-// kept: the second call with the same op, attributes and wishes costs a
-// look-up. Errors are not kept. Thread-safe.
+// errors; kInvalidArgument if the length of `wanted` is not the number of the
+// op's inputs. An op without wanted inputs needs no definition. Plans are kept:
+// the second call with the same op, attributes and `wanted` costs a look-up.
+// Errors are not kept. Thread-safe.
 absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
     const tensorflow::NodeDef& node, absl::Span<const uint8_t> wanted = {});
 
-// Forgets the plans of `op`, whose definition is another from now on, and those
-// that other threads are making.
+// Drops the plans of `op`, whose definition has changed, including those that
+// other threads are making.
 void DropPlans(const std::string& op);
 
-// How often plans have been dropped: for whoever keeps what was made of plans.
+// The number of times plans were dropped, for caches of data made from plans.
 uint64_t TimesPlansWereDropped();
 
-// The plan in the form that TfExt_GradientPlan (c_api.h) describes.
+// The plan in the form of TfExt_GradientPlan (c_api.h).
 tensorflow::GraphDef PlanToGraphDef(const Plan& plan);
 
 }  // namespace tensorflow_ext

@@ -42,17 +42,17 @@ class PlanCache {
     return nullptr;
   }
 
-  // `times_dropped` is what TimesDropped() was when the plan was begun.
+  // `times_dropped` is the value of TimesDropped() when the plan was started.
   void Insert(uint64_t hash, const NodeDef& node,
               absl::Span<const uint8_t> wanted,
               std::shared_ptr<const Plan> plan, uint64_t times_dropped) {
     Entry entry{OpAndAttributes(node),
                 std::vector<uint8_t>(wanted.begin(), wanted.end()),
                 std::move(plan)};
-    // Two threads that met the same op at once insert equal plans; the second
+    // Two threads that meet the same op at once insert equal plans. The second
     // is never found and costs only its memory.
     std::unique_lock<std::shared_mutex> lock(mutex_);
-    // It may come from a definition that has been replaced.
+    // The plan may come from a definition that has been replaced.
     if (times_dropped != times_dropped_) return;
     // An attribute that changes with every step must not fill the memory.
     if (entries_.size() >= kMaxPlans) entries_.clear();
@@ -89,7 +89,7 @@ class PlanCache {
   std::unordered_multimap<uint64_t, Entry> entries_;
 };
 
-// FastAttrValueHash serialises what is not a tensor: most attributes are small.
+// FastAttrValueHash serialises all but tensors: most attributes are small.
 uint64_t Hash(const tensorflow::AttrValue& value) {
   switch (value.value_case()) {
     case tensorflow::AttrValue::kType:
@@ -148,7 +148,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> FindPlan(
   PlanCache& cache = PlanCache::Global();
   if (auto plan = cache.Find(hash, node, wanted)) return plan;
   const uint64_t times_dropped = cache.TimesDropped();
-  // Made outside the lock: a creator is the op author's code.
+  // Made outside the lock, because a creator is the op author's code.
   TF_ASSIGN_OR_RETURN(Plan made, MakePlanFor(node, wanted));
   auto plan = std::make_shared<const Plan>(std::move(made));
   cache.Insert(hash, node, wanted, plan, times_dropped);

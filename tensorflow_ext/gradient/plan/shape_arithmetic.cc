@@ -27,8 +27,8 @@ using tensorflow::TensorValue;
 
 namespace {
 
-// Of none is the output larger than its inputs, some apart that LargeOutput
-// knows. All are free of state.
+// Their outputs are never larger than their inputs, except those that
+// LargeOutput checks. All are stateless.
 bool IsShapeArithmetic(const std::string& op) {
   static const auto* const ops =
       new absl::flat_hash_set<std::string>{"Add",           "AddV2",
@@ -52,7 +52,7 @@ bool IsShapeArithmetic(const std::string& op) {
   return ops->contains(op);
 }
 
-// The elements of a tensor of int32 or int64; of another type, one that is too
+// The elements of a tensor of int32 or int64; for another type, one that is too
 // large.
 std::vector<double> Elements(const Tensor& tensor) {
   std::vector<double> elements;
@@ -71,7 +71,7 @@ std::vector<double> Elements(const Tensor& tensor) {
   }
 }
 
-// Whether the op may make a large tensor of small ones.
+// True if the op may make a large tensor from small ones.
 bool LargeOutput(const std::string& op, const std::vector<Tensor>& inputs) {
   double elements = 0;
   if (op == "Fill") {
@@ -107,7 +107,7 @@ std::vector<Tensor> ComputeNow(const NodeDef& op,
   for (Tensor& value : values) {
     if (value.NumElements() > kMaxKnownElements) return {};
     arguments.emplace_back(&value);
-    node.add_input("value");  // a kernel wants to have as many, of any name
+    node.add_input("value");  // a kernel needs the count, with any name
   }
   if (LargeOutput(node.op(), values)) return {};
   absl::Status status;

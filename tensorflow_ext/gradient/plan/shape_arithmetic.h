@@ -11,13 +11,13 @@
 
 namespace tensorflow_ext {
 
-// A larger tensor is not computed beforehand: it would stay in the graph.
+// Larger tensors are not computed beforehand: they would stay in the graph.
 constexpr int64_t kMaxKnownElements = 64;
 
-// The outputs of `op`, a node with all attributes and no inputs, for these
-// inputs, computed now by the op's CPU kernel. Empty where that is not possible
-// or not wanted: the op is not among those by which definitions compute with
-// shapes, an input or output is large, or the kernel fails. Thread-safe.
+// The outputs of `op`, a node with all attributes and no inputs, computed now
+// from these inputs by the op's CPU kernel. Empty if definitions do not use the
+// op to compute with shapes, an input or output is large, or the kernel fails.
+// Thread-safe.
 std::vector<tensorflow::Tensor> ComputeNow(
     const tensorflow::NodeDef& op,
     const std::vector<tensorflow::Tensor>& inputs);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Register() ends the process where an op has a gradient already, and some of
-// TensorFlow's own are wrong; a gradient can stand in for one of these only
-// through the table, which is a private member.
+// Register() ends the process if an op already has a gradient, and some of
+// TensorFlow's own are wrong. Only the table, a private member, lets a gradient
+// replace one of these.
 //
-// If this file does not compile, TensorFlow's GradOpRegistry has changed:
-// ClientTable() is then to be written for what it is now.
+// If this file does not compile, TensorFlow's GradOpRegistry has changed, and
+// ClientTable() must be adapted.
 
 #include "tensorflow_ext/gradient/registry/client_table.h"
 

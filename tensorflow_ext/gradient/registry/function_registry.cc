@@ -24,7 +24,7 @@ class OwnDefinitions {
   struct Definition {
     GradientCreator creator;
     bool for_function_runtime;
-    bool stands_in;  // for a gradient of TensorFlow's
+    bool stands_in;  // replaces a gradient of TensorFlow's
     bool asked_for = false;
   };
 

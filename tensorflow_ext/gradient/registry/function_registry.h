@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where definitions of gradients come from: TensorFlow's function registry,
-// into which REGISTER_OP_GRADIENT puts them.
+// TensorFlow's function registry, which holds the definitions of gradients
+// (REGISTER_OP_GRADIENT).
 
 #ifndef TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_REGISTRY_H_
 #define TENSORFLOW_EXT_GRADIENT_REGISTRY_FUNCTION_REGISTRY_H_
@@ -19,18 +19,17 @@ class FunctionDef;
 
 namespace tensorflow_ext {
 
-// What the function registry says about an op's gradient.
+// The function registry's entry for an op.
 enum class FunctionGradient {
-  kUnknown,  // nobody registered anything
+  kUnknown,  // no entry
   kNone,     // REGISTER_OP_NO_GRADIENT
   kDefined,  // REGISTER_OP_GRADIENT
 };
 FunctionGradient FindFunctionGradient(const std::string& op);
 
-// The ops that the registry has something to say of, sorted. Ops that only
-// TensorFlow's runtime adds, whose names begin with '_', are left out: no
-// client differentiates them, and the definition of _ArrayToList aborts the
-// process.
+// The ops that have an entry, sorted. Ops that only TensorFlow's runtime adds,
+// whose names begin with '_', are left out: no client differentiates them, and
+// the definition of _ArrayToList aborts the process.
 struct OpsByFunctionGradient {
   std::vector<std::string> defined;  // FunctionGradient::kDefined
   std::vector<std::string> none;     // kNone
@@ -38,37 +37,36 @@ struct OpsByFunctionGradient {
 OpsByFunctionGradient OpsOfFunctionRegistry();
 
 // Writes the gradient of an op with these attributes; the type of
-// tensorflow::gradient::Creator. Null says that the op has no gradient.
+// tensorflow::gradient::Creator. Null means that the op has no gradient.
 using GradientCreator = std::function<absl::Status(const tensorflow::AttrSlice&,
                                                    tensorflow::FunctionDef*)>;
 
-// Registers the gradient of `op`. TensorFlow's own is replaced, for many are
-// wrong (MaxPoolGrad's takes 2 arguments where the op asks for 4). Where that
-// cannot be, because another library registered one or the environment says so
-// (ReplaceInFunctionTable), clients of this library get `creator` all the same.
-// Returns whether the registry took it.
+// Registers the gradient of `op` and replaces TensorFlow's, because many are
+// wrong (MaxPoolGrad's takes 2 arguments, but the op needs 4). If another
+// library registered one, or the environment forbids it
+// (ReplaceInFunctionTable), only clients of this library get `creator`. Returns
+// true if the registry took it.
 bool AddToFunctionRegistry(const std::string& op, GradientCreator creator);
 
-// The same for a gradient that only the function runtime can run, because it
-// calls the gradients of functions by SymbolicGradient, or that clients have a
-// better one for, which knows the graph around the node. RegisterGradients()
-// and Python leave it alone.
+// The same for a gradient that only the function runtime uses: it calls the
+// gradients of functions by SymbolicGradient, or clients have a better one that
+// knows the graph around the node. RegisterGradients() and Python skip it.
 bool AddToFunctionRuntime(const std::string& op, GradientCreator creator);
 bool IsForFunctionRuntime(const std::string& op);
 
-// The same for a gradient that takes the place of any other, because another
-// library asks for that.
+// The same for a gradient that replaces any other, at the request of another
+// library.
 void AddToFunctionRegistryInstead(const std::string& op,
                                   GradientCreator creator);
 bool IsAskedFor(const std::string& op);
 
-// Whether a gradient of `op` was registered through one of the above.
+// True if a gradient of `op` was registered through one of the above.
 bool HasOwnDefinition(const std::string& op);
 
-// ... and TensorFlow's registry has it in the place of TensorFlow's own.
+// True if it also replaces TensorFlow's own in TensorFlow's registry.
 bool StandsInFunctionRegistry(const std::string& op);
 
-// What writes the gradient of `op` for clients of this library; null where
+// The creator of the gradient of `op` for clients of this library; null if
 // there is none.
 GradientCreator FindCreator(const std::string& op);
 

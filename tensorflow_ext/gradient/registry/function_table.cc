@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gradient::RegisterOp() ends the process where an op has a gradient already,
-// and a third of TensorFlow's own are wrong or fail
-// (docs/known_differences.md): the function runtime would go on giving these.
+// gradient::RegisterOp() ends the process if an op already has a gradient, and
+// a third of TensorFlow's own are wrong or fail (docs/known_differences.md).
+// The function runtime would keep using these.
 
 #include "tensorflow_ext/gradient/registry/function_table.h"
 
@@ -16,8 +16,9 @@
 
 namespace tensorflow::gradient {
 
-// The table behind RegisterOp(), which TensorFlow exports and has in no header.
-// Weak: null in a TensorFlow that does not, which then keeps its gradients.
+// The table of RegisterOp(), which TensorFlow exports but declares in no
+// header. Weak: null in a TensorFlow without it, which then keeps its
+// gradients.
 [[gnu::weak]] std::unordered_map<std::string, Creator>* GetOpGradFactory();
 
 }  // namespace tensorflow::gradient
@@ -32,8 +33,9 @@ namespace {
 
 using Table = std::unordered_map<std::string, GradientCreator>;
 
-// A creator that another takes the place of while threads run it, or copy it
-// from the table. A std::function is of several words: it would be torn.
+// A creator that can be replaced while threads run it or copy it from the
+// table. A std::function has several words, so a plain assignment could be
+// torn.
 class Replaceable {
  public:
   explicit Replaceable(const GradientCreator& creator)
@@ -45,7 +47,7 @@ class Replaceable {
 
   const GradientCreator& Current() const { return *current_->load(); }
 
-  // What was there is not freed: threads may be in it.
+  // The old creator is not freed: threads may be in it.
   void Replace(const GradientCreator& creator) const {
     current_->store(new GradientCreator(creator));
   }
@@ -76,7 +78,7 @@ std::mutex& TableMutex() {
   return *mutex;
 }
 
-// Whether TensorFlow itself registered this, or says that there is no gradient.
+// True if TensorFlow registered the entry, or the entry says "no gradient".
 bool IsTensorFlowsEntry(const GradientCreator& entry) {
   if (!entry) return true;
   const auto* replaceable = entry.target<Replaceable>();
@@ -93,9 +95,9 @@ void Replace(const std::string& op, const GradientCreator& creator) {
     entry->Replace(creator);
     return;
   }
-  // It says that there is no gradient, or is to say so, or TensorFlow's macro
-  // put it there in a library that was loaded later: few ops, which may take a
-  // table each.
+  // The old or the new entry says "no gradient", or TensorFlow's macro added
+  // the old one in a library that was loaded later. Such ops are few, so each
+  // may copy the table.
   PutChangedCopyInPlace(FunctionTable(), [&op, &creator](Table& copy) {
     copy.at(op) = Entry(creator);
   });

@@ -10,19 +10,19 @@
 namespace tensorflow_ext {
 
 // Other threads may read TensorFlow's function registry meanwhile, which has no
-// lock, and run what they find there (readable_table.h).
+// lock, and run its entries (readable_table.h).
 
-// Puts `creator` there as the gradient of an op that has no entry. Null says
-// that the op has no gradient. Returns whether it did so.
+// Adds `creator` as the gradient of an op that has no entry. Null means that
+// the op has no gradient. Returns true if it did so.
 bool AddToFunctionTable(const std::string& op, const GradientCreator& creator);
 
-// Puts `creator` there in place of TensorFlow's own gradient of `op`, or of its
-// word that there is none. Leaves a gradient that another library registered,
-// and everything where KeepsTensorFlows(). Returns whether it did so.
+// Replaces TensorFlow's own gradient of `op`, or its entry that there is none,
+// by `creator`. Keeps a gradient that another library registered, and all
+// entries if KeepsTensorFlows(). Returns true if it did so.
 bool ReplaceInFunctionTable(const std::string& op,
                             const GradientCreator& creator);
 
-// The same in place of whatever gradient the op has there.
+// The same for any gradient of the op.
 bool PutIntoFunctionTable(const std::string& op,
                           const GradientCreator& creator);
 

@@ -17,9 +17,9 @@ using tensorflow::ops::GradOpRegistry;
 
 namespace {
 
-// What tells the loaded file that holds the code at `address` from others; null
-// if none does. Not dladdr(), which also looks for the symbol: 2 ms a call in a
-// file as large as TensorFlow's.
+// A pointer that identifies the loaded file with the code at `address`; null if
+// there is none. dladdr() would also look for the symbol: 2 ms a call in a file
+// as large as TensorFlow's.
 const void* FileOf(const void* address) {
   struct Search {
     uintptr_t address;
@@ -51,8 +51,8 @@ bool KeepsTensorFlows() {
 }
 
 bool IsTensorFlows(const void* code) {
-  // TensorFlow is one file or two: what clients call, and the framework. Not a
-  // member function's address, which need not be that of its code.
+  // TensorFlow is one file or two: the client interface and the framework. The
+  // address of a member function would not do: it need not be that of its code.
   GradOpRegistry* (*const clients)() = &GradOpRegistry::Global;
   OpRegistry* (*const framework)() = &OpRegistry::Global;
   static const void* const own[] = {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explains which gradient an op has in each client, and draws it."""
+"""Explains and draws the gradient that an op has in each client."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who provides the gradient of an op in each client."""
+"""The provider of an op's gradient in each client."""
+
 
 import dataclasses
 
@@ -12,10 +13,10 @@ _BITS = _library.Registries
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
-    """Whose gradient a client takes.
+    """The provider of the gradient that a client uses.
 
     `who`: "tensorflow_ext", "TensorFlow", another library's file, or "none".
-    `how`: a remark, or nothing.
+    `how`: a remark; may be empty.
     """
 
     client: str
@@ -27,7 +28,7 @@ class Provider:
 
 
 def providers(op: str, library: str | None = None) -> list[Provider]:
-    """Who provides the gradient of an op in Python, in C and C++, in the runtime.
+    """The providers of an op's gradient in Python, in C and C++, and in the runtime.
 
     Args:
       op: Name of a registered op.
@@ -67,7 +68,8 @@ def _python(op: str, found: _library.Registries, author: str) -> Provider:
     return Provider(client, "TensorFlow", remark or "its own, written in Python")
 
 
-# In C and C++ without a definition: tensorflow_ext/stock_gradients/array/identity_like.cc.
+# Ops that C and C++ differentiate without a definition:
+# tensorflow_ext/stock_gradients/array/identity_like.cc.
 PASSED_ON = {"Identity", "ReadVariableOp"}
 
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Prints and draws what the arguments ask for.
+    """Prints and draws the gradient that the arguments name.
 
     Raises:
       ExplainError: A file or the gradient is missing.
@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> None:
         _draw.draw(explanation.node, explanation.gradient, path)
 
 
-# The file of each op whose gradient came with a library that was loaded here.
+# The library file of each op whose gradient was loaded by this command.
 _origins: dict[str, str] = {}
 
 
 def _load(files: list[str]) -> None:
-    """Loads op libraries; what one could not register goes to standard error."""
+    """Loads op libraries; gradients that they cannot register go to standard error."""
     known = _own_gradients() if files else {}
     for file in files:
         try:
@@ -81,5 +81,5 @@ def _load(files: list[str]) -> None:
 
 
 def _own_gradients() -> dict[str, _library.Registries]:
-    """The ops with a definition, and where it counts."""
+    """The ops with a definition, and the registries that use it."""
     return {op: _library.registries(op) for op in _library.list_ops()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gradient as a drawing, by Graphviz."""
+"""Draws a gradient with Graphviz."""
 
 import html
 import pathlib
@@ -12,8 +12,8 @@ from tensorflow_ext._explain import _lines
 from tensorflow_ext._explain._node import ExplainError
 
 _FORMATS = (".svg", ".png", ".dot")
-# Dark text on light boxes, which stand out from a white page and from a black one.
-# What a box is its second line says too, for those who see no colours.
+# Dark text on light boxes, which stand out from a white page and from a black one. The
+# second line of a box also says what it is, for readers who do not see colors.
 _INK, _LINE = "#1c2733", "#7d8790"
 _FILLS = {
     "input": "#cfe3f7",
@@ -25,11 +25,11 @@ _FILLS = {
 
 
 def check(path: pathlib.Path) -> None:
-    """Says early that a drawing cannot be made.
+    """Checks early that a drawing can be made.
 
     Raises:
-      ExplainError: The file's ending is no format, its folder does not exist, or
-        there is no Graphviz.
+      ExplainError: The file's extension is not a known format, its folder does not
+        exist, or Graphviz is not installed.
     """
     if path.suffix not in _FORMATS:
         raise ExplainError(f"--draw {path}: expected a name that ends in {', '.join(_FORMATS)}.")
@@ -43,7 +43,7 @@ def check(path: pathlib.Path) -> None:
 
 
 def draw(node: node_def_pb2.NodeDef, gradient: _lines.Readable, path: pathlib.Path) -> None:
-    """Draws a gradient into a file whose ending says the format.
+    """Draws a gradient into a file; its extension chooses the format.
 
     Raises:
       ExplainError: The drawing cannot be made or written.
@@ -57,7 +57,7 @@ def draw(node: node_def_pb2.NodeDef, gradient: _lines.Readable, path: pathlib.Pa
 
 
 def render(source: str, suffix: str) -> bytes:
-    """What dot makes of its text, as .svg or .png."""
+    """Runs dot on its source; returns an .svg or .png."""
     dots_per_inch = ["-Gdpi=144"] if suffix == ".png" else []
     done = subprocess.run(
         ["dot", f"-T{suffix[1:]}", *dots_per_inch],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the gradient of an op and who provides it in each client."""
+"""Finds the gradient of an op and its provider in each client."""
 
 import dataclasses
 
@@ -26,8 +26,8 @@ _DIFFERENTIABLE = {
 class Explanation:
     """The gradient of an op with given attributes.
 
-    `chosen`: the attributes that were not given. `types`: of the inputs, then of the
-    outputs, as (name, type).
+    `chosen`: the attributes that were not given. `types`: the types of the inputs, then
+    of the outputs, as (name, type).
     """
 
     node: node_def_pb2.NodeDef
@@ -40,7 +40,7 @@ class Explanation:
 
 
 def explain(op: str, attrs: list[str] | None = None, library: str | None = None) -> Explanation:
-    """Finds out what the gradient of an op is.
+    """Finds the gradient of an op.
 
     Args:
       op: Name of a registered op.
@@ -64,7 +64,7 @@ def explain(op: str, attrs: list[str] | None = None, library: str | None = None)
 def explain_node(
     node: node_def_pb2.NodeDef, chosen: set[str], providers: list[_clients.Provider]
 ) -> Explanation:
-    """The same for an op with all its attributes, of which some were `chosen`."""
+    """`explain` for an op with all its attributes; `chosen` are those not given."""
     op_def = _node.find_op_def(node.op)
     try:
         plan = _plan.find(node, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gradient as lines to read: `dx = ReluGrad(dy, x)`."""
+"""A gradient as readable lines: `dx = ReluGrad(dy, x)`."""
 
 import dataclasses
 import re
@@ -14,18 +14,18 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow_ext._explain import _node
 from tensorflow_ext._runtime import _attributes, _plan
 
-# A constant with more elements than this is described, not written.
+# A constant with more elements than this is described, not written out.
 _MOST_ELEMENTS = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """One op of a gradient, in names that read well.
+    """One op of a gradient, with readable names.
 
-    `inputs`, `outputs`: an element an argument of the OpDef, a list for one that
-    is a list. A constant that is short stands for itself among the inputs.
-    `outputs` have None for what nothing takes. `attrs`: those that are neither
-    inferred from inputs nor at their default.
+    `inputs`, `outputs`: one element per argument of the OpDef, a list for an argument
+    that is a list. A short constant is written out among the inputs. An output that
+    nothing uses is None. `attrs`: the attributes that are neither inferred from inputs
+    nor at their default.
     """
 
     op: str
@@ -46,11 +46,11 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Readable:
-    """A plan in names that read well.
+    """A plan with readable names.
 
-    `inputs`, `upstream`, `reused`: names of what is used, with the op's argument.
-    `results`: the gradient of each input, None for an input that has none; a name
-    of a line's output, or of something that is passed on.
+    `inputs`, `upstream`, `reused`: names of the tensors that are used, with the op's
+    argument. `results`: the gradient of each input, which is the name of a line's output
+    or of a tensor that is passed on; None for an input that has no gradient.
     """
 
     lines: list[Line]
@@ -61,7 +61,7 @@ class Readable:
 
     @property
     def text(self) -> list[str]:
-        """The lines, and then what is passed on as it is."""
+        """The lines, then the tensors that are passed on unchanged."""
         made = {name for line in self.lines for name in line.outputs}
         given = [
             f"{gradient_name(name)} = {result}"
@@ -76,14 +76,14 @@ def gradient_name(name: str) -> str:
 
 
 class _Names:
-    """Gives each tensor of a plan a name of its own."""
+    """Gives each tensor of a plan a unique name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._of: dict[str, str] = {}
 
     def add(self, tensor: str, *wanted: str) -> str:
-        """Names a tensor by the first of these that is free, else numbered."""
+        """Gives a tensor the first of these names that is free, else a numbered one."""
         numbered = (f"{wanted[-1]}_{i}" for i in range(1, len(self._taken) + 2))
         for name in (*wanted, *numbered):
             if name not in self._taken:
@@ -93,7 +93,7 @@ class _Names:
         raise AssertionError(wanted)
 
     def keep(self, tensor: str, text: str) -> None:
-        """Lets a tensor be written as this text, which is no name."""
+        """Writes a tensor as this text, which is not a name."""
         self._of[tensor] = text
 
     def __contains__(self, tensor: str) -> bool:
@@ -104,7 +104,7 @@ class _Names:
 
 
 def read(node: node_def_pb2.NodeDef, plan: _plan.Plan) -> Readable:
-    """Puts a plan into words.
+    """Makes a plan readable.
 
     Args:
       node: The forward op with all its attributes.
@@ -145,7 +145,7 @@ def read(node: node_def_pb2.NodeDef, plan: _plan.Plan) -> Readable:
 
 
 def _name_steps(plan: _plan.Plan, names: _Names, wanted: dict[str, str]) -> None:
-    """Names what the steps make; first the results, so that these have their own."""
+    """Names the outputs of the steps; the results come first, to get their own names."""
     for tensor, name in wanted.items():
         names.add(tensor, gradient_name(name), f"gradient_{name}")
     for step in plan.steps:
@@ -205,7 +205,7 @@ def attr_text(value: attr_value_pb2.AttrValue) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A value of an attribute, as one would write it."""
+    """A value of an attribute, as source code."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(value_text, value))}]"
     if isinstance(value, tf.DType):

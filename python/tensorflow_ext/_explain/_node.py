@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An op and its attributes as they are typed on a command line."""
+"""Parses an op and its attributes from a command line."""
 
 import difflib
 import re
@@ -22,7 +22,7 @@ _PREFERRED_TYPES = (
 
 
 class ExplainError(ValueError):
-    """What cannot be explained, in one line."""
+    """The op cannot be explained; the message, in one line, says why."""
 
 
 def registered_ops() -> list[str]:
@@ -34,7 +34,7 @@ def find_op_def(op: str) -> op_def_pb2.OpDef:
     """The OpDef of a registered op.
 
     Raises:
-      ExplainError: There is none; names those that are written much like it.
+      ExplainError: There is no such op; the message names ops with similar names.
     """
     op_def = op_def_registry.get(op)
     if op_def is not None:
@@ -47,8 +47,8 @@ def find_op_def(op: str) -> op_def_pb2.OpDef:
 
 
 def _close_names(op: str) -> list[str]:
-    """The ops that are written much like this, nearest first; with or without the
-    part before '>', and in any case."""
+    """The ops with similar names, nearest first; with or without the part before '>',
+    ignoring case."""
     by_word: dict[str, list[str]] = {}
     for name in registered_ops():
         for word in {name.lower(), name.rpartition(">")[2].lower()}:
@@ -71,8 +71,8 @@ def make_node(op: str, given: Sequence[str]) -> tuple[node_def_pb2.NodeDef, set[
     Args:
       op: Name of a registered op.
       given: Attributes as "name=value". Those with a default may be missing. A
-        missing type is float32 where the op takes that, else the first type that
-        it takes.
+        missing type is float32 if the op accepts it, else the first type that the op
+        accepts.
 
     Returns:
       The node, and the attributes that were not given.
@@ -155,7 +155,7 @@ def _elements(text: str) -> list[str]:
 
 
 def _parse(op: str, attr: op_def_pb2.OpDef.AttrDef, text: str) -> Any:
-    """The value of an attribute that was typed as `text`."""
+    """The value of an attribute, parsed from `text`."""
     kind = attr.type.removeprefix("list(").removesuffix(")")
     parser = _PARSERS.get(kind)
     is_list = kind != attr.type
@@ -190,7 +190,7 @@ def type_name(kind: int) -> str:
 def argument_names(
     arguments: Sequence[op_def_pb2.OpDef.ArgDef], node: node_def_pb2.NodeDef
 ) -> list[str]:
-    """A name for each tensor of these arguments: those of a list are numbered."""
+    """A name for each tensor of these arguments; elements of a list are numbered."""
     names: list[str] = []
     sizes = _attributes.argument_sizes(list(arguments), node)
     for argument, size in zip(arguments, sizes, strict=True):

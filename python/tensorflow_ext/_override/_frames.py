@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which gradients are replaced at the moment, in this thread or task of asyncio."""
+"""The gradients that are currently replaced, in this thread or asyncio task."""
 
 import contextvars
 import functools
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
-# Gives an op that has run its gradient: takes the op's attributes (names and values
-# alternating), outputs and inputs, returns the outputs that take the others' place.
+# Attaches the gradient to an op that has run. It takes the op's attributes (names and
+# values alternating), outputs and inputs, and returns the outputs to use instead.
 Attach = Callable[[tuple[Any, ...], Any, Any], list[Any]]
 
 
 class Frame(NamedTuple):
-    """What is replaced in a block."""
+    """The replacements of a block."""
 
     attach: Mapping[str, Attach]
-    # Says to a tf.function for which replacements it was traced.
+    # Tells tf.function which replacements a trace is for.
     key: Hashable
     outer: "Frame | None"
     owner: object
@@ -29,10 +29,10 @@ current: contextvars.ContextVar[Frame] = contextvars.ContextVar(
 
 
 def without(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for whose ops nothing is replaced.
+    """Wraps a function so that its ops keep their own gradients.
 
-    A gradient's own ops keep their gradients: second derivatives, and forward mode,
-    which transposes gradients, are the same whether asked for in the block or after it.
+    The ops of a gradient keep their gradients. Second derivatives, and forward mode,
+    which transposes gradients, are thus the same in the block and after it.
     """
 
     @functools.wraps(function)

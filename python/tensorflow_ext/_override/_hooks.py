@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where TensorFlow runs an op, records it or differentiates: what a block of
-override_gradient changes there.
+"""Hooks of override_gradient: the functions of TensorFlow that run, record or
+differentiate an op.
 
-What is replaced is chosen per context (a thread, or a task of asyncio). TensorFlow's
-own functions are wrapped while there is a block in any thread, and only then.
+Each context (a thread, or an asyncio task) has its own replacements. TensorFlow's
+functions are wrapped only while there is a block in any thread.
 
-TensorFlow's Graph.gradient_override_map marks nodes of one graph, which nothing but
-tf.gradients of that graph looks at: a tape finds a gradient by the op's type alone and
-keeps only what that gradient needs, and a function is another graph.
+TensorFlow's Graph.gradient_override_map is not enough: it marks nodes of one graph, and
+only tf.gradients of that graph reads the marks. A tape finds a gradient by the op's type
+alone and keeps only what that gradient needs, and a function is another graph.
 """
 
 import functools
@@ -28,7 +28,7 @@ from tensorflow_ext._runtime import _recording
 
 
 def _fast_path(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Sends a replaced op the way on which Python records its gradient."""
+    """Sends a replaced op to the slow path, on which Python records its gradient."""
     fallback = core._FallbackException
     must_record = execute.must_record_gradient
 
@@ -55,7 +55,7 @@ def _record_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _apply_op(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the node that has the gradient behind a replaced op of a graph."""
+    """Adds the node that has the gradient after a replaced op of a graph."""
 
     @functools.wraps(original)
     def run(op_type: str, name: str | None = None, **keywords: Any) -> Any:
@@ -72,7 +72,7 @@ def _apply_op(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _function_context(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Has a tf.function traced for each set of replacements."""
+    """Makes tf.function trace separately for each set of replacements."""
 
     @functools.wraps(original)
     def run(scope_type: Any = None) -> Any:
@@ -94,7 +94,7 @@ def _saves_frame(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _restores_frame(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A replica of tf.distribute runs in a thread of its own."""
+    """Restores the frame in a tf.distribute replica, which runs in its own thread."""
 
     def run(replica: Any) -> None:
         original(replica)
@@ -120,12 +120,12 @@ _WRAPPED: list[tuple[ModuleType | type, str, _Wrapper]] = [
 
 _lock = threading.Lock()
 _blocks = 0
-# What is wrapped now: where, by which name, the original and its wrapper.
+# The functions that are wrapped now: owner, name, original and wrapper.
 _installed: list[tuple[ModuleType | type, str, Any, Any]] = []
 
 
 def install() -> None:
-    """A block begins."""
+    """Counts a new block; the first one wraps the functions."""
     global _blocks
     with _lock:
         _blocks += 1
@@ -139,7 +139,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """A block ends."""
+    """Counts the end of a block; the last one restores the functions."""
     global _blocks
     with _lock:
         _blocks -= 1
@@ -147,6 +147,6 @@ def uninstall() -> None:
             return
         while _installed:
             place, name, original, wrapped = _installed.pop()
-            # Somebody who has wrapped it after us keeps what he has done.
+            # If someone else has wrapped the function since, keep their wrapper.
             if getattr(place, name) is wrapped:
                 setattr(place, name, original)

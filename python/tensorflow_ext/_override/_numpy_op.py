@@ -12,7 +12,7 @@ from tensorflow.python.eager import record
 from tensorflow_ext._runtime import _recording
 from tensorflow_ext.ops._common import TensorLike
 
-# One shape, or one for each output.
+# A shape, or a list with one for each output.
 Shapes = Any
 
 
@@ -25,7 +25,7 @@ def numpy_op(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Makes a NumPy function an op with a gradient, to try a new op before it is C++.
+    """Makes an op with a gradient of a NumPy function, to prototype an op before C++.
 
     >>> def mod_gradient(op, dz):
     ...     x, y = op.inputs
@@ -36,46 +36,48 @@ def numpy_op(
     As a decorator: `@tfe.numpy_op(Tout=tf.float32, gradient=...)`.
 
     It works eagerly, in tf.function with the tape inside or outside, in v1 graphs, and
-    in Keras models and their `fit`. Against tf.numpy_function it has a gradient, static
-    shapes and checks with names in them; against tf.py_function `fn` gets NumPy arrays,
-    no tape runs while it does, and the gradient is a function of TensorFlow or of
-    numpy_ops, which are differentiated again.
+    in Keras models and their `fit`. Unlike tf.numpy_function, it has a gradient, static
+    shapes, and checks whose messages name the op. Unlike in tf.py_function, `fn` gets
+    NumPy arrays, no tape records while it runs, and the gradient is a function of
+    TensorFlow ops or numpy_ops, which can be differentiated again.
 
-    What it cannot, as `fn` stays Python: it runs on the host, under Python's global
-    lock; XLA does not compile it (with `jit_compile=True` the call fails; Keras
-    compiles by default: give `compile(jit_compile=False)`, or the layer that calls it
-    `supports_jit = False`); another process, a SavedModel loaded elsewhere and other
-    languages cannot run it. docs/prototyping.md leads from there to a C++ op.
+    `fn` stays Python, which limits the op. It runs on the host, under Python's global
+    lock. XLA cannot compile it: with `jit_compile=True` the call fails. Keras compiles by
+    default, so pass `compile(jit_compile=False)`, or set `supports_jit = False` on the
+    layer that calls it. Another process, a SavedModel loaded elsewhere and other
+    languages cannot run it. docs/prototyping.md shows how to turn it into a C++ op.
 
     Args:
       fn: Takes a read-only array for each input and returns an array for each output,
         in a list or tuple if there are several. TensorFlow may call it from any thread,
         from several at once, and at each run of a graph.
       Tout: The outputs' types: one, or a list with one for each. An output of another
-        type is an error, but a Python number becomes one of `Tout`, which has to hold
-        it if it is an integer.
-      gradient: What tf.RegisterGradient takes: a function of `op` (with `inputs`,
-        `outputs`, `name`, `get_attr`) and an upstream gradient for each output, which
+        type is an error, but a Python number is converted to `Tout`, which must be able
+        to hold it if it is an integer.
+      gradient: A function as tf.RegisterGradient takes: of `op` (with `inputs`,
+        `outputs`, `name`, `get_attr`) and an upstream gradient for each output. It
         returns a tensor, tf.IndexedSlices or None for each input. By default the op has
-        no gradient. It deals with tensors, not arrays; in NumPy it is a numpy_op.
+        no gradient. It handles tensors, not arrays; to write it in NumPy, use a numpy_op.
       shape: The outputs' shapes, for graphs: one, a list with one for each output if
-        there are several, or a function of the inputs' shapes (tf.TensorShape, maybe
-        unknown in part) which returns that. What `fn` returns is checked against it.
-      stateful: Whether `fn` may have effects, or give another value for the same
-        inputs. If so (the default) it is never left out of a function, nor merged.
-      name: For the op, in graphs and messages; by default that of `fn`.
+        there are several, or a function that computes this from the inputs' shapes
+        (tf.TensorShape, maybe partially unknown). The results of `fn` are checked
+        against it.
+      stateful: Whether `fn` may have side effects, or return different values for the
+        same inputs. If so (the default), calls are never pruned from a function or
+        merged.
+      name: Name of the op in graphs and messages; by default that of `fn`.
 
     Returns:
-      A function of tensors (or what tf.convert_to_tensor takes) and a keyword `name`,
-      which returns a tensor, or a list of them if `Tout` is a list. Without `fn`, a
-      decorator.
+      A function of tensors (or anything that tf.convert_to_tensor takes) and a keyword
+      `name`, which returns a tensor, or a list of them if `Tout` is a list. Without
+      `fn`, a decorator.
 
     Raises:
-      TypeError, ValueError: An argument is not as above. When the op runs, the same
-        for what `fn` returns (tf.errors.InvalidArgumentError from a graph): these name
-        the op and the output. An exception in `fn` reaches the caller; from a graph
-        with its message, as the tf.errors.OpError that tf.numpy_function makes of it.
-        While gradients are computed: as override_gradient.
+      TypeError, ValueError: An argument is invalid. When the op runs, the results of
+        `fn` are invalid (tf.errors.InvalidArgumentError from a graph); the message names
+        the op and the output. An exception in `fn` reaches the caller. From a graph it
+        is the tf.errors.OpError that tf.numpy_function makes of it, with its message.
+        While gradients are computed, the errors are those of override_gradient.
     """
     if Tout is None:
         raise TypeError(
@@ -131,7 +133,7 @@ class _NumpyOp:
             ) from error
         self._shape = shape
         if not callable(shape):
-            self._shapes([])  # checks them
+            self._shapes([])  # Checks the shapes.
 
     def __call__(self, inputs: Sequence[Any], name: str | None) -> Any:
         tensors = [tf.convert_to_tensor(tensor) for tensor in inputs]
@@ -179,7 +181,7 @@ class _NumpyOp:
         return found
 
     def _array(self, index: int, value: Any) -> np.ndarray:
-        """Output `index`, of the type that Tout says."""
+        """Output `index`, in the type that Tout gives."""
         dtype = self._dtypes[index]
         expected = np.dtype(dtype.as_numpy_dtype)
         where = f"numpy_op {self.name}: output {index}"
@@ -226,7 +228,7 @@ class _NumpyOp:
 
 
 def _read_only(array: Any) -> Any:
-    """An input: the array may be the tensor's own memory, which others read."""
+    """An input made read-only, because the array may be the tensor's own memory."""
     if isinstance(array, bytes):
         return array
     view = np.asarray(array).view()
@@ -235,5 +237,5 @@ def _read_only(array: Any) -> Any:
 
 
 def _identifier(name: str) -> str:
-    """A name that nodes may have."""
+    """The name as a valid name of a node."""
     return "numpy_op" if name == "<lambda>" else name.strip("_") or "numpy_op"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensorflow_ext.override_gradient: another gradient for the ops of a block."""
+"""tensorflow_ext.override_gradient: replaces the gradients of ops in a block."""
+
 
 import difflib
 import functools
@@ -18,10 +19,10 @@ from tensorflow_ext._runtime import _attributes, _recording
 from tensorflow_ext._runtime._function_gradient import FunctionGradient
 
 _Function = TypeVar("_Function", bound=Callable)
-# A name, a definition, a function, or None for no gradient.
+# The name of a gradient, a definition, a function, or None for no gradient.
 NewGradient: TypeAlias = str | function_pb2.FunctionDef | Callable[..., Any] | None
 
-# Python records how a variable is read in a way of its own.
+# Python records reads of variables differently from other ops.
 _NOT_REPLACED = {
     "ReadVariableOp": "a variable is read in a way of its own; replace that of an op "
     "which takes the value, or put tensorflow_ext.reverse_gradient, scale_gradient, "
@@ -30,7 +31,7 @@ _NOT_REPLACED = {
 
 
 class override_gradient:
-    """Gives ops another gradient in a block or in a function.
+    """Replaces the gradients of ops in a block or in a function.
 
     >>> with tfe.override_gradient({"Sign": "TfExt>SignStraightThrough"}):
     ...     loss = tf.reduce_sum(tf.sign(x))
@@ -140,7 +141,7 @@ class override_gradient:
 
 
 def _identity(gradient: NewGradient) -> Hashable:
-    """What a gradient is told from others by."""
+    """A key that distinguishes a gradient from others."""
     if isinstance(gradient, function_pb2.FunctionDef):
         return gradient.SerializeToString(deterministic=True)
     try:
@@ -151,7 +152,7 @@ def _identity(gradient: NewGradient) -> Hashable:
 
 
 class _Same:
-    """Equal where the object is the same."""
+    """A key that is equal only for the same object."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -164,10 +165,10 @@ class _Same:
 
 
 def _make_attach(op_type: str, gradient: NewGradient) -> Attach:
-    """What gives an op of this type that has run the gradient."""
+    """Makes the function that attaches the gradient to an op of this type."""
     op_def = _replaceable(op_type)
     function = _function(op_def, gradient)
-    # Of a list of tensors, the names count from 0.
+    # With a list of tensors among the inputs, messages number the inputs from 0.
     listed = any(arg.number_attr or arg.type_list_attr for arg in op_def.input_arg)
     names = () if listed else tuple(arg.name for arg in op_def.input_arg)
 
@@ -281,7 +282,7 @@ class _NamedGradient:
         return self._gradient(op, *upstream)
 
     def _fitting(self, op: _recording.Operation) -> tuple[Any, ...]:
-        """The attributes of the op whose gradient is used."""
+        """The attributes for the op whose gradient is used."""
         given = dict(zip(op.attrs[::2], op.attrs[1::2], strict=True))
         types = {attr.name: attr.type for attr in self._forward.attr}
         flat: list[Any] = []
@@ -310,7 +311,7 @@ class _NamedGradient:
         return tuple(flat)
 
     def _of_inputs(self, attr: str, op: _recording.Operation) -> tf.DType | None:
-        """The type that an attribute has by an input."""
+        """The type that the inputs give to an attribute."""
         args: Sequence[op_def_pb2.OpDef.ArgDef] = self._op_def.input_arg
         if any(arg.number_attr or arg.type_list_attr for arg in args):
             return None
@@ -321,7 +322,7 @@ class _NamedGradient:
 
 
 def _form(args: Sequence[op_def_pb2.OpDef.ArgDef]) -> list[bool]:
-    """How many arguments there are, and which are lists."""
+    """Whether each argument is a list."""
     return [bool(arg.number_attr or arg.type_list_attr) for arg in args]
 
 

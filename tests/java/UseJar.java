@@ -20,7 +20,7 @@ import org.tensorflowext.op.TfExtOps;
 
 /**
  * Uses the jar as a program does that knows nothing else of this library. Prints d mish(x) / dx at
- * 0, which is 0.6, or what Java's own gradient gives in its place, 42.
+ * 0, which is 0.6, or the value of Java's own gradient in its place, 42.
  */
 final class UseJar {
   private UseJar() {}
@@ -45,7 +45,7 @@ final class UseJar {
       }
       case "java-second" -> {
         TensorFlowExt.load();
-        // TensorFlow Java leaves a gradient alone that is there.
+        // TensorFlow Java keeps a gradient that is already registered.
         register("TfExt>Mish", false);
         register("QuantizedAdd", true);
       }

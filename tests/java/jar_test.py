@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensorflow-ext-linux-x86_64.jar, used with nothing but jars on the class path."""
+"""tensorflow-ext-linux-x86_64.jar with only jars on the class path."""
 
 import concurrent.futures
 import os
@@ -37,7 +37,7 @@ def _gradient(folder: pathlib.Path, mode: str) -> float:
 
 
 def _error(folder: pathlib.Path, *flags: str, jar: pathlib.Path = JARS[0]) -> str:
-    """The message of what is thrown when the library is loaded."""
+    """The message of the exception when the library is loaded."""
     said = _run(folder, "load", *flags, jar=jar, fails=True)
     found = re.search(r"^.*UnsatisfiedLinkError: (.*)$", said, re.MULTILINE)
     assert found, said
@@ -89,7 +89,7 @@ def test_another_tensorflow(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
-    # A file in the folder's place stops root, too.
+    # A file in place of the folder stops root, too.
     (tmp_path / "cache").write_text("")
     error = _error(tmp_path)
     assert error.startswith(str(tmp_path / "cache"))

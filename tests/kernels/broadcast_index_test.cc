@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The index arithmetic of broadcasting (kernels/broadcast.h), which host and
-// device share, against NumPy's rule written out: every element of every
-// operand over shapes of up to three dimensions, and the CPU's loop over any
-// division into parts.
+// device share, compared with a direct form of NumPy's rule: every element of
+// every operand over shapes of up to three dimensions, and the CPU's loop over
+// any division into parts.
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +52,8 @@ bool BroadcastShapes(const Shape& x, const Shape& y, Shape* output) {
   return true;
 }
 
-// Where element `index` of `output` lies in an operand, dimension by dimension.
+// The position of element `index` of `output` in an operand, dimension by
+// dimension.
 int64_t Offset(const Shape& operand, const Shape& output, int64_t index) {
   int64_t offset = 0, stride = 1;
   for (size_t d = 1; d <= output.size(); ++d) {
@@ -99,9 +100,9 @@ void TestOffsets(const Shape& x, const Shape& y) {
   }
 }
 
-// The loop on the CPU, divided anywhere, against one product an element; into
-// an output of its own, through the caches and past them, and into x, where
-// that does not repeat.
+// The CPU's loop, divided anywhere, against one product per element. It writes
+// to a separate output, through the caches and past them, and to x if x does
+// not repeat.
 template <typename T>
 void TestLoop(NumericType type, const Shape& x, const Shape& y) {
   Shape output;
@@ -188,7 +189,7 @@ void TestQuotient() {
   }
 }
 
-// Floored division of every pair of small integers, and at the ends.
+// Floored division of every pair of small integers, and at the limits.
 void TestFloorMod() {
   for (int32_t x = -9; x <= 9; ++x) {
     for (int32_t y = -4; y <= 4; ++y) {

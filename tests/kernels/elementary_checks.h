@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of the loops over an elementary function, and checks that the loops of
-// every instruction set and every length give the same bits.
+// Runs loops over an elementary function, and checks that every instruction set
+// and every length give the same bits.
 
 #ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
 #define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_CHECKS_H_
@@ -33,7 +33,7 @@ std::vector<T> Run(const std::vector<T>& x, const std::vector<T>& y) {
   return results;
 }
 
-// The same, without the loops' choice between near angles and far ones.
+// The same, without the loops' choice between small and large angles.
 template <typename Functor>
 struct OneByOne {
   static constexpr int kArity = Functor::kArity;
@@ -43,7 +43,7 @@ struct OneByOne {
   }
 };
 
-// The same for two numbers at once.
+// The same for functions of two numbers.
 template <typename Functor>
 struct TwoByTwo : OneByOne<Functor> {
   static constexpr bool kTwoAtOnce = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A functor for each function that functors may call (kernels/elementary.h,
-// trigonometric.h), for tests of all of them. vector_code_test.py sees to it
-// that none is missing.
+// trigonometric.h), for tests of all of them. vector_code_test.py checks that
+// none is missing.
 
 #ifndef TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_
 #define TENSORFLOW_EXT_TESTS_KERNELS_ELEMENTARY_FUNCTORS_H_
@@ -11,7 +11,7 @@
 #include "tensorflow_ext/kernels/elementwise.h"
 #include "tensorflow_ext/kernels/trigonometric.h"
 
-// FUNCTION(name, what it is of x and, with two arguments, y).
+// FUNCTION(name, its value at x and, with two arguments, y).
 #define TENSORFLOW_EXT_ANGLE_FUNCTIONS(FUNCTION) \
   FUNCTION(Cos, Cos(x))                          \
   FUNCTION(Sin, Sin(x))                          \

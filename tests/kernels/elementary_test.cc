@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elementary and trigonometric functions of the kernels against the C
-// library's in long double, over sweeps of their range, through the vectorised
-// loops; and those loops against each other: every instruction set and every
-// length give the same bits, with subnormal floats flushed to zero and without.
+// The kernels' elementary and trigonometric functions, run through the
+// vectorised loops, against the C library's in long double over sweeps of their
+// range. The loops against each other: every instruction set and every length
+// give the same bits, whether or not subnormal floats are flushed to zero.
 
 #include "tensorflow_ext/kernels/elementary.h"
 
@@ -72,7 +72,7 @@ DEFINE_FUNCTION(Cosine, SinCos(x).cosine, std::cos(x), -70000, 70000, 1.75)
 DEFINE_FUNCTION(FarSine, SinCos(x).sine, std::sin(x), -3e38, 3e38, 1.75)
 DEFINE_FUNCTION(FarCosine, SinCos(x).cosine, std::cos(x), -3e38, 3e38, 1.75)
 
-// Evenly over the interval, and at all magnitudes.
+// Values evenly over the interval, and of all magnitudes.
 template <typename T>
 std::vector<T> Sweep(double low, double high) {
   constexpr int kPoints = 200003;
@@ -93,8 +93,9 @@ std::vector<T> Sweep(double low, double high) {
   return values;
 }
 
-// The distance from a number to the next one in T; below the normal numbers
-// that of the smallest of them, since those below may be 0.
+// The distance from a number to the next one in T. Below the normal numbers it
+// is the distance at the smallest normal number, because smaller results may be
+// 0.
 template <typename T>
 Real Unit(Real value) {
   const Real smallest = std::numeric_limits<T>::min();
@@ -111,7 +112,7 @@ void CheckAccuracy(const std::vector<T>& values) {
   T where = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     const Real expected = Function::Expected(values[i]);
-    // A product with something that is below the smallest normal number.
+    // A product with a factor below the smallest normal number.
     const bool vanishes = std::fabs(expected) < 4 * smallest && results[i] == 0;
     const Real apart =
         vanishes ? 0 : std::fabs(results[i] - expected) / Unit<T>(expected);
@@ -132,7 +133,7 @@ void CheckLimits() {
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const T largest = std::numeric_limits<T>::max();
   std::vector<T> values = {nan};
-  // Normal takes a limited range, in which its limits are reached.
+  // Normal takes a limited range, whose limits are reached.
   const T far = Function::kHigh <= 40 ? T(40) : inf;
   for (const T value : {far, std::min(far, largest)}) {
     values.push_back(value);
@@ -159,7 +160,8 @@ void CheckLimits() {
 template <typename Function, typename T>
 void CheckFlushed(const std::vector<T>& values) {
 #if defined(__x86_64__)
-  // Subnormal numbers apart: those differ, if only as arguments.
+  // Subnormal numbers are skipped: results differ even if only an argument is
+  // subnormal.
   std::vector<T> normal;
   for (const T value : values) {
     if (std::fabs(value) > std::numeric_limits<T>::min() * T(1e6)) {
@@ -193,8 +195,8 @@ void CheckFunctions() {
   (CheckType<Functions, double>(), ...);
 }
 
-// The numbers next to multiples of pi/2, where most of the argument cancels,
-// and of all magnitudes.
+// Numbers next to multiples of pi/2, where most of the argument cancels, and
+// numbers of all magnitudes.
 template <typename T>
 void CheckMultiplesOfHalfPi() {
   constexpr Real kHalfPi = 1.57079632679489661923132169163975144L;
@@ -208,7 +210,7 @@ void CheckMultiplesOfHalfPi() {
       values.push_back(x * (1 + k * std::numeric_limits<T>::epsilon()));
     }
   }
-  // The double that is nearest of all to one, found by W. Kahan's program.
+  // The double nearest to a multiple of pi/2, found by W. Kahan's program.
   if (!kIsFloat<T>) values.push_back(std::ldexp(T(6381956970095103), 797));
   CheckAccuracy<FarSineFunction>(values);
   CheckAccuracy<FarCosineFunction>(values);
@@ -223,7 +225,7 @@ struct SinCosNearFunction {
   }
 };
 
-// What vectorises gives the bits of what does not.
+// Vectorised loops give the bits of scalar code.
 template <typename T>
 void CheckSinCosNear() {
   const double limit = kTrigonometricLimit;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of C that functors have (kernels/elementary.h, trigonometric.h)
-// against the C library's in a wider type: of float at every 1009th number that
-// there is, or at each with
+// against the C library's in a wider type. float is tested at every 1009th
+// number, or at each with
 //
 //   bazel run //tests/kernels:elementary_values_test 1
 //
-// and of double at random ones; at the limits and outside the domain; the same
-// bits from loops of every instruction set and length.
+// double is tested at random numbers. Further tests: limits, arguments outside
+// the domain, and the same bits from loops of every instruction set and length.
 
 #include <cmath>
 #include <cstdint>
@@ -26,14 +26,14 @@
 namespace tensorflow_ext {
 namespace {
 
-// One over std::sqrt, with its limits.
+// 1 / std::sqrt, with its limits.
 template <typename T>
 T ReciprocalRoot(T x) {
   return 1 / std::sqrt(x);
 }
 
-// The function, what it is in C, and the greatest distance in units in the last
-// place: of float, of double. kernels/README.md has them too.
+// The function, its counterpart in C, and the greatest distance in units in the
+// last place, of float and of double. kernels/README.md lists them too.
 #define TENSORFLOW_EXT_FUNCTIONS_OF_C(FUNCTION) \
   FUNCTION(Atan, std::atan, 2, 1.9)             \
   FUNCTION(Cos, std::cos, 1.7, 1.7)             \
@@ -49,13 +49,13 @@ T ReciprocalRoot(T x) {
   FUNCTION(Sqrt, std::sqrt, 0.501, 0.501)
 constexpr double kPowUnits = 1.8;
 
-// The largest distance of results from what is expected.
+// The largest distance between results and expected values.
 template <typename T>
 class Distance {
  public:
   explicit Distance(const char* name) : name_(name) {}
 
-  // `expected` is known to many more digits than T has.
+  // `expected` has many more digits than T.
   template <typename Wide>
   void Add(T x, T y, T result, Wide expected) {
     const T rounded = static_cast<T>(expected);
@@ -72,7 +72,7 @@ class Distance {
       return;
     }
     if (std::isinf(result) || std::isinf(rounded)) {
-      // The next number to infinity may be taken for it, and it for that.
+      // The number next to infinity may replace it, and vice versa.
       const T largest = std::numeric_limits<T>::max();
       const bool is_next = std::fabs(result) >= largest &&
                            std::fabs(rounded) >= largest &&
@@ -119,13 +119,13 @@ class Distance {
   int shown_ = 0;
 };
 
-// Zeros, infinities, NaN, the ends of the domains and of the numbers.
+// Zeros, infinities, NaN, and the limits of the domains and of the numbers.
 template <typename T>
 std::vector<T> SpecialNumbers() {
   using Limits = std::numeric_limits<T>;
   constexpr double kEpsilon = Limits::epsilon();
   constexpr double kIntegers =
-      2 / kEpsilon;  // from here on there are no others
+      2 / kEpsilon;  // there are no others from here on
   std::vector<T> values = {Limits::quiet_NaN()};
   for (const double number :
        std::initializer_list<double>{0,
@@ -185,7 +185,7 @@ void CheckFloats(const char* name, double (*expected)(double), double most,
   distance.Check(most);
 }
 
-// Of all magnitudes, and of those that functions differ in.
+// Numbers of all magnitudes, and numbers where the functions differ.
 template <typename T>
 std::vector<T> RandomNumbers() {
   std::mt19937_64 random(7);
@@ -212,7 +212,7 @@ void CheckDoubles(const char* name, Real (*expected)(Real), double most) {
   distance.Check(most);
 }
 
-// The special numbers with each other, and random ones whose power is a number.
+// All pairs of special numbers, and random pairs whose power is finite.
 template <typename T>
 void CheckPow() {
   using Wide = std::conditional_t<std::is_same_v<T, float>, double, Real>;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lowerings of functors that call elementary functions, against the CPU's loops.
 
-An op of elementary_ops.cc has both from one functor. The CPU's values are those that
-elementary_values_test.cc has compared with the C library's.
+An op of elementary_ops.cc has both from one functor. elementary_values_test.cc has compared the
+CPU's values with the C library's.
 """
 
 import pathlib
@@ -18,17 +18,17 @@ _OPS: Any = tensorflow_ext.load_op_library(
     str(pathlib.Path("tests/kernels/libelementary_ops.so").resolve())
 )
 
-# Units in the last place between XLA's result and the CPU's, in float and in double:
-# twice what was measured. What is 0 is to be the same.
+# Units in the last place between XLA's result and the CPU's, in float and in double: twice the
+# measured value. 0 means equal.
 _UNARY = {
     "abs": (0, 0),
     "atan": (4, 2),
     "clamp": (0, 0),
-    # Sums of numbers of either sign: a digit of an operand is many of a small sum's.
+    # Sums of numbers of either sign: one digit of an operand is many digits of a small sum.
     "constants": (52, 96),
     "cos": (2, 2),
     "erf": (8, 2),
-    # XLA rounds x^2 before it takes the power of e: far out, that is all of it.
+    # XLA rounds x^2 before it takes the power of e; far from 0, nothing else matters.
     "erfc": (124, 920),
     "exp": (4, 4),
     "exp2_of_minus": (2, 2),
@@ -56,12 +56,12 @@ _UNARY = {
 }
 _BINARY = {"copy_sign": (0, 0), "pow": (2, 2), "remainder": (0, 0), "where": (0, 0)}
 _UNITS = {**_UNARY, **_BINARY}
-# Whose zeros may have either sign: a tail that is too small, and sin(-0).
+# Functions whose zeros may have either sign: a tail that is too small, and sin(-0).
 _OF_EITHER_SIGN = {"normal", "sin_cos_near"}
 
 
 def _numbers(dtype: type) -> np.ndarray:
-    """Of all magnitudes whose square is a normal number, and the limits."""
+    """Numbers of all magnitudes whose square is a normal number, and the limits."""
     random = np.random.default_rng(3)
     sign = random.choice([-1.0, 1.0], 4000)
     largest = 18 if dtype == np.float32 else 150
@@ -76,7 +76,7 @@ def _numbers(dtype: type) -> np.ndarray:
 
 
 def _distance(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """In units in the last place of `want`; 0 where both are NaN, or both too small."""
+    """The distance in units in the last place of `want`; 0 if both are NaN or too small."""
     info = np.finfo(want.dtype)
     unit = np.spacing(np.maximum(np.abs(want), info.tiny))
     both_nan = np.isnan(got) & np.isnan(want)

@@ -9,7 +9,7 @@ import subprocess
 _SYMBOL = re.compile(r"^[0-9a-f]+ <(?P<name>.+)>:$")
 _INSTRUCTION = re.compile(r"^ +(?P<address>[0-9a-f]+):\t(?P<text>[^\t]+)$")
 _RELOCATION = re.compile(r"^\t+[0-9a-f]+: R_X86_64_\w+\t(?P<name>[^+-]+)")
-# Arithmetic of one float or double, not moves and conversions.
+# Arithmetic on one float or double, without moves and conversions.
 _SCALAR = re.compile(r"v?(add|sub|mul|div|sqrt|min|max|rndscale|round|fn?m\w+)s[sd]\b")
 _REGISTERS = {"baseline": "xmm", "avx2": "ymm", "avx512": "zmm"}
 
@@ -40,7 +40,7 @@ class Function:
 
     @property
     def calls(self) -> set[str]:
-        """What it calls, by name: the linker's symbols."""
+        """The names of the functions that it calls: the linker's symbols."""
         return {
             i.relocation
             for i in self.instructions
@@ -49,7 +49,7 @@ class Function:
 
     @functools.cached_property
     def loops(self) -> list[list[_Instruction]]:
-        """The innermost loops: from where a jump back goes to, to the jump."""
+        """The innermost loops: each from the target of a backward jump to the jump."""
         index = {i.address: k for k, i in enumerate(self.instructions)}
         spans = {
             (index[i.jump], k)
@@ -63,10 +63,10 @@ class Function:
         ]
 
     def vector_loops(self, isa: str) -> int:
-        """How many loops compute in whole vectors of the instruction set alone.
+        """The number of loops that compute only in full vectors of the instruction set.
 
-        Such a loop has an instruction on the widest registers, no arithmetic of a
-        single number, and calls nothing.
+        Such a loop has an instruction on the widest registers, no arithmetic on a single number,
+        and no calls.
         """
         register = "%" + _REGISTERS[isa]
         packed = re.compile(r"v?(\w+p[sd]|p\w+|movdq\w+)\b.*" + register)
@@ -77,7 +77,7 @@ class Function:
         )
 
     def has_vector_arithmetic(self, isa: str) -> bool:
-        """Whether anything is computed, or a loop moves memory, in whole vectors."""
+        """True if full vectors compute anything, or a loop copies memory with them."""
         register = "%" + _REGISTERS[isa]
         packed = re.compile(
             r"v(add|sub|mul|div|sqrt|min|max|cmp|and|andn|or|blendv?)p[sd]\b.*" + register

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The 16-bit types of the kernels against Eigen's, one value at a time and
-// through the vectorised conversions: every 16-bit pattern, and every pattern's
-// neighbourhood among the floats. Also with subnormal floats flushed to zero,
-// as TensorFlow's threads do.
+// The kernels' 16-bit types against Eigen's, value by value and through the
+// vectorised conversions: every 16-bit pattern, and the floats around it. Also
+// with subnormal floats flushed to zero, as TensorFlow's threads do.
 
 #include "tensorflow_ext/kernels/numeric.h"
 
@@ -53,12 +52,12 @@ void CheckWidening() {
   }
 }
 
-// For each 16-bit value: itself, the middle to its successor and the floats on
-// both sides of each.
+// For each 16-bit value: itself, the midpoint to its successor, and the floats
+// on both sides of each.
 template <typename Ours>
 std::vector<float> Neighbourhoods() {
   std::vector<float> floats;
-  // NaNs whose payload does not reach into the upper 16 bits, or fills them.
+  // NaNs whose payload does not reach the upper 16 bits, or fills them.
   for (const uint32_t bits : {0x7f800001u, 0xff800001u, 0x7fffffffu}) {
     floats.push_back(Eigen::numext::bit_cast<float>(bits));
   }
@@ -90,7 +89,7 @@ void CheckNarrowing() {
   }
 }
 
-// There and back, in an instruction set.
+// Converts there and back in an instruction set.
 template <typename T>
 struct Convert {
   template <typename Isa>
@@ -145,8 +144,8 @@ void CheckType() {
   }
 }
 
-// Under flushing to zero the half conversions stay exact; subnormal bfloat16
-// numbers are subnormal floats, and pass as bits.
+// If subnormals are flushed to zero, the conversions of half stay exact.
+// Subnormal bfloat16 numbers are subnormal floats, and pass as bits.
 void CheckFlushed() {
 #if defined(__x86_64__)
   std::vector<float> want(0x10000);

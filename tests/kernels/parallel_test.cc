@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// That Parallel runs each unit once and has run all when it returns, whatever
-// the threads of the pool do meanwhile.
+// Parallel runs each unit once and has run all of them when it returns,
+// whatever the threads of the pool do meanwhile.
 
 #include "tensorflow_ext/kernels/parallel.h"
 
@@ -24,7 +24,7 @@ namespace {
 using tensorflow::thread::ThreadPool;
 
 bool RunsEachOnce(ThreadPool* pool, int64_t units, int64_t cost) {
-  // Not atomic: two parts with one unit in common are a race besides.
+  // Not atomic: two parts that share a unit are also a race.
   std::vector<int> times(units);
   Parallel(pool, units, cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) ++times[i];
@@ -45,7 +45,7 @@ void TestEachUnitRunsOnce() {
   }
 }
 
-// From many threads at once, through one pool.
+// Many threads call it at once with one pool.
 void TestManyCallers() {
   ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
   std::atomic<int> wrong{0};
@@ -61,7 +61,7 @@ void TestManyCallers() {
   Check(wrong == 0, "each unit once, for many callers");
 }
 
-// The threads come when all has been done, and what they were to run is gone.
+// The threads start when all work is done and their closures are gone.
 void TestThreadsThatComeLate() {
   absl::Notification come;
   {
@@ -73,7 +73,7 @@ void TestThreadsThatComeLate() {
       Check(RunsEachOnce(&pool, 1000, 1000), "each unit once, alone");
     }
     come.Notify();
-  }  // which waits for what was scheduled
+  }  // the destructor waits for scheduled work
 }
 
 // A part that calls Parallel itself waits for no thread that waits for it.
@@ -89,7 +89,7 @@ void TestNestedCalls() {
   Check(units == 64 * 64, "nested calls");
 }
 
-// Little work stays on the thread that calls; much is shared by all of them.
+// Little work stays on the calling thread; much work is shared by all threads.
 void TestWhoRunsIt() {
   ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 4);
   std::set<std::thread::id> threads;
@@ -100,7 +100,7 @@ void TestWhoRunsIt() {
   Check(threads == std::set<std::thread::id>{std::this_thread::get_id()},
         "little work stays");
 
-  // Each part waits for the others: nobody can run two.
+  // Each part waits for the others, so no thread can run two.
   std::atomic<int> here{0};
   Parallel(&pool, 4, 1000000, [&](int64_t begin, int64_t end) {
     here += static_cast<int>(end - begin);
@@ -109,7 +109,7 @@ void TestWhoRunsIt() {
   Check(here == 4, "four threads for four parts");
 }
 
-// Parts of elements that lie one behind the other share no cache line.
+// Parts with consecutive elements share no cache line.
 void TestPartsAreWholeLines() {
   ThreadPool pool(tensorflow::Env::Default(), "parallel_test", 3);
   std::atomic<int> parts{0}, broken{0};

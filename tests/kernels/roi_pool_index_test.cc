@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arithmetic of RoiPool's bins (ops/roi_pool/roi_pool.h), which host and
-// device share: rounding and clamping of corners, a region's image, the bins'
-// limits, the order of maxima and the check of argmax.
-
+// device share: rounding and clamping of corners, a region's image, the limits
+// of bins, the order of maxima and the check of argmax.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -57,7 +56,7 @@ void TestRead() {
   }
 }
 
-// floor and ceil by doubles, exact in this range, for every bin.
+// floor and ceil in double, which is exact in this range, for every bin.
 void TestBins() {
   for (int64_t begin : {-7, -1, 0, 3, 20}) {
     for (int64_t length = 1; length < 40; ++length) {
@@ -78,7 +77,7 @@ void TestBins() {
       }
     }
   }
-  // The largest length and number of bins stay within 64 bits.
+  // The largest length and number of bins fit into 64 bits.
   const RoiSide whole = {-kMaxRoiCorner, 2 * kMaxRoiCorner + 1};
   constexpr int64_t kBins = (int64_t{1} << 30) - 1;
   const PixelRange last = RoiBin(whole, kBins - 1, kBins, INT32_MAX);
@@ -124,7 +123,8 @@ void TestArgmax() {
       }
     }
   }
-  // The largest image: the reciprocal of the channels rounds, the check holds.
+  // The largest image: the reciprocal of the channels rounds, and the check
+  // still holds.
   for (int32_t channels : {3, 7, 641, 46341}) {
     const RoiPoolDims dims = {1, 1, INT32_MAX / channels, channels, 1, 1, 1};
     std::vector<int32_t> row(channels);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threefry-2x32 against the known answers of its authors' library Random123,
-// and the numbers that Rrelu makes of its bits.
+// Threefry-2x32 against the known answers of Random123, its authors' library,
+// and the numbers that Rrelu makes from its bits.
 
 #include "tensorflow_ext/kernels/threefry.h"
 
@@ -37,7 +37,7 @@ void TestKnownAnswers() {
   }
 }
 
-// Both halves of both numbers of a seed count, negative ones too.
+// Both halves of both numbers of a seed matter, for negative numbers too.
 void TestKeys() {
   const int64_t numbers[] = {0, 1, -1, int64_t{1} << 32, -(int64_t{1} << 32)};
   for (const int64_t a : numbers) {
@@ -54,7 +54,7 @@ void TestKeys() {
         "a short seed is a long one");
 }
 
-// Beyond 2^32 pairs, of elements that no test has the memory for.
+// Beyond 2^32 pairs; no test has the memory for so many elements.
 void TestCounters() {
   Check(Same(CounterOfPair(5), {5, 0}), "counter of pair 5");
   Check(Same(CounterOfPair((int64_t{3} << 32) + 7), {7, 3}),
@@ -79,7 +79,7 @@ void TestUniform() {
   }
 }
 
-// Whatever the bounds, and at both ends, a slope lies between them.
+// A slope lies between its bounds, whatever they are, and at both ends.
 void TestRange() {
   constexpr float kLargest = 0x1.fffffep127f, kSmallest = 0x1p-149f;
   const Pair<float> bounds[] = {

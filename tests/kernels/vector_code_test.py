@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That loops over the elementary functions are vector code, for all that there are.
+"""Loops over every elementary function are vector code.
 
-A compiler leaves a loop scalar without a word, by a call or a branch that it finds in
-it, and it is then several times slower. So this reads the machine code.
+A call or a branch in a loop makes the compiler leave it scalar without a warning, which is several
+times slower. So this test reads the machine code.
 """
 
 import pathlib
@@ -18,13 +18,13 @@ _ELEMENTARY = ("arithmetic", "error_function", "exponential", "logarithm", "powe
 _LOOPS = next(pathlib.Path("tests/kernels").glob("libvector_loops*.a"))
 _OPS = sorted(pathlib.Path("tensorflow_ext/ops").glob("lib*_cpu*.a"))
 
-# Functions that no loop of vectors computes, and why.
+# Functions that no vector loop computes, and why.
 _SCALAR_FUNCTIONS = {"Remainder": "exact of every quotient: it takes a bit of it at a time"}
-# Of SSE2, in which vectors of 64-bit numbers cannot be chosen from by a comparison.
+# SSE2 cannot select from vectors of 64-bit numbers by a comparison.
 _SCALAR_IN_BASELINE = {"Pow_float", "_double"}
 
-# Loops of ops, their folder and what their name contains, that are scalar, call the C
-# library or have smaller vectors, and why.
+# Loops of ops, by folder and a part of their name, that are scalar, call the C library or have
+# smaller vectors, and why.
 _SCALAR_LOOPS = {
     (
         "clip_by_global_norm",
@@ -41,7 +41,7 @@ _SCALAR_LOOPS = {
     ("roi_pool", "PoolRows<"): "rounds four numbers for each region",
 }
 
-# What a loop of vectors never calls: the C library's mathematics.
+# Functions that no vector loop calls: the C library's mathematics.
 _MATHEMATICS = re.compile(
     r"(sqrt|exp2?|expm1|log|log2|log10|log1p|pow|sin|cos|sincos|tan|atan2?|tanh|erfc?|"
     r"fmod|floor|ceil|rint|nearbyint|round|trunc|fma|hypot|cbrt)f?$"
@@ -49,7 +49,7 @@ _MATHEMATICS = re.compile(
 
 
 def _functions_in_headers() -> Iterator[str]:
-    """The names of those that functors may call: templates of a number's type."""
+    """The names of the functions that functors may call: templates of a number's type."""
     for name in _ELEMENTARY:
         text = (_HEADERS / f"{name}.h").read_text(encoding="utf-8")
         text = re.sub(
@@ -72,7 +72,7 @@ def all_loops() -> dict[str, machine_code.Function]:
 
 @pytest.fixture(scope="module")
 def loops(all_loops: dict[str, machine_code.Function]) -> dict[str, machine_code.Function]:
-    """Those that are to be vector code."""
+    """The loops that must be vector code."""
     return {k: v for k, v in all_loops.items() if not k.startswith("Faulty")}
 
 

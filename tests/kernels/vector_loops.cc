@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loop for each elementary function, type and instruction set, by a name that
-// vector_code_test.py reads in the machine code: Sqrt_float_avx2.
+// A loop for each elementary function, type and instruction set.
+// vector_code_test.py finds it in the machine code by its name:
+// Sqrt_float_avx2.
 
 #include <cmath>
 #include <cstdint>
@@ -20,7 +21,7 @@ using Avx512 = Baseline;
 
 namespace tensorflow_ext {
 
-// What authors would write first, and the test is to find.
+// Mistakes that authors are likely to make, which the test must find.
 TENSORFLOW_EXT_DEFINE_UNARY(FaultySqrt, std::sqrt(x), false)
 TENSORFLOW_EXT_DEFINE_UNARY(FaultyExp, std::exp(x), false)
 TENSORFLOW_EXT_DEFINE_UNARY(FaultySin, Sin(x), false)  // does not take angles

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public parts are whole: the headers, their list, the names of the C interface."""
+"""The public parts are complete: the headers, their list, the names of the C interface."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ _STUB = _ROOT / "tensorflow_ext" / "op_library" / "stub" / "libtensorflow_ext.so
 
 
 def _headers() -> list[pathlib.Path]:
-    """All headers here: under Bazel there are only public ones."""
+    """All headers here; under Bazel there are only public ones."""
     folder = _ROOT / "tensorflow_ext"
     return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".cuh"})
 
@@ -47,7 +47,7 @@ def test_readme_lists_them() -> None:
         {name for quoted in re.findall(r"`([^`]*\.c?u?h)`", text) for name in _expanded(quoted)}
         for text in (public, private)
     )
-    listed.discard("registration.h")  # which says that it is not
+    listed.discard("registration.h")  # the header says that it is internal
     folder = _ROOT / "tensorflow_ext"
     names = {p.name for p in (folder / "kernels").iterdir() if p.suffix != ".md"}
     names |= {f"xla/{p.name}" for p in (folder / "xla").iterdir()}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compatibility.h has all that differs between versions of TensorFlow, and compiles
-against the oldest one's headers, which `./run test` puts into the environment."""
+"""All differences between versions of TensorFlow are in compatibility.h, which compiles against the
+oldest version's headers. `./run test` puts those into the environment.
+"""
 
 import pathlib
 import re
@@ -14,8 +15,8 @@ from tensorflow_ext import sysconfig
 
 _ROOT = pathlib.Path(sysconfig.get_include())
 
-# These include XLA's headers, or ask for the version. They are compiled with the public
-# headers in one file, which costs TensorFlow's headers once.
+# These include XLA's headers or check the version. One file includes them with the public headers,
+# so TensorFlow's headers are compiled once.
 _SOURCES = (
     "tensorflow_ext/graph_marks/no_gradient_op.cc",
     "tensorflow_ext/xla/lowering.cc",
@@ -29,7 +30,9 @@ _OLDEST, _NEWEST = _VERSIONS[0], _VERSIONS[-1]
 
 
 def _compile(tmp_path: pathlib.Path, text: str, headers: pathlib.Path) -> tuple[bool, str]:
-    """True if `text` compiles against TensorFlow's headers of that folder, and what is said."""
+    """True if `text` compiles against TensorFlow's headers in that folder, and the compiler's
+    output.
+    """
     own = tf.sysconfig.get_include()
     flags = sysconfig.get_compile_flags(op_library=True)
     source = tmp_path / "source.cc"
@@ -66,7 +69,7 @@ def test_the_header_knows_this_version(tmp_path: pathlib.Path) -> None:
     headers = pathlib.Path(tf.sysconfig.get_include())
     compiles, said = _compile(tmp_path, _stated(tf.__version__.split(".")[1]), headers)
     assert compiles, said
-    # Else the above would show nothing.
+    # Otherwise the checks above would prove nothing.
     assert not _compile(tmp_path, _stated("1"), headers)[0]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""load_op_library: what it gives, and what it says of files that cannot be loaded."""
+"""load_op_library: its result, and its errors for files that cannot be loaded."""
 
 import os
 import pathlib
@@ -93,7 +93,7 @@ assert tfe.gradients.function_def("Erfc", T=tf.float32) == before
 
 
 def test_an_error_of_a_library_that_came_before() -> None:
-    """It is not that of the library that is loaded next."""
+    """The next library that is loaded does not get this error."""
     _in_process(
         """
 tf.load_library(sys.argv[2])
@@ -113,7 +113,7 @@ def _compiled(folder: pathlib.Path, source: str, *flags: str) -> pathlib.Path:
 
 
 def _message(library: pathlib.Path, kind: str = "ImportError") -> str:
-    """That of the exception, in one line."""
+    """The message of the exception, in one line."""
     output = processes.run(
         f"""
         import sys, tensorflow_ext as tfe
@@ -132,9 +132,9 @@ def _message(library: pathlib.Path, kind: str = "ImportError") -> str:
 @pytest.mark.parametrize(
     ("declaration", "symbol", "sentence"),
     [
-        # It is of another version of this library's interface.
+        # It has another version of this library's interface.
         ('extern "C" void TfExt_Newer(int);', "TfExt_Newer", "built with a newer one"),
-        # Compiled against the headers, and not linked.
+        # Compiled against the headers, but not linked.
         (
             "namespace tensorflow_ext { void Upstream(int); }",
             "tensorflow_ext::Upstream(int)",
@@ -183,5 +183,5 @@ def test_a_library_that_is_cut_off(size: int, tmp_path: pathlib.Path) -> None:
     if size > 0:
         assert "is not whole" in _message(file)
         return
-    # All that is loaded is there; what is not is for debuggers and linkers.
+    # The file has everything that is loaded; it lacks only parts for debuggers and linkers.
     _in_process("tfe.load_op_library(path)", file)

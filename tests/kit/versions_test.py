@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two op libraries, made with different versions of the headers, in one process."""
+"""Two op libraries, built with different versions of the headers, in one process."""
 
 import pathlib
 import shutil
@@ -10,8 +10,8 @@ import pytest
 
 from tensorflow_ext import sysconfig
 
-# y = 2 x, as the loops of kernels/ compute it, and what is the same in both: the
-# function's name is all that they differ in.
+# y = 2 x, as the loops of kernels/ compute it. Both libraries have the same code; only the
+# function's name differs.
 _SOURCE = """
 #include "tensorflow_ext/kernels/elementwise_cpu.h"
 
@@ -64,7 +64,7 @@ def _build(folder: pathlib.Path, flags: list[str]) -> list[pathlib.Path]:
 
 
 def _flags() -> list[str]:
-    """Those of op libraries, without the folders of headers."""
+    """The flags of op libraries, without the folders of headers."""
     flags = sysconfig.get_compile_flags(op_library=True)
     return [flag for flag in flags if not flag.startswith("-isystem")]
 
@@ -104,7 +104,7 @@ def test_linked_together(libraries: list[pathlib.Path]) -> None:
 
 
 def test_without_hidden_symbols_they_meet(tmp_path: pathlib.Path) -> None:
-    """Else the above would show nothing."""
+    """Otherwise the test above would prove nothing."""
     flags = [flag for flag in _flags() if "visibility" not in flag]
     # Functions that GCC clones for the arguments of one call have local names.
     flags += ["-fno-ipa-cp", "-fno-ipa-sra"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/your_op, built as its author would, in a copy outside of this tree."""
+"""examples/your_op, built as its author would, in a copy outside this tree."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ _needs_cmake = pytest.mark.skipif(
 
 
 def _run(*command: str | pathlib.Path, cwd: pathlib.Path) -> str:
-    """Runs a program that imports the tensorflow_ext of this process."""
+    """Runs a program that imports this process's tensorflow_ext."""
     environment = {
         **os.environ,
         "PYTHON": sys.executable,
@@ -43,7 +43,7 @@ def copy(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def _check(folder: pathlib.Path, built: pathlib.Path) -> None:
-    """The library in Python and in C, and what it shows to others."""
+    """The library in Python and in C, and its exported symbols."""
     library = built / _LIBRARY
     output = _run(sys.executable, "squareplus_test.py", library, cwd=folder)
     assert output.rstrip().endswith("fine")
@@ -67,7 +67,7 @@ def test_the_compiler_alone(copy: pathlib.Path) -> None:
 
 
 def _nvcc() -> str | None:
-    """That of this build, if it has CUDA."""
+    """The CUDA compiler of this build, if it has one."""
     settings = pathlib.Path(os.environ["BAZEL_SETTINGS"]).read_text()
     found = re.search(r"--repo_env=NVCC=(.*)", settings)
     return found[1] if found else None
@@ -86,7 +86,7 @@ def test_cmake(copy: pathlib.Path) -> None:
 
 
 def _check_devices(library: pathlib.Path, has_cuda: bool) -> None:
-    """Kernels for the GPU are there if there is a compiler for them."""
+    """Kernels for the GPU exist if there is a compiler for them."""
     program = f"""
 import tensorflow_ext as tfe
 from tensorflow.python.framework import kernels
@@ -101,7 +101,7 @@ print({{k.device_type for k in
 
 @_needs_cmake
 def test_cmake_without_tensorflow(copy: pathlib.Path) -> None:
-    """An interpreter that has none: what to say instead."""
+    """If the interpreter has none, the message says what to do."""
     said = commands.run(*_CMAKE, "-DPython3_EXECUTABLE=/bin/false", cwd=copy, fails=True)
     assert "-DPython3_EXECUTABLE=" in said
 
@@ -111,7 +111,7 @@ def test_bazel(copy: pathlib.Path) -> None:
     text = workspace.read_text()
     assert 'path = "../.."' in text
     workspace.write_text(text.replace('path = "../.."', f'path = "{_ROOT}"'))
-    # The settings that ./run has found, and its cache of compiled files, hold here too.
+    # The settings that ./run found and its cache of compiled files apply here too.
     shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
     bazel = nested_bazel("your_op")
     try:
@@ -131,13 +131,12 @@ def test_readme_shows_what_is_built() -> None:
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) > 10
     own = [text for language, text in blocks if text not in sources]
-    # How CMake is called, and what a session of Python looks like: _check and the
-    # tests above do both.
+    # CMake's commands and Python sessions are left out: _check and the tests above run both.
     assert [text.split()[0] for text in own] == ["cmake", "import"]
 
 
 def test_flags_are_those_of_tensorflow() -> None:
-    """All but where headers lie, and how op libraries are optimised."""
+    """The flags, except the folders of headers and the optimisation of op libraries."""
     theirs = [f for f in tf.sysconfig.get_compile_flags() if not f.startswith("-I")]
     assert set(theirs) <= set(sysconfig.get_compile_flags())
     assert not [f for f in sysconfig.get_compile_flags(c=True) if "std=" in f]

@@ -18,16 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 CPP = {".c", ".cc", ".cuh", ".h"}
 LICENSED = CPP | {".bzl", ".go", ".java", ".lds", ".py", ".rs", ".sh"}
 MOST_LINES = 400
-# Not for reading: pages that a program writes.
+# Pages that a program writes are not checked.
 UNREAD = {"docs"}
 LOCKED = {"Cargo.lock"}
-# Written by programs, beside sources; git leaves it out, too.
+# Programs write these beside sources; git ignores them, too.
 WRITTEN = {"tensorflow_ext.rs"}
 TYPED = ["python", "tools", "tests/models", "tests/stock_gradients"]
 
 
 def _sources(suffixes: Collection[str] | None = None) -> list[Path]:
-    """The files of the tree, without what tools put into it; all, or those of some suffixes."""
+    """The files of the tree without generated ones; all of them, or only some suffixes."""
     skipped = {".git", "__pycache__", "include", "lib", "out", "target"}
     found = []
     pending = [ROOT]
@@ -78,7 +78,7 @@ def test_prose() -> None:
 
 
 def test_rustfmt() -> None:
-    # Where there is no Rust, nothing compiles what this would look at.
+    # Without Rust, nothing compiles these files.
     rustfmt = os.environ.get("RUSTFMT") or shutil.which("rustfmt")
     for path in _sources({".rs"}) if rustfmt else []:
         # rustfmt reads its input, because a generated module is not beside the file.
@@ -100,7 +100,7 @@ def test_length() -> None:
 
 
 def test_versions_of_tensorflow() -> None:
-    """One header asks which TensorFlow the code is for."""
+    """Only one header checks the version of TensorFlow."""
     asked = re.compile(
         r"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b[^\n]*"
         r"(?:\bTF_\w*VERSION|TENSORFLOW_EXT_TENSORFLOW_MINOR"
@@ -121,15 +121,15 @@ def test_licence_line() -> None:
     assert not missing, f"the first line must name the licence: {_names(missing)}"
 
 
-# Where what differs between versions stands; all else asks these modules.
+# Modules that contain the differences between versions; all other code asks them.
 COMPATIBILITY = "_compatibility.py"
 VERSIONED = {"keras", "np", "numpy", "tensorflow", "tf", "tf_keras"}
 
 
 def _compared_versions(source: str) -> list[int]:
-    """The lines where a version of TensorFlow or the like is compared.
+    """The lines that compare a version of TensorFlow or of a similar package.
 
-    Messages may have it, and functions be given it.
+    Messages may contain a version, and functions may take one.
     """
     tree = ast.parse(source)
     above = {n: node for node in ast.walk(tree) for n in ast.iter_child_nodes(node)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lock files, one for each TensorFlow, and what docs/compatibility.md says."""
+"""The lock files, one for each TensorFlow, and the versions in docs/compatibility.md."""
 
 import itertools
 import re
@@ -49,7 +49,7 @@ def test_lock_file(package: str, version: str) -> None:
     lock = _read(package, version)
     assert _versions(lock, package) == [version]
     assert _pythons(lock)[:3] == ["3.10", "3.11", "3.12"]
-    # pip can check whatever it installs.
+    # pip can check everything that it installs.
     blocks = re.split(r"\n(?=\w)", lock)[1:]
     assert len(blocks) > 50
     assert all("--hash=sha256:" in block for block in blocks)

@@ -2,7 +2,7 @@
 """Compares the C client's gradients of saved models with those of Python's tapes.
 
 Environment:
-  MODELS          the modules of the models, as a pattern
+  MODELS          The modules of the models, as a pattern
   PARITY_LIBRARY  libtensorflow_ext.so
 """
 
@@ -24,9 +24,9 @@ from protocol import PROGRAMS, find_program
 
 LIBRARY = os.environ["PARITY_LIBRARY"]
 
-# Unit roundoffs, relative to the largest magnitude of the expected gradient. Both
-# sides run the same kernels; the order of what they sum differs, and Grappler's
-# rewriting. Most come within 10, what a long chain of layers amplifies within 200.
+# Unit roundoffs, relative to the largest magnitude of the expected gradient. Both sides run the
+# same kernels, but Grappler's rewriting and the order of sums differ. Most differ by less than 10;
+# long chains of layers amplify that to less than 200.
 ROUNDOFFS = 2000
 
 
@@ -43,27 +43,27 @@ class Case:
 
     @property
     def in_second_order(self) -> bool:
-        """True if the case has a second order, and it is its turn."""
+        """True if the case has a second order that runs this time."""
         return self.model.error is None and sampling.is_turn(f"{self.id} twice", one_in=3)
 
     @property
     def inlined(self) -> bool:
-        """True if it is the case's turn to have its calls inlined."""
+        """True if the case's calls are inlined this time."""
         return sampling.is_turn(f"{self.id} inlined", one_in=2)
 
 
 Gradients: TypeAlias = list[np.ndarray | None]
-# For each case by its id, one for each signature.
+# The cases by id, one for each signature.
 Outcomes: TypeAlias = dict[str, list[Outcome]]
 
 
 def _types(model: Model) -> Sequence[str]:
-    """The one that is the model's turn, or all."""
+    """The type that the model runs this time, or all types."""
     return sampling.turn(model.name, model.types)
 
 
 def _in_languages(cases: Sequence[Case]) -> list[tuple[str, Case]]:
-    """One model in two, in one type and one language."""
+    """Every second model, in one type and one language."""
     in_one_type = [
         case
         for case in cases
@@ -99,7 +99,7 @@ def outcomes_of(request: pytest.FixtureRequest, folders: pytest.TempPathFactory)
                 case.model, case.dtype, folder, case.in_second_order, case.inlined
             )
             found[case.id] = [Outcome(case, task) for task in tasks]
-        except Exception as error:  # one broken model must not hide the others
+        except Exception as error:  # a broken model must not hide the others
             problem = f"cannot be saved: {type(error).__name__}: {error}"
             found[case.id] = [Outcome(case, problems=[problem])]
     run_client(list(itertools.chain(*found.values())), LIBRARY, None)
@@ -149,7 +149,7 @@ def check_calls_inlined(case: Case, outcomes: Outcomes) -> None:
 
 
 def _first(outcome: Outcome, kind: str) -> tuple[list[str], Gradients, Gradients]:
-    """The labels, the client's gradients and Python's; the same ones must be missing."""
+    """The labels, the client's gradients and Python's; both must lack the same ones."""
     labels = outcome.task["labels"][: len(outcome.task["xs"])]
     found, expected = outcome.result[kind], outcome.task["first"]
     for label, f, e in zip(labels, found, expected, strict=True):
@@ -159,7 +159,7 @@ def _first(outcome: Outcome, kind: str) -> tuple[list[str], Gradients, Gradients
 
 
 def _filled(found: Gradients, expected: Gradients) -> Gradients:
-    """With the zeros that a function in Python has where there is no gradient."""
+    """The gradients with zeros for missing ones, as a function in Python returns them."""
     return [
         np.zeros_like(e) if f is None and e is not None else f
         for f, e in zip(found, expected, strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every layer of Keras is in one of the models, or in a list with its reason."""
+"""Every layer of Keras is in a model, or in a list with a reason."""
 
 import inspect
 import re
@@ -38,7 +38,7 @@ def test_models_that_only_a_newer_keras_saves() -> None:
 
 
 def test_layers_that_only_a_newer_keras_has() -> None:
-    """They come together, so that one lacking names what no model has been built of."""
+    """A version of Keras has all of these layers or none; the skip names those in no model."""
     lacking = lacking_layers()
     assert lacking in ([], [*NEW_LAYERS])
     if lacking:

@@ -24,7 +24,7 @@ Layers: TypeAlias = list[Any]
 
 
 def lacking_layers() -> list[str]:
-    """Those of NEW_LAYERS that this Keras lacks: models are then built without."""
+    """The layers of NEW_LAYERS that this Keras lacks; models are then built without them."""
     return [name for name in NEW_LAYERS if not hasattr(keras.layers, name)]
 
 
@@ -34,25 +34,24 @@ class Model:
 
     Attributes:
       name: Unique among all models.
-      build: Returns a keras.Model, the layers of one that runs them one after the
-        other, a keras.export.ExportArchive, or a tf.Module with a `tf.function` that
-        has an input signature. What these return is a tensor or a dictionary of them.
-        If it has parameters, they are Keras' inputs, and it returns the outputs of a
-        model of these. Keras' floatx is the type to build in.
-      inputs: The values fed, by the name of the signature's argument; the input of a
-        list of layers is "x". Floating ones are given in double and fed in the model's
-        type, where `build` does not compute in another one.
+      build: Returns a keras.Model, a list of layers that run in order, a
+        keras.export.ExportArchive, or a tf.Module with a `tf.function` that has an input
+        signature. These return a tensor or a dictionary of tensors. Parameters of `build`
+        are Keras' inputs; it then returns the outputs of a model of these. Keras' floatx is
+        the type to build in.
+      inputs: The values fed, by the name of the signature's argument; the input of a list of layers
+        is "x". Floating values are given in double and fed in the model's type, unless `build`
+        computes in another one.
       types: The types that it is built in.
-      signatures: Those that are differentiated.
-      loops: Whether there is a `While` in the saved functions. Python's tapes give no
-        second order there ("Tried to take gradients of a variable without handle
-        data"), so that of the model before it was saved takes its place.
-      error: A fragment of the message that the client gives instead of gradients. Once
-        the calls are inlined there is none.
-      random: Whether the model draws numbers, so that no two gradients are equal.
-      tolerance: Instead of that of the type, and why in a comment of the row.
-      newer_keras: The types in which Keras 3.12, the last for Python 3.10, cannot
-        save it.
+      signatures: The signatures that are differentiated.
+      loops: True if the saved functions contain a `While`. Python's tapes give no second order
+        there ("Tried to take gradients of a variable without handle data"), so that of the model
+        before it was saved is used instead.
+      error: A fragment of the message that the client gives instead of gradients. With inlined
+        calls there is no error.
+      random: True if the model draws numbers, so no two gradients are equal.
+      tolerance: Replaces the type's tolerance; a comment in the row says why.
+      newer_keras: The types in which Keras 3.12, the last for Python 3.10, cannot save it.
     """
 
     name: str
@@ -67,7 +66,7 @@ class Model:
     newer_keras: Sequence[str] = ()
 
     def made(self) -> Any:
-        """Builds what is saved."""
+        """Builds the object to save."""
         if inspect.signature(self.build).parameters:
             x = [
                 keras.Input(value.shape[1:], dtype=_input_type(value), name=name)
@@ -86,12 +85,12 @@ def _input_type(value: np.ndarray) -> str:
 def model(
     inputs: Mapping[str, np.ndarray], **settings: Any
 ) -> Callable[[Callable[..., Any]], Model]:
-    """Makes a Model of the function that builds it, and has its name."""
+    """Makes a Model of a function that builds it; the model has the function's name."""
     return lambda build: Model(build.__name__, build, inputs, **settings)
 
 
 def chain(shape: Sequence[int | None], layers: Layers) -> keras.Model:
-    """Layers one after the other on an input `x` of this shape, less the batch."""
+    """Layers in sequence on an input `x` of this shape, which omits the batch."""
     x = y = keras.Input(shape, name="x")
     for layer in layers:
         y = layer(y)

@@ -37,7 +37,7 @@ def with_scores(query: Any, value: Any, mask: Any) -> Any:
 
 @model({"tokens": np.array([[1, 2, 3, 2], [6, 0, 5, 4]], np.int32)})
 def transformer() -> keras.Model:
-    """A block of a language model: tokens to the next token's logits."""
+    """A block of a language model, from tokens to the next token's logits."""
     tokens = keras.Input([None], dtype="int32", name="tokens")
     x = layers.Embedding(7, 4)(tokens)
     y = layers.LayerNormalization()(x)

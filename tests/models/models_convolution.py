@@ -70,7 +70,7 @@ def three_dimensions() -> Layers:
 
 @model({"x": normal(2, 5, 7, 4)})
 def strided_groups() -> keras.Model:
-    """Images of any size, as a fully convolutional network takes them."""
+    """Images of any size, as for a fully convolutional network."""
     several = [
         layers.Conv2D(4, 3, strides=2, groups=2, padding="same", activation="elu"),
         layers.Conv2D(2, 2, dilation_rate=2, padding="same"),

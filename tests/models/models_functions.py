@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of `tf.function`, with the control flow that people write."""
+"""Modules of `tf.function`, with the usual forms of control flow."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,10 @@ def in_module(
 
     Args:
       inputs: As in Model.
-      variables: The initial values of the variables that are trained.
-      frozen: The same for those that are not.
-      exact: The inputs of one shape; others have any number of rows.
-      **settings: Those of Model.
+      variables: The initial values of the trained variables.
+      frozen: The initial values of the other variables.
+      exact: The inputs with a fixed shape; others have any number of rows.
+      **settings: Arguments of Model.
     """
 
     def cast(value: np.ndarray) -> np.ndarray:
@@ -63,7 +63,7 @@ def in_module(
 
 @in_module({"x": normal(2, 3)}, {"w": normal(3, 3) / 3}, loops=True)
 def fixed_point(m: Any, x: tf.Tensor) -> tf.Tensor:
-    """As often as it takes: y = tanh(y w + x)."""
+    """Repeats y = tanh(y w + x) until it converges."""
 
     def step(i: tf.Tensor, y: tf.Tensor, change: tf.Tensor) -> tuple[Any, ...]:
         new = tf.tanh(y @ m.w + x)
@@ -135,7 +135,7 @@ def scanned(m: Any, x: tf.Tensor) -> tf.Tensor:
 
 @in_module({"x": normal(3, 2)}, {"w": normal(2, 2), "v": normal(2, 2, seed=1)})
 def nested(m: Any, x: tf.Tensor) -> tf.Tensor:
-    """Functions that call functions; one of them three times, one compiled."""
+    """Functions that call functions; one is called three times, one is compiled."""
 
     @tf.function
     def layer(y: tf.Tensor, w: tf.Tensor) -> tf.Tensor:
@@ -154,7 +154,7 @@ def nested(m: Any, x: tf.Tensor) -> tf.Tensor:
 
 @model(X, signatures=("encode", "decode"))
 def several_signatures() -> tf.Module:
-    """An encoder and a decoder of the same weights, and one that leads to no other."""
+    """An encoder and a decoder that share weights, and an output that depends on nothing else."""
     coder = in_module(X, {"w": normal(3, 2), "b": normal(3), "unused": normal(2)})
     made = coder(
         lambda m, x: {"code": tf.tanh(x @ m.w), "unrelated": tf.ones([2], x.dtype)}
@@ -186,7 +186,7 @@ def partly_stopped(m: Any, x: tf.Tensor, z: tf.Tensor) -> dict[str, tf.Tensor]:
     exact=("x",),
 )
 def algebra(m: Any, x: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
-    """A Gaussian process: the mean at new places."""
+    """A Gaussian process: the mean at new points."""
 
     def kernel(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
         distance = tf.reduce_sum((a[:, None] - b[None]) ** 2, -1)
@@ -201,7 +201,7 @@ def algebra(m: Any, x: tf.Tensor, new: tf.Tensor) -> tf.Tensor:
 
 @in_module(X, {"w": normal(3, 3)})
 def vectorized(m: Any, x: tf.Tensor) -> dict[str, tf.Tensor]:
-    """A map of rows at once, and a gradient that the function takes itself."""
+    """A vectorized map over rows, and a gradient that the function computes itself."""
     y = tf.vectorized_map(lambda row: tf.tanh(tf.linalg.matvec(m.w, row)), x)
     (force,) = tf.gradients(tf.reduce_sum(y * y), [x])
     force = -tf.convert_to_tensor(force)
@@ -209,7 +209,7 @@ def vectorized(m: Any, x: tf.Tensor) -> dict[str, tf.Tensor]:
 
 
 def with_dropout() -> keras.export.ExportArchive:
-    """A model as it is used and as it is while it is trained."""
+    """A model for inference and for training."""
     made = keras.Sequential([keras.Input([3]), keras.layers.Dense(2), keras.layers.Dropout(0.5)])
     archive = keras.export.ExportArchive()
     archive.track(made)

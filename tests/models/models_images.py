@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of images that are resized and changed."""
+"""Models that resize and augment images."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ PIXELS = abs(50 * normal(2, 8, 8, 3))
 
 @model({"x": 255 * normal(2, 6, 6, 1)})
 def resized() -> Layers:
-    """An image of pixels is brought to the size that the network takes."""
+    """An image of pixels is resized for the network."""
     return [
         layers.Rescaling(1 / 255),
         layers.Resizing(4, 5),
@@ -26,7 +26,7 @@ def resized() -> Layers:
 
 @model({"x": PIXELS}, types=["float32"], error=RUNS_AGAIN, random=True)  # Keras mixes types
 def augmented() -> Layers:
-    """Keras saves what changes images in training as it is in training."""
+    """Keras saves augmentation layers in training mode."""
     return [
         layers.RandomFlip(),
         layers.RandomRotation(0.1),

@@ -47,7 +47,7 @@ def spectral() -> Layers:
 
 @model({"x": normal(2, 3)})
 def frozen() -> Layers:
-    """A layer that is not to be trained in front of one that is."""
+    """A frozen layer before a trainable one."""
     base = layers.Dense(4, activation="relu")
     base.trainable = False
     return [base, layers.Dense(2), layers.BatchNormalization()]
@@ -89,7 +89,7 @@ def activations(x: Any) -> Any:
 
 @model({"x": normal(2, 3, 4, 2)}, newer_keras=["float64"])  # 3.12 multiplies float by double
 def regularized() -> Layers:
-    """Layers that only do something in training."""
+    """Layers that are active only in training."""
     return [
         layers.GaussianNoise(0.5),
         layers.SpatialDropout2D(0.5),

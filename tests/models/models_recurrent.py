@@ -11,7 +11,7 @@ from random_values import normal
 
 
 def with_zeros() -> np.ndarray:
-    """Steps of zeros at the end, which are masked."""
+    """Masked steps of zeros at the end."""
     x = normal(2, 5, 2)
     x[0, 3:] = 0
     return x
@@ -34,7 +34,7 @@ def masked() -> Layers:
 
 @model({"words": np.array([[1, 2, 3, 0], [5, 4, 0, 0]], np.int32)}, loops=True)
 def masked_words() -> keras.Model:
-    """Sentences of any length, filled up with zeros."""
+    """Sentences of any length, padded with zeros."""
     words = keras.Input([None], dtype="int32", name="words")
     x = layers.Embedding(6, 3, mask_zero=True)(words)
     x = layers.Bidirectional(layers.LSTM(2, return_sequences=True))(x)
@@ -43,7 +43,7 @@ def masked_words() -> keras.Model:
 
 @model({"x": normal(2, 4, 2), "hidden": normal(2, 3), "cell": normal(2, 3, seed=1)}, loops=True)
 def with_states(x: Any, hidden: Any, cell: Any) -> Any:
-    """States come in and go out, as in a decoder."""
+    """States are inputs and outputs, as in a decoder."""
     sequence, *states = layers.LSTM(3, return_sequences=True, return_state=True)(
         x, initial_state=[hidden, cell]
     )
@@ -77,7 +77,7 @@ def time_distributed() -> Layers:
 
 @model({"x": normal(2, 4, 2)}, loops=True)
 def stacked_cells() -> Layers:
-    """Cells in one loop, and the same kind of cells unrolled."""
+    """Cells in one loop, and cells of the same kind unrolled."""
     cells = [layers.LSTMCell(2), layers.GRUCell(3), layers.SimpleRNNCell(2)]
     return [
         layers.RNN(layers.StackedRNNCells(cells), return_sequences=True),
@@ -87,16 +87,16 @@ def stacked_cells() -> Layers:
 
 @model({"x": normal(2, 4, 2)}, loops=True)
 def dropout_in_loops() -> Layers:
-    """Nothing is dropped where nothing is trained."""
+    """Nothing is dropped outside training."""
     return [
         layers.GRU(2, dropout=0.5, recurrent_dropout=0.5, return_sequences=True),
         layers.LSTM(2, dropout=0.5),
     ]
 
 
-# Keras 3.12 asks for the truth of a symbolic tensor.
+# Keras 3.12 takes the truth value of a symbolic tensor.
 @model({"x": normal(2, 3, 2)}, error=RUNS_AGAIN, newer_keras=BOTH_TYPES)
 def stateful() -> keras.Model:
-    """The next call goes on where this one ends."""
+    """Each call continues where the last one ended."""
     x = keras.Input(batch_shape=[2, 3, 2], name="x")
     return keras.Model(x, layers.SimpleRNN(2, stateful=True)(x))

@@ -12,17 +12,17 @@ from random_values import normal
 
 @model({"words": np.array([[1, 2, 2, 0], [5, 4, 0, 3]], np.int32)})
 def embedding(words: Any) -> Any:
-    """Words and their places to a class; the words' table is the output's too."""
+    """Words and their positions to a class; the output shares the embedding table."""
     table = layers.ReversibleEmbedding(6, 3)
     x = layers.Dense(3, activation="tanh")(table(words))
     mean = layers.GlobalAveragePooling1D()(table(x, reverse=True))
     return layers.Softmax()(mean)
 
 
-# Discretization of Keras 3.12 says another shape than it computes.
+# Discretization of Keras 3.12 declares a shape that differs from its output's.
 @model({"x": normal(2, 3)}, newer_keras=BOTH_TYPES)
 def numbers(x: Any) -> Any:
-    """Scaled numbers beside the classes that they fall into."""
+    """Scaled numbers, and the classes that they fall into."""
     normalized = layers.Normalization(mean=[0.1, 0.2, 0.3], variance=[1.0, 2.0, 3.0])
     scaled = normalized(layers.Rescaling(0.5, offset=0.1)(x))
     classes = layers.Discretization([-0.5, 0.5], output_mode="one_hot")(x[:, :1])

@@ -16,7 +16,7 @@ def every_case(cases: list[Case]) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
-    # tensorflow_ext, which own_models has for its layers, registers gradients of its own.
+    # tensorflow_ext, which own_models uses for its layers, registers its own gradients.
     if "tensorflow_ext" not in sys.modules:
         python_gradients.register()
     return comparing.outcomes_of(request, tmp_path_factory)

@@ -17,14 +17,14 @@ _ROIS = np.array([[0, 1, 2, 9, 8], [1, 3, 0, 11.5, 7], [1, 0, 0, 4, 9]])
 
 @model({"x": normal(2, 4)})
 def activations() -> Layers:
-    """Functions, by themselves and by their names."""
+    """Functions, called directly and by name."""
     return [
         layers.Dense(5, activation=tfe.gelu),
         layers.Dense(5, activation="tensorflow_ext>mish"),
         layers.Activation(tfe.lisht),
         layers.Lambda(tfe.hardshrink, arguments={"lower": -0.1, "upper": 0.2}),
         layers.Dense(3),
-        layers.Rescaling(0.2),  # else one alone is above the threshold
+        layers.Rescaling(0.2),  # otherwise only one is above the threshold
         layers.Activation(tfe.sparsemax),
     ]
 
@@ -75,7 +75,7 @@ def regions(data: Any, rois: Any) -> Any:
 
 @model({"a": normal(2, 5, 6, 2), "b": normal(2, 5, 6, 2)})
 def flow(a: Any, b: Any) -> Any:
-    """Features of two images are matched, and one of them is warped by what follows."""
+    """Matches the features of two images, and warps one image by the resulting flow."""
     costs = ours.CorrelationCost(1, 2, 1, 1, 2)([a, b])
     moves = layers.Conv2D(2, 3, padding="same", activation="tanh")(costs)
     warped = ours.DenseImageWarp()([b, moves])
@@ -87,7 +87,7 @@ def flow(a: Any, b: Any) -> Any:
 
 @model({"x": normal(2, 4)})
 def gradients() -> Layers:
-    """Layers that are there for their gradient, or that prune."""
+    """Layers that change gradients or prune."""
     return [
         layers.Dense(5),
         ours.GradientReversal(0.5),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saves models, and differentiates what is loaded again with Python's tapes."""
+"""Saves models, loads them again and differentiates them with Python's tapes."""
 
 import contextlib
 import dataclasses
@@ -20,8 +20,8 @@ v1 = tf.compat.v1
 def tasks(
     model: Model, dtype: str, folder: pathlib.Path, second_order: bool, inlined: bool
 ) -> list[dict[str, Any]]:
-    """Saves a model and prepares the comparison for each of its signatures: of first order,
-    perhaps of second order, and perhaps with the calls inlined."""
+    """Saves a model and prepares the comparison of each signature: first order, optionally
+    second order, and optionally with inlined calls."""
     made = save(model, dtype, folder)
     return [
         task(model, made, signature, folder, second_order) | {"inlined": inlined}
@@ -30,12 +30,12 @@ def tasks(
 
 
 def save(model: Model, dtype: str, folder: pathlib.Path) -> Any:
-    """Writes the SavedModel, as users do; returns what was saved."""
+    """Writes the SavedModel as users do; returns the saved object."""
     keras.config.set_floatx(dtype)
     keras.backend.clear_session()
     keras.utils.set_random_seed(1)
     made = model.made()
-    # Keras' zeros and ones hide factors.
+    # Zeros and ones, Keras' initial values, hide factors.
     rng = np.random.default_rng(2)
     for variable in made.variables:
         if tf.as_dtype(variable.dtype).is_floating:
@@ -54,11 +54,11 @@ def save(model: Model, dtype: str, folder: pathlib.Path) -> Any:
 def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_order: bool) -> Any:
     """The task of the client process, with Python's gradients of the saved model.
 
-    The variables are all of the graph, also those that the signature does not take.
+    The variables are all variables of the graph, even if the signature does not use them.
 
-    Returns what parity_client.client_results asks for, with "labels", names of `xs`
-    and `upstream` to read, and Python's "first" and "second", lists with an array or
-    None for each of these.
+    Returns the arguments of parity_client.client_results, with "labels", names of `xs` and
+    `upstream` to read, and Python's "first" and "second", lists with an array or None for each of
+    these.
     """
     loaded = tf.saved_model.load(str(folder))  # keeps the variables alive
     function = loaded.signatures[signature]
@@ -109,13 +109,13 @@ def task(model: Model, made: Any, signature: str, folder: pathlib.Path, second_o
 
 @dataclasses.dataclass
 class Gradients:
-    """Gradients of first and of second order. None stands for one that is missing.
+    """Gradients of first and of second order. None stands for a missing one.
 
     Attributes:
-      first: The gradients by what was asked for.
-      second: Those of their weighted sum by the same and the upstream gradients.
-      upstream: By the name of the output.
-      weights: Of the first gradients.
+      first: The gradients by the requested inputs and variables.
+      second: The gradients of their weighted sum, by the same and by the upstream gradients.
+      upstream: Upstream gradients by the output's name.
+      weights: The weights of the first gradients.
     """
 
     first: list[np.ndarray | None]
@@ -132,8 +132,8 @@ def differentiate(
 ) -> Gradients:
     """Gradients of all floating outputs, from random upstream gradients.
 
-    In `by`, None stands for a variable that the function lacks. Unless taken `twice`,
-    `second` is empty.
+    None in `by` stands for a variable that the function lacks. `second` is empty unless `twice` is
+    true.
     """
     rng = np.random.default_rng(3)
     known = [x for x in by if x is not None]
@@ -209,7 +209,7 @@ def _originals(made: Any, loaded: Iterable[Any]) -> list[tf.Variable | None]:
 def _variables(
     function: Any, graph_def: graph_pb2.GraphDef, output: str
 ) -> dict[str, tf.Variable | None]:
-    """The VarHandleOps of a saved graph with the loaded variables of a signature.
+    """The VarHandleOps of a saved graph with a signature's loaded variables.
 
     A node that does not lead to the signature's `output` has None.
     """

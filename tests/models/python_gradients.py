@@ -8,8 +8,8 @@ from tensorflow.python.framework import ops
 
 
 def register() -> None:
-    """For this process, which is not to import tensorflow_ext."""
-    # "not differentiable" in Python, whose second order is wrong without a word
+    """For this process, which must not import tensorflow_ext."""
+    # "not differentiable" in Python, whose second order is silently wrong
     ops.gradient_registry._registry.pop("ResizeBilinearGrad")
     for name in ("ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"):
         tf.RegisterGradient(f"{name}Grad")(_resize_grad)

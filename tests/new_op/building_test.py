@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops of docs/adding_an_op.md, written by new-op into a copy of the tree, its
-formula changed as the page says, build and pass, and go again without a trace."""
+"""new-op writes the ops of docs/adding_an_op.md into a copy of the tree. With the formula changed
+as the page says, they build and pass, and are removed without a trace.
+"""
 
 import os
 import pathlib
@@ -19,7 +20,7 @@ from new_op.__main__ import op_of, parser
 # Under Bazel this file is a link into the source tree.
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _PAGE = (_ROOT / "docs" / "adding_an_op.md").read_text()
-# The page's ops that are built: one of each kind that has kernels of another kind.
+# The page's ops that are built: one of each kind with kernels of its own kind.
 _BUILT = ("softsign", "hypotenuse", "select_rows")
 _KERNELS_ALONE = "tests/gpu/kernels_alone"
 _TARGETS = [
@@ -48,7 +49,7 @@ def _new_op(tree: pathlib.Path, *arguments: str) -> None:
 
 
 def _commands(text: str) -> list[list[str]]:
-    """The arguments of a text's commands, as bash gives them to a program."""
+    """The arguments of a text's commands, as bash passes them to a program."""
     lines = re.findall(r"^ +\./run new-op (.*)$", text, re.MULTILINE)
     return [commands.run("bash", "-c", f"printf '%s\\n' {line}").splitlines() for line in lines]
 
@@ -77,12 +78,12 @@ def _sources(tree: pathlib.Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[pathlib.Path]:
-    """A copy of the tree with the ops in it, built; without them again at the end."""
+    """A copy of the tree with the ops in it, built; the ops are removed at the end."""
     copy = tmp_path_factory.mktemp("new_op") / "tree"
     shutil.copytree(_ROOT, copy, ignore=shutil.ignore_patterns(*_IGNORED))
-    # The settings that ./run has found, and its cache of compiled files, hold for the copy.
+    # The settings that ./run found and its cache of compiled files apply to the copy.
     shutil.copy(os.environ["BAZEL_SETTINGS"], copy / ".bazelrc.user")
-    # `--remove` asks Git what is committed.
+    # `--remove` asks Git for the committed files.
     _run(copy.parent, "git", "init", "--quiet")
     _run(copy.parent, "git", "add", copy / "run")
     author = ["-c", "user.name=a", "-c", "user.email=b"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""new-op's files, without building them: they are complete; each part that is
-forgotten is named; it goes again without a trace; wrong arguments are refused."""
+"""new-op's files, without building them: they are complete, each missing part is reported, --remove
+leaves no trace, and wrong arguments are refused.
+"""
 
 import pathlib
 import shlex

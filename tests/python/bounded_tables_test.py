@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of what op attributes lead to: bounded, and emptied while others read them."""
+"""Tables keyed by op attributes are bounded, and can be emptied while others read them."""
 
 import functools
 import types
@@ -36,7 +36,7 @@ def test_another_thread_empties_the_table(monkeypatch: pytest.MonkeyPatch) -> No
         attrs=("alpha", 0.25, "T", tf.float32.as_datatype_enum),
         skip_input_indices=(),
         inputs=[X],
-        outputs=[None],  # what a tape keeps of an output that nobody needs
+        outputs=[None],  # the tape's entry for an output that nobody needs
     )
     for gradient in (
         _registration.make_gradient("LeakyRelu"),

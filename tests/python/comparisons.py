@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op beside stock ops that have the same value and the same gradient.
+"""Every op, and stock ops that have the same value and the same gradient.
 
-The tests of ways to differentiate and to vectorize run over this table.
+The tests of differentiation modes and of vectorization run over this table.
 """
 
 import dataclasses
@@ -24,16 +24,16 @@ Function = Callable[..., tf.Tensor]
 class Comparison:
     """An op with given attributes and inputs, and its stock counterpart."""
 
-    # The op's function in tensorflow_ext; after a comma what is special.
+    # The op's function in tensorflow_ext; a comma precedes the name of a variant.
     name: str
     function: Function
     reference: Function
     inputs: tuple[np.ndarray, ...]
     # The inputs whose gradient is None.
     without_gradient: tuple[int, ...] = ()
-    # Whether tf.vectorized_map gives the same bits as a loop.
+    # True if tf.vectorized_map gives the same bits as a loop.
     vectorizes_exactly: bool = True
-    # Whether the inputs may have any shape that they have in common.
+    # True if the inputs may have any common shape.
     any_shape: bool = True
 
     def tensors(self, dtype: tf.DType = tf.float64) -> list[tf.Tensor]:
@@ -42,7 +42,7 @@ class Comparison:
 
 def apart(shape: tuple[int, ...], seed: int) -> np.ndarray:
     """Distinct values of both signs, no two closer than 0.01 and none closer to
-    a multiple of 0.25 than 0.005: away from every kink of the ops."""
+    a multiple of 0.25 than 0.005, so away from every kink of the ops."""
     count = int(np.prod(shape))
     values = (np.arange(count) - count // 2) * 0.0625 + 0.03125
     return np.random.default_rng(seed).permutation(values).reshape(shape)
@@ -230,7 +230,7 @@ _NORMALIZATION = [
     ),
 ]
 
-# The threshold lies at no value of `apart`.
+# The threshold differs from all values of `apart`.
 _PRUNING = [
     Comparison(
         "prune_by_magnitude",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that an op is given as an argument, 'data_shape', where a graph knows them: as
-a constant, of which a shape function makes the output's shape, and under XLA. The table
-of cases (tests/clients/cases) has them from outside of the graph."""
+"""Sizes that an op takes as an argument, 'data_shape', if a graph knows them: as a constant, from
+which a shape function infers the output's shape, and under XLA. In the table of cases
+(tests/clients/cases) they come from outside the graph.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,7 +47,7 @@ def test_known_in_part(op: Callable[[Any], tf.Tensor]) -> None:
     assert function.get_concrete_function().output_shapes.as_list() == [1, None, 5, 1]
 
 
-# A size below -1 TensorFlow refuses before it asks the op.
+# TensorFlow refuses a size below -1 before it asks the op.
 @OPS
 @pytest.mark.parametrize(
     ("sizes", "said"),

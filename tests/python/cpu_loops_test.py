@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops whose CPU kernels have loops of their own for some shapes.
+"""Ops whose CPU kernels have special loops for some shapes.
 
-`resampler` finds points block by block where channels are few, `embedding_bag` keeps
-the sums of a row in as many registers as its width fills, `roi_pool` the maxima of as
-many channels, `correlation_cost` the sums of as many displacements as there are.
-Results that exceed the caches are written past them.
+`resampler` locates points in blocks if there are few channels. `embedding_bag` keeps the sums of a
+row in as many registers as its width fills, `roi_pool` the maxima of as many channels, and
+`correlation_cost` the sums of as many displacements as there are. Results larger than the caches
+are written past them.
 """
 
 import functools
@@ -21,17 +21,17 @@ import tensorflow_ext as tfe
 
 _RNG = np.random.default_rng(0)
 _TYPES = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
-# Of results of the size of 1.
+# For results of about 1.
 _TOLERANCES = dict(zip(_TYPES, (1e-2, 8e-2, 1e-5, 1e-13), strict=True))
 
 every_type = pytest.mark.parametrize("dtype", _TYPES, ids=lambda dtype: dtype.name)
-# Beyond 8 there are the loops for many.
+# More than 8 use the loops for many.
 every_channel_count = pytest.mark.parametrize("channels", range(1, 10))
 
 
 def _points(images: int, count: int, width: int, height: int) -> np.ndarray:
-    """Points around the edges and outside, and none on a line of the pixel grid,
-    where the slope changes; exact in every type."""
+    """Points around the edges and outside, none on a line of the pixel grid, where
+    the slope changes; exact in every type."""
     size = np.array([width, height])
     cells = _RNG.integers(-2, size + 2, (images, count, 2))
     return cells + _RNG.integers(1, 8, cells.shape) / 8
@@ -73,7 +73,7 @@ def test_resampler(count: int, width: int, height: int, channels: int, dtype: tf
 @every_type
 @every_channel_count
 def test_resampler_at_pixels(channels: int, dtype: tf.DType) -> None:
-    """At each pixel, the last one too, it is that pixel's value and nothing else."""
+    """At each pixel, also the last one, the result is exactly that pixel's value."""
     data = tf.cast(_RNG.normal(size=(2, 6, 5, channels)), dtype)
     x, y = np.meshgrid(np.arange(5), np.arange(6))
     grid = tf.cast(np.stack([[x, y]] * 2).transpose(0, 2, 3, 1), dtype)
@@ -103,7 +103,7 @@ def test_resampler_of_weight_0(channels: int, dtype: tf.DType) -> None:
 
 @every_channel_count
 def test_resampler_of_nothing(channels: int) -> None:
-    """Of an empty image every value is 0."""
+    """Every value of an empty image is 0."""
     for shape in ((1, 0, 3, channels), (1, 3, 0, channels)):
         data, warp = tf.zeros(shape), tf.zeros([1, 5, 2])
         value, dx, dw = with_gradients(tfe.resampler, [data, warp], tf.ones([1, 5, channels]))
@@ -115,7 +115,7 @@ def test_resampler_of_nothing(channels: int) -> None:
 @every_type
 @pytest.mark.parametrize("width", [*range(1, 20), 31, 33, 52, 64, 100, 128, 257, 515])
 def test_embedding_bag(width: int, dtype: tf.DType) -> None:
-    """With a bag that is longer than what is fetched ahead, and an empty one."""
+    """Includes a bag that is longer than the prefetch distance, and an empty one."""
     for bags, size in ((3, 5), (2, 70), (1, 0)):
         indices = _RNG.integers(0, 6, (bags, size)).astype(np.int32)
         _assert_close(
@@ -144,17 +144,17 @@ def test_correlation_cost(width: int, channels: int, dtype: tf.DType) -> None:
 @every_type
 @pytest.mark.parametrize("channels", [*range(1, 10), 15, 16, 17, 31, 33, 50, 64, 65])
 def test_roi_pool(channels: int, dtype: tf.DType) -> None:
-    """The first of the largest, and the first NaN, on each channel of its own."""
+    """The first of the largest, and the first NaN, on separate channels."""
     height, width = 7, 9
     data = _RNG.integers(-2, 3, (2, height, width, channels)).astype(np.float64)
     data[_RNG.random(data.shape) < 0.02] = np.nan
     data[_RNG.random(data.shape) < 0.02] = -np.inf
-    # As bins: one pixel, two in a row, the whole image.
+    # The bins are one pixel, two in a row, and the whole image.
     rois = [[0, 3, 2, 3, 2], [1, 5, 6, 6, 6], [1, 0, 0, width - 1, height - 1]]
     pooled, argmax = tfe.roi_pool(tf.cast(data, dtype), tf.constant(rois, dtype), 1, 1, 1.0)
     for r, (image, x1, y1, x2, y2) in enumerate(rois):
         region = data[image, y1 : y2 + 1, x1 : x2 + 1].reshape(-1, channels)
-        first = np.argmax(region, axis=0)  # of NaN, the first, too
+        first = np.argmax(region, axis=0)  # also the first NaN
         rows, columns = np.divmod(first, x2 - x1 + 1)
         pixels = (y1 + rows) * width + x1 + columns
         np.testing.assert_array_equal(
@@ -164,7 +164,7 @@ def test_roi_pool(channels: int, dtype: tf.DType) -> None:
 
 
 def test_roi_pool_grad_of_no_bins() -> None:
-    """However many rows of no columns argmax claims to have."""
+    """argmax may claim any number of rows without columns."""
     shape = [1, 2**30, 0, 2]
     gradient = tfe.raw_ops.roi_pool_grad(
         tf.zeros(shape), tf.zeros([1, 5]), tf.zeros(shape, tf.int32), [1, 3, 3, 2]
@@ -173,7 +173,7 @@ def test_roi_pool_grad_of_no_bins() -> None:
 
 
 def test_embedding_bag_of_many_empty_bags() -> None:
-    """However many there are: nothing is to be done for them."""
+    """Any number of them needs no work."""
     empty = tf.zeros([2**40, 0])
     params = tf.zeros([3, 0])
     indices = tf.zeros([2**40, 0], tf.int32)
@@ -259,7 +259,7 @@ _WITH_LARGE_RESULTS = {
 }
 
 
-# Results of more than 32 MiB are written past the caches; halves of them are not.
+# Results of more than 32 MiB are written past the caches; results half as large are not.
 @pytest.mark.parametrize("function", _WITH_LARGE_RESULTS.values(), ids=_WITH_LARGE_RESULTS)
 @every_type
 def test_results_beyond_the_caches(function: Callable, dtype: tf.DType) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops under XLA, of tensors with a dynamic size, which boolean_mask gives them: what
-they compute without XLA, or an error that says so."""
+"""Ops under XLA with tensors of a dynamic size, which boolean_mask makes: they give the same
+results as without XLA, or a clear error.
+"""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -50,7 +51,7 @@ bag_mean = functools.partial(tfe.embedding_bag, combiner="mean")
 IMAGES, IDS = normal(2, 8, 8, 3), tf.reshape(tf.range(24) % 10, [6, 4])
 ONES, ZEROS = tf.ones([4]), tf.zeros([4])
 
-# An op, its arguments, the axes along which they are cut.
+# An op, its arguments, and the axes along which they are cut.
 Calls = dict[str, tuple[Callable[..., Any], list[Any], list[int | None]]]
 RIGHT: Calls = {
     "gelu": (tfe.gelu, [normal(3, 6)], [1]),

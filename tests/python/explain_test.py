@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m tensorflow_ext explain: what it prints and draws, and its errors."""
+"""python -m tensorflow_ext explain: its output, its drawings and its errors."""
 
 import pathlib
 import re
@@ -27,7 +27,7 @@ with_graphviz = pytest.mark.skipif(
 
 @pytest.fixture
 def explain(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command; returns the lines that it prints, stripped."""
+    """Runs the command; returns its output lines, stripped."""
 
     def run(line: str) -> list[str]:
         status = main(["explain", *shlex.split(line)])
@@ -103,7 +103,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
     ],
 )
 def test_explained(line: str, expected: list[str], explain: Run) -> None:
-    """Whole lines, and some that follow each other."""
+    """Checks for whole lines, some of them consecutive."""
     printed = "\n".join(["", *explain(line), ""])
     for lines in expected:
         assert f"\n{lines}\n" in printed
@@ -167,7 +167,7 @@ def test_other_providers(op: str, client: str, runtime: str | None) -> None:
 
 
 def test_every_gradient_reads() -> None:
-    """Every tensor of every line is a name that came before, or a constant."""
+    """Every tensor of every line is an earlier name, or a constant."""
     read = 0
     for op in tfe.gradients.list_ops():
         try:
@@ -208,7 +208,7 @@ _STAND_INS = """
 
 
 def test_stand_ins_of_another_library() -> None:
-    """Theirs are named where they took the place of others, ours where they did not."""
+    """Other gradients are named where they replace some, this library's where they do not."""
     library = processes.built_library("gradient", "liboutside_formulas.so")
     output = processes.run(_STAND_INS, library)
     tanh, mish, erfc = output.split("The gradient of ")[1:]
@@ -252,7 +252,7 @@ def test_errors(line: str, parts: list[str], refused: Refused) -> None:
 
 
 def test_command() -> None:
-    """The module as it is called; an error is no traceback."""
+    """Runs the module as users do; an error is not a traceback."""
     command = [sys.executable, "-m", "tensorflow_ext", "explain", "Ercf"]
     done = subprocess.run(command, cwd=pathlib.Path(tfe.__file__).parents[1], capture_output=True)
     assert done.returncode == 1
@@ -288,7 +288,7 @@ def test_without_graphviz(
 @with_graphviz
 @pytest.mark.parametrize("op", ["Erfc", "Cumprod", "BlockLSTM", "Identity", "Svd"])
 def test_drawing(op: str, tmp_path: pathlib.Path, explain: Run) -> None:
-    """A box for each line and for what goes in and out; PNGs are large enough."""
+    """A box for each line, input and output; PNGs are large enough."""
     svg, png = tmp_path / "a.svg", tmp_path / "a.png"
     explain(f"{op} --draw {svg} --draw {png}")
     gradient = _explain.explain(op).gradient
@@ -308,7 +308,7 @@ def test_drawing(op: str, tmp_path: pathlib.Path, explain: Run) -> None:
 
 
 def test_names_that_clash() -> None:
-    """An output that is called as an input is, and two gradients alike."""
+    """An output with the name of an input, and two equal gradients."""
     names = _lines._Names()
     assert names.add("i0", "x") == "x"
     assert names.add("o0", "x", "x_out") == "x_out"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.gradients.fix() and restore().
 
-That the gradients are right then is what tests/stock_gradients compares, case by case.
+tests/stock_gradients compares the fixed gradients, case by case.
 """
 
 import concurrent.futures
@@ -30,7 +30,7 @@ X = tf.constant([2.0, 0.0, 3.0])
 
 
 def of_product(mode: Callable = eager) -> np.ndarray:
-    """The derivative of the last product: [0, 6, 0]. TensorFlow's gives zeros."""
+    """The derivative of the last product: [0, 6, 0]. TensorFlow's gradient gives zeros."""
     return mode(lambda x: tf.math.cumprod(x)[2], X)[0]
 
 
@@ -112,7 +112,7 @@ def test_the_list_names_ops_that_can_be_mended() -> None:
 
 
 def test_a_tape_that_kept_too_little() -> None:
-    """TensorFlow's gradient where it has one, else an error, unless in a graph."""
+    """Gives TensorFlow's gradient where there is one, else an error, except in a graph."""
     gradients.fix()
     square = tf.constant([[2.0, 1.0], [1.0, 3.0]])
     assert np.all(np.isfinite(eager(tf.linalg.sqrtm, square)))
@@ -126,7 +126,7 @@ def test_a_tape_that_kept_too_little() -> None:
 
 
 def test_a_tape_in_a_function() -> None:
-    """Its ops have outputs, which know all their inputs."""
+    """The outputs of its ops know all their inputs."""
     gradients.fix()
     logits = tf.constant([[0.0, 1.0], [2.0, 0.0]], tf.float64)
     label = tf.constant([[0.25, 0.75]], tf.float64)  # broadcasts

@@ -14,7 +14,7 @@ Gradients = list[np.ndarray | None]
 def with_gradients(function: Function, inputs: Sequence[tf.Tensor], upstream: Any = None) -> list:
     """The outputs of a function in a flat list, then their gradients by each input.
 
-    `upstream` is what the tape takes, or a function that makes it of the outputs.
+    `upstream` is the tape's argument, or a function that makes it from the outputs.
     """
     with tf.GradientTape() as tape:
         tape.watch(inputs)
@@ -34,7 +34,7 @@ def derivative(function: Function) -> Function:
 
 
 def compiled(function: Function) -> Function:
-    """The function as XLA compiles it."""
+    """The function, compiled by XLA."""
     return tf.function(function, jit_compile=True)
 
 
@@ -48,7 +48,7 @@ def eager(function: Function, *inputs: tf.Tensor) -> Gradients:
 
 
 def persistent(function: Function, *inputs: tf.Tensor) -> Gradients:
-    """A tape that is asked twice."""
+    """A persistent tape."""
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(inputs)
         y = function(*inputs)
@@ -111,7 +111,7 @@ def graph(function: Function, *inputs: tf.Tensor) -> Gradients:
 
 
 def forward(function: Function, *inputs: tf.Tensor) -> Gradients:
-    """Forward mode, of an elementwise function: one pass for each input."""
+    """Forward mode of an elementwise function: one pass for each input."""
     found = []
     for tensor in inputs:
         with tf.autodiff.ForwardAccumulator(tensor, tf.ones_like(tensor)) as accumulator:
@@ -125,7 +125,7 @@ def forward_in_function(function: Function, *inputs: tf.Tensor) -> Gradients:
     return forward(tf.function(function), *inputs)
 
 
-# What runs on the host cannot be compiled.
+# Modes that run on the host cannot be compiled.
 COMPILED = [outside_compiled, inside_compiled]
 ELEMENTWISE = [forward, forward_in_function]
 REVERSE = [eager, persistent, outside, inside, nested, branch, loop, graph]

@@ -105,7 +105,7 @@ def test_a_python_gradient_that_is_there_stays() -> None:
 
 
 def test_symbolic_gradient_in_a_v1_session() -> None:
-    """In TensorFlow's function runtime, which uses the definition alone."""
+    """In TensorFlow's function runtime, which uses only the definition."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         x = tf.constant([[-1.0, 2.0], [3.0, -4.0]])
         dy = tf.constant([[1.0, 2.0], [3.0, 4.0]])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of this package in layers of Keras 3 and of Keras 2: a model that is saved
-and loaded computes the same bits, by the same functions."""
+"""Functions of this package in layers of Keras 3 and of Keras 2: a saved and loaded model computes
+the same bits, by the same functions.
+"""
 
 import contextlib
 import inspect
@@ -28,7 +29,7 @@ FUNCTIONS = tfe.ops.FUNCTIONS
 
 
 def _is_activation(function: Callable) -> bool:
-    """Of one tensor, with defaults for all else, and of the same shape."""
+    """Functions of one tensor, with defaults for all other arguments, that keep the shape."""
     _, *rest = inspect.signature(function).parameters.values()
     if any(parameter.default is inspect.Parameter.empty for parameter in rest):
         return False
@@ -44,7 +45,7 @@ every_activation = pytest.mark.parametrize("name", ACTIVATIONS)
 
 
 def _named(k: ModuleType, name: str) -> contextlib.AbstractContextManager[None]:
-    """What has to be said when loading: tf_keras 2.18 saves functions by bare names."""
+    """Custom objects for loading, because tf_keras 2.18 saves functions by bare names."""
     if k is keras or ">" in k.saving.serialize_keras_object(tfe.gelu)["config"]:
         return contextlib.nullcontext()
     return k.saving.custom_object_scope({name: FUNCTIONS[name]})
@@ -90,7 +91,7 @@ def _model(k: ModuleType, name: str) -> Any:
 @every_keras
 @every_activation
 def test_saving(k: ModuleType, name: str, tmp_path: pathlib.Path) -> None:
-    """A model that is loaded, its weights and its SavedModel compute the same bits."""
+    """A loaded model, its weights and its SavedModel compute the same bits."""
     model, with_weights = _model(k, name), _model(k, name)
     expected = model(_X)
     model.save(tmp_path / "model.keras")
@@ -120,7 +121,7 @@ def test_function_in_a_lambda_layer(name: str, tmp_path: pathlib.Path) -> None:
 
 
 def _run(program: str, legacy: str) -> None:
-    """In a process that has imported nothing: TensorFlow, too, imports a Keras."""
+    """A process that has imported nothing: TensorFlow imports a Keras, too."""
     variables = {"PYTHONPATH": os.pathsep.join(sys.path), "TF_USE_LEGACY_KERAS": legacy}
     subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], check=True, env=os.environ | variables
@@ -130,7 +131,7 @@ def _run(program: str, legacy: str) -> None:
 @pytest.mark.parametrize("legacy", ["0", "1"])
 @pytest.mark.parametrize("first", ["keras", "tf_keras", "tensorflow_ext"])
 def test_order_of_imports(first: str, legacy: str) -> None:
-    """Whatever is imported first, and whichever Keras TensorFlow takes for its own."""
+    """Any order of imports works, and either Keras as TensorFlow's own."""
     _run(
         f"""
         import {first}
@@ -147,8 +148,9 @@ def test_order_of_imports(first: str, legacy: str) -> None:
 
 @pytest.mark.parametrize(("found", "legacy"), [("keras", "1"), ("tf_keras", "0")])
 def test_found_before_it_is_imported(found: str, legacy: str) -> None:
-    """The Keras that TensorFlow does not import: whoever asks whether it is there does
-    not take it from this package."""
+    """With the Keras that TensorFlow does not import: a check for its presence does not find this
+    package's.
+    """
     _run(
         f"""
         import importlib.util, sys
@@ -163,7 +165,7 @@ def test_found_before_it_is_imported(found: str, legacy: str) -> None:
 
 
 def test_another_backend(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keras on another backend gets no layers of this package, and goes on."""
+    """Keras on another backend gets no layers of this package, and still works."""
     monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     monkeypatch.delitem(sys.modules, "tensorflow_ext.layers")
     _keras.register({"mish": tfe.mish})
@@ -171,7 +173,7 @@ def test_another_backend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_positional_arguments() -> None:
-    """In the order that Keras, TensorFlow Addons and PyTorch have."""
+    """The parameters have the order of Keras, TensorFlow Addons and PyTorch."""
     x = tf.constant(_X)
     np.testing.assert_array_equal(tfe.gelu(x, False), tfe.gelu(x, approximate=False))
     np.testing.assert_array_equal(

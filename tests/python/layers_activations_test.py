@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations and normalizations: how Keras sees them, and what they draw."""
+"""Activations and normalizations: Keras' view of them, and their random numbers."""
 
 import pathlib
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def test_defaults_are_those_of_the_function(
 def test_normalization_is_that_of_keras(
     ours: type[keras.layers.Layer], keras_layer: type[keras.layers.Layer]
 ) -> None:
-    """The same defaults, and one takes the weights of the other."""
+    """The defaults are equal, and either layer accepts the other's weights."""
     theirs, mine = keras_layer(), ours()
     theirs.build(_X.shape)
     mine.build(_X.shape)
@@ -62,7 +62,7 @@ def test_normalization_is_that_of_keras(
 def test_normalization_of_integers(
     make: type[keras.layers.Layer], dtype: str, tolerance: float
 ) -> None:
-    """Also of those that the compute type does not hold."""
+    """Includes values that the compute type cannot hold."""
     x = np.arange(12).reshape(2, 6) * 10_000
     y = make(dtype=dtype)(x)
     assert y.dtype == keras.DTypePolicy(dtype).compute_dtype
@@ -73,8 +73,9 @@ def test_normalization_of_integers(
 
 
 def test_random_slopes() -> None:
-    """Each call in training has its own, of one seed the same; other calls have the
-    mean."""
+    """Each call in training draws its own slopes, the same for the same seed; other calls use the
+    mean.
+    """
     first, second = layers.RReLU(seed=3), layers.RReLU(seed=3)
     x = -np.ones(1000, np.float32)
     seen = [first(x, training=True).numpy() for _ in range(3)]
@@ -87,8 +88,7 @@ def test_random_slopes() -> None:
 
 
 def test_slopes_go_on(tmp_path: pathlib.Path) -> None:
-    """A model that is saved in the middle of training, and loaded, draws what it would
-    have drawn."""
+    """A model that is saved during training and loaded draws the same numbers as without saving."""
     model = keras.Sequential([keras.Input((50,)), layers.RReLU(), layers.RReLU()])
     x = -np.ones((2, 50), np.float32)
     first = model(x, training=True)

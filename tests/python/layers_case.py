@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a row of the table of layers is."""
+"""The rows of the table of layers."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -14,20 +14,19 @@ _RNG = np.random.default_rng(0)
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A layer, what it is called with, and what it does.
+    """A layer, its inputs and its expected results.
 
     Attributes:
-      layer: Its class.
-      arguments: Those of the class.
-      inputs: What it is called with, of a batch of 4; several in a list, unless they
-        have keywords.
-      reference: The same of the inputs and the layer's weights.
+      layer: The class.
+      arguments: Arguments of the class.
+      inputs: The inputs, a batch of 4; several are passed as a list, unless they have keywords.
+      reference: A function of the inputs and the layer's weights with the same result.
       invalid: Arguments that are refused, each instead of those above.
       wrong: Shapes of inputs that are refused.
-      keywords: Of the inputs but the first, if they are not given in a list.
-      masking: Whether masks are handed on; None: taken, and none handed on.
-      tolerance: How far from the reference it may be, relative to 1 or larger values.
-      separable: Whether each example has a result of its own, whatever the others are.
+      keywords: Keywords of all inputs but the first, if they are not passed as a list.
+      masking: True if masks are passed on; None: masks are accepted, but not passed on.
+      tolerance: The distance from the reference that is allowed, relative to 1 or larger values.
+      separable: True if the result of an example does not depend on the others.
     """
 
     layer: type[keras.layers.Layer]
@@ -48,15 +47,14 @@ class Case:
         return self.layer(**{**self.arguments, **arguments})
 
     def call(self, layer: Callable[..., Any], inputs: Sequence[Any], **arguments: Any) -> Any:
-        """Calls the layer with tensors, arrays, or what Keras has for them."""
+        """Calls the layer with tensors, arrays, or Keras' symbolic tensors."""
         if self.keywords:
             rest = dict(zip(self.keywords, inputs[1:], strict=True))
             return layer(inputs[0], **rest, **arguments)
         return layer(inputs[0] if len(inputs) == 1 else list(inputs), **arguments)
 
     def model(self, batch_size: int | None = None, **arguments: Any) -> keras.Model:
-        """A model of the layer, behind weights that the first input is multiplied
-        with if it is no index."""
+        """A model of the layer; weights multiply its first input unless that is an index."""
         inputs = [
             keras.Input(x.shape[1:], batch_size=batch_size, dtype=x.dtype.name) for x in self.inputs
         ]
@@ -71,11 +69,11 @@ class Case:
 
 
 def values(*shape: int) -> np.ndarray:
-    """Multiples of 1/8 that each type of number has."""
+    """Multiples of 1/8, which every type can hold."""
     return np.clip(np.round(_RNG.normal(size=shape) * 8) / 8, -4, 4).astype(np.float32)
 
 
 def assert_close(actual: Any, expected: Any, tolerance: float) -> None:
-    """Within a tolerance relative to 1 or larger values, in float64."""
+    """Compares within a tolerance relative to 1 or larger values, in float64."""
     actual, expected = (np.asarray(x, np.float64) for x in (actual, expected))
     np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)

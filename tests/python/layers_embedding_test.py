@@ -64,7 +64,7 @@ def test_bags_are_those_of_tensorflow(
             _sparse(weights, counted) if weighted else None,
             combiner=combiner,
         )
-        # It leaves out bags at the end that are empty.
+        # It omits empty bags at the end.
         rows = expected.shape[0]
         loss = tf.reduce_sum(upstream * y)
         expected_loss = tf.reduce_sum(upstream[:rows] * expected)
@@ -92,7 +92,7 @@ def test_gradient_that_names_vectors() -> None:
 
 @dense_and_sparse
 def test_nothing_is_gathered_for_each_index(sparse_gradients: bool) -> None:
-    """No tensor of training has a vector for each index of the batch."""
+    """No tensor in training has a vector for each index of the batch."""
     layer = _layer(sparse_gradients=sparse_gradients, combiner="mean", mask_zero=True)
 
     @tf.function(input_signature=[tf.TensorSpec([61, 53], tf.int32)])
@@ -121,7 +121,7 @@ def test_empty(combiner: str, shape: tuple[int, ...], sparse_gradients: bool) ->
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32"])
 def test_indices_of_other_types(dtype: str) -> None:
-    """As keras.layers.Embedding takes them, and none is rounded in mixed precision."""
+    """Takes the indices that keras.layers.Embedding takes; mixed precision rounds none of them."""
     layer = EmbeddingBag(4000, 2, dtype="mixed_float16")
     indices = np.array([[1, 100], [7, 3]]) if dtype == "int8" else [[3001, 3999]]
     np.testing.assert_array_equal(
@@ -131,7 +131,7 @@ def test_indices_of_other_types(dtype: str) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_mask_of_keras(weighted: bool) -> None:
-    """The mask that a layer before it gives to the indices."""
+    """The mask that a previous layer gives to the indices."""
 
     class Masked(keras.layers.Layer):
         def call(self, x: tf.Tensor) -> tf.Tensor:
@@ -149,7 +149,7 @@ def test_mask_of_keras(weighted: bool) -> None:
     # Older versions of Keras refuse an input that nothing reads.
     model = keras.Model([indices, weights] if weighted else [indices], bags)
     ones = np.ones((2, 3), np.float32)
-    # What does not count need not name a vector.
+    # Indices that do not count need not name a vector.
     values = [np.array([[1, -1, 3], [-1, -1, -7]]), ones]
     y = model(values[: len(model.inputs)])
     table = layer.embeddings.numpy()
@@ -192,7 +192,7 @@ _OPTIMIZERS: dict[str, Callable[[], keras.optimizers.Optimizer]] = {
 
 @pytest.mark.parametrize("make", _OPTIMIZERS.values(), ids=_OPTIMIZERS)
 def test_optimizers_take_both_gradients(make: Callable[[], keras.optimizers.Optimizer]) -> None:
-    """They train the same, also the vectors that a batch does not have."""
+    """Both train the same, including vectors that a batch does not use."""
     bags = _RNG.integers(0, _SIZE, size=(3, 6, 4))
     bags = np.where(bags == 7, 0, bags)
     tables = []

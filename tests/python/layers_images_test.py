@@ -26,7 +26,7 @@ _RNG = np.random.default_rng(0)
     ],
 )
 def test_data_format_of_keras(make: type[keras.layers.Layer], arguments: tuple[int, ...]) -> None:
-    """The default is what Keras has when the layer is made, and is saved."""
+    """The default is Keras' setting when the layer is made, and is saved."""
     before = keras.config.image_data_format()
     try:
         for data_format in ("channels_first", "channels_last"):
@@ -40,7 +40,7 @@ def test_data_format_of_keras(make: type[keras.layers.Layer], arguments: tuple[i
 
 @pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16"])
 def test_coordinates_in_mixed_precision(dtype: str) -> None:
-    """Columns that a half type does not tell apart are not mixed up."""
+    """Columns that a half type cannot distinguish are not mixed up."""
     width = 4100
     image = np.zeros((1, 1, width, 1), np.float32)
     image[0, 0, 4001] = 1
@@ -70,7 +70,7 @@ def test_coordinates_in_mixed_precision(dtype: str) -> None:
 def test_gradient_of_coordinates(
     layer: type[keras.layers.Layer], function: Callable, shape: tuple[int, ...], dtype: str
 ) -> None:
-    """It is of their type, whatever the images are."""
+    """The result has their type, whatever the images' type is."""
     half = keras.DTypePolicy(dtype).compute_dtype
     data = tf.cast(_RNG.normal(size=(1, 4, 4, 2)), half)
     points = tf.constant(_RNG.uniform(0.5, 2.5, shape), tf.float32)

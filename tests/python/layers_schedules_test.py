@@ -29,7 +29,7 @@ def test_domain_adversarial_schedule() -> None:
 
 def test_polynomial_sparsity() -> None:
     """Zhu and Gupta's s_t = s_f + (s_i - s_f) (1 - (t - t_0) / (n dt))^3 for t in
-    t_0, t_0 + dt, ..., and nothing in between."""
+    t_0, t_0 + dt, ..., and no change in between."""
     schedule = layers.PolynomialSparsity(0.5, 0.875, 5, 17, frequency=4)
     expected = dict.fromkeys(range(5), 0.0)
     for t in range(5, 30):
@@ -38,7 +38,7 @@ def test_polynomial_sparsity() -> None:
     for t, sparsity in expected.items():
         np.testing.assert_allclose(schedule(t), sparsity, rtol=1e-6)
         np.testing.assert_array_equal(schedule(tf.Variable(t)), schedule(t))
-    # The last step counts, a multiple of the frequency or not.
+    # The last step counts, even if it is not a multiple of the frequency.
     assert layers.PolynomialSparsity(0.0, 0.5, 0, 10, 1, frequency=7)(10) == 0.5
 
 
@@ -80,7 +80,7 @@ def _half_of_the_steps(step: tf.Tensor) -> tf.Tensor:
 def test_strength_of_the_reversed_gradient(
     schedule: Any, dtype: str, jit_compile: bool | None
 ) -> None:
-    """Each call in training counts; the value is that of the input, bit for bit."""
+    """Each call in training counts; the output equals the input, bit for bit."""
     layer = layers.GradientReversal(schedule, dtype=dtype)
 
     def reverse(x: tf.Tensor, training: bool) -> list[tf.Tensor]:
@@ -88,7 +88,7 @@ def test_strength_of_the_reversed_gradient(
 
     if jit_compile is not None:
         reverse = tf.function(reverse, jit_compile=jit_compile)
-    # XLA's tanh is not the one of eager execution.
+    # XLA's tanh differs from that of eager execution.
     rounding = 0 if not jit_compile else 1e-2 if dtype == "mixed_bfloat16" else 1e-6
     x = tf.constant([1.5, -math.inf, math.nan, 0.0, -3e38], layer.compute_dtype)
     for step in range(5):
@@ -105,7 +105,7 @@ def test_strength_of_the_reversed_gradient(
 
 
 def test_resumed_training(tmp_path: pathlib.Path) -> None:
-    """A saved model goes on with the step that it had."""
+    """A saved model continues from its step."""
     keras.utils.set_random_seed(0)
     x = _RNG.normal(size=(64, 8)).astype(np.float32)
     arguments = {"batch_size": 16, "shuffle": False, "verbose": 0}
@@ -145,7 +145,7 @@ def test_what_to_prune_is_said_once(arguments: dict[str, Any]) -> None:
 
 
 def test_sparsity_by_a_schedule() -> None:
-    """It changes in training alone, and stays what it was in the last step of it."""
+    """It changes only in training, and then keeps its last value."""
     schedule = layers.PolynomialSparsity(0.25, 0.75, 1, 4, frequency=1)
     layer = layers.MagnitudePruning(sparsity=schedule)
     assert layer.level.numpy() == 0
@@ -176,8 +176,8 @@ class _PrunedDense(keras.layers.Layer):
 
 
 def test_training_with_a_report(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of layers in layers and in models in models: the loss falls, and the sparsity is
-    what was asked for, in History, CSVLogger and in print."""
+    """Layers in layers and models in models: the loss falls, and the sparsity is the requested
+    one, in History, CSVLogger and in print."""
     keras.utils.set_random_seed(0)
     x = _RNG.normal(size=(256, 8)).astype(np.float32)
     y = x[:, :1] * 2 - x[:, 1:2]

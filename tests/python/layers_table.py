@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every layer, with arguments that are not its defaults, and what is expected of it."""
+"""Every layer, with arguments that are not its defaults, and its expected results."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -165,7 +165,7 @@ CASES |= {
 }
 
 _IMAGES = values(4, 5, 6, 3)
-# On each of two devices there are the images 0 and 1.
+# Each of two devices has the images 0 and 1.
 _ROIS = np.array(
     [[0, 1, 2, 9, 8], [1, 3, 0, 11.5, 7], [1, 0, 0, 4, 9], [0, 2, 2, 3, 4]], np.float32
 )

@@ -18,7 +18,7 @@ from layers_table import every_layer
 
 from tensorflow_ext import layers
 
-# How far a result in a type is from one in float64, relative to 1 or larger values.
+# The distance between a result in a type and in float64, relative to 1 or larger values.
 _POLICIES = {
     "float64": 0,
     "mixed_float16": 2e-3,
@@ -34,7 +34,7 @@ def _outputs(model: keras.Model, case: Case) -> np.ndarray:
 
 @every_layer
 def test_value_and_gradients(case: Case) -> None:
-    """They are those of the reference, by each input and by each weight that is trained."""
+    """Gradients by each input and each trained weight equal those of the reference."""
     layer, inputs = case.make(), case.tensors()
     case.call(layer, inputs)  # makes the weights
     value, *gradients = with_gradients(
@@ -75,7 +75,7 @@ def test_types(case: Case) -> None:
 
 @every_layer
 def test_shapes(case: Case) -> None:
-    """What is known of a shape before there are numbers is true."""
+    """The static shape, if known, is correct."""
     layer = case.make()
     shape = case.call(layer, case.tensors()).shape
     for batch_size in (None, 4):
@@ -89,7 +89,7 @@ def test_shapes(case: Case) -> None:
 
 @every_layer
 def test_unknown_dimensions(case: Case) -> None:
-    """All dimensions may be unknown but those that weights or the op must have."""
+    """All dimensions may be unknown, except those that weights or the op require."""
     layer = case.make()
     expected = case.call(layer, case.tensors())
     symbolic = [
@@ -139,7 +139,7 @@ def test_invalid_arguments(case: Case) -> None:
         (argument,) = arguments
         assert f"'{argument}' is {arguments[argument]!r}" in str(e.value)
     parameters = inspect.signature(case.layer).parameters.values()
-    # Without *args and **kwargs, which Keras adds in some versions.
+    # Without *args and **kwargs, which some versions of Keras add.
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     required = [x for x in parameters if x.default is x.empty]
     assert {x.name for x in required if x.kind not in variadic} <= {*case.arguments}
@@ -163,7 +163,7 @@ def test_wrong_shapes(case: Case) -> None:
 
 @every_layer
 def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
-    """What is loaded computes the same bits, and so does its gradient."""
+    """A loaded model computes the same bits, and so does its gradient."""
     model = case.model()
     expected = _outputs(model, case)
     model.save(tmp_path / "model.keras")
@@ -189,7 +189,7 @@ def test_saving(case: Case, tmp_path: pathlib.Path) -> None:
 
 @every_layer
 def test_arguments_that_are_objects(case: Case, tmp_path: pathlib.Path) -> None:
-    """They are saved, of layers without a configuration of their own, too."""
+    """They are saved, even for layers without a configuration of their own."""
     model = case.model(
         dtype=keras.DTypePolicy("mixed_float16"), activity_regularizer=keras.regularizers.L2(0.5)
     )
@@ -201,7 +201,7 @@ def test_arguments_that_are_objects(case: Case, tmp_path: pathlib.Path) -> None:
 
 
 def test_the_package_alone_loads_a_model(tmp_path: pathlib.Path) -> None:
-    """Keras knows the layers without an import of them."""
+    """Keras finds the layers without an import of them."""
     model = keras.Sequential([keras.Input((3,)), layers.SignQuantizer()])
     model.save(tmp_path / "model.keras")
     processes.run(

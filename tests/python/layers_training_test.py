@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of every layer: compiled by XLA, and on several devices."""
+"""Training of every layer, compiled by XLA and on several devices."""
 
 import pathlib
 import warnings
@@ -14,7 +14,7 @@ from layers_table import CASES, every_layer
 
 
 def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> list[np.ndarray]:
-    """Trains for some steps of one batch, and returns what is predicted then."""
+    """Trains for some steps on one batch, and returns the predictions afterwards."""
     shapes = [(4, *x.shape[1:]) for x in model.outputs]
     targets = [np.zeros(shape, np.float32) for shape in shapes]
     losses = ["mse"] * len(targets)
@@ -26,7 +26,7 @@ def fit(model: keras.Model, inputs: Sequence[np.ndarray], **arguments: Any) -> l
 
 @every_layer
 def test_training_is_compiled(case: Case) -> None:
-    """XLA's training and predictions are those of eager execution."""
+    """Training and predictions with XLA equal those of eager execution."""
     eager, compiled = case.model(), case.model()
     predictions = fit(eager, case.inputs, run_eagerly=True)
     with warnings.catch_warnings(record=True) as warned:
@@ -42,7 +42,7 @@ def test_training_is_compiled(case: Case) -> None:
 
 
 def fit_all(**arguments: Any) -> list[tuple[Case, list[np.ndarray]]]:
-    """Trains all layers at once, each by itself, and returns their weights."""
+    """Trains each layer by itself, all at once, and returns their weights."""
     models = [case.model() for case in CASES.values()]
     together = keras.Model(
         [x for model in models for x in model.inputs], [x.output for x in models]
@@ -53,8 +53,8 @@ def fit_all(**arguments: Any) -> list[tuple[Case, list[np.ndarray]]]:
 
 
 def test_training_is_distributed() -> None:
-    """Two replicas train as one device does, where an example has a result of its own,
-    and have the same weights and counters always."""
+    """Two replicas train as one device does if examples are independent, and always
+    have the same weights and counters."""
     processes.run(
         """
         import sys

@@ -66,7 +66,7 @@ def _package_with(library: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 
 def test_import_checks_before_it_loads(tmp_path: pathlib.Path) -> None:
-    """The file is no library at all: loading it would fail in another way."""
+    """The file is not a library at all, so loading it would fail in another way."""
     package = _package_with(_library_for(b"1.15.0", tmp_path), tmp_path)
     program = """
         try:
@@ -103,7 +103,7 @@ def test_a_copy_of_the_library_in_the_process(copies: str, tmp_path: pathlib.Pat
 
 @pytest.mark.parametrize("first", ["copy", "ours"])
 def test_both_copies_give_the_list_of_ops(first: str, tmp_path: pathlib.Path) -> None:
-    # From which Java and others make their wrappers.
+    # Java and other languages generate their wrappers from these.
     copy = tmp_path / "copy.so"
     shutil.copy(_library.PATH, copy)
     paths = [str(copy), str(_library.PATH)]
@@ -129,7 +129,7 @@ def test_loading_the_same_file_again() -> None:
 
 
 def test_import_after_xla_has_compiled() -> None:
-    """XLA takes over the lowerings that there are when it first compiles."""
+    """XLA takes over the registered lowerings when it first compiles."""
     program = """
         import tensorflow as tf
         tf.function(lambda x: x + 1, jit_compile=True, autograph=False)(tf.ones([2]))

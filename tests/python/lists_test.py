@@ -10,7 +10,7 @@ import tensorflow_ext as tfe
 
 
 def test_reverse_gradient_n_of_any_types() -> None:
-    """Floating-point and complex tensors have a gradient, others pass through."""
+    """Floating-point and complex tensors have a gradient; others pass through."""
     x, z = tf.constant([1.0, 2.0]), tf.constant([1 + 2j], tf.complex128)
     others = [tf.constant(["a", "b"]), tf.constant([True]), tf.constant(7, tf.int8)]
     variable = tf.Variable(3.0)
@@ -47,7 +47,7 @@ def test_reverse_gradient_n_of_nothing() -> None:
 
 
 def test_clip_by_global_norm_is_that_of_tensorflow() -> None:
-    """None and IndexedSlices included."""
+    """Accepts None and IndexedSlices."""
     slices = tf.IndexedSlices(tf.constant([[2.0, 4.0]]), tf.constant([3]))
     values = [tf.constant([3.0, 4.0]), None, slices]
     actual = tfe.clip_by_global_norm(values, 1.0)
@@ -66,7 +66,7 @@ def test_clip_by_global_norm_of_nothing(values: list[None]) -> None:
 
 
 def test_clip_by_global_norm_of_what_is_no_list() -> None:
-    """As TensorFlow's."""
+    """Behaves as TensorFlow's function does."""
     for values in (iter([1.0]), tf.constant([1.0]), tf.Variable([1.0]), "ab", 1.0):
         for function in (tfe.clip_by_global_norm, tf.clip_by_global_norm):
             with pytest.raises(TypeError):
@@ -91,7 +91,7 @@ def test_threshold_that_xla_cannot_refuse() -> None:
 
 
 def test_clip_by_global_norm_of_many_tensors() -> None:
-    """Many tensors give what one with the same values gives, but for rounding."""
+    """Many tensors give the result of one tensor with the same values, up to rounding."""
     values = np.random.default_rng(0).normal(size=100_000).astype(np.float32)
     one, norm_of_one = tfe.clip_by_global_norm([values], 2.0)
     parts = np.split(values, np.arange(500, 100_000, 500))

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What XLA compiles, where its loops differ from the kernels': RoiPool sees a bin's
-pixels in another order and finds the same maxima at the same places; Resampler takes
-another way for few channels than for many; RoiAlign finds pixels by its samples or by
-their range, and its samples lie on the same side of an image's edge; ClipByGlobalNorm
-sums many floats in another way than few, and so do LayerNorm and RmsNorm; the sigmoid
-is found from its smaller half; FloorMod makes large quotients smaller in steps."""
+"""Lowerings for XLA whose loops differ from the kernels'.
+
+RoiPool visits a bin's pixels in another order and finds the same maxima at the same places.
+Resampler has different loops for few and for many channels. RoiAlign finds pixels by its samples
+or by their range, and its samples are on the same side of an image's edge. ClipByGlobalNorm,
+LayerNorm and RmsNorm sum many floats in another way than few. The sigmoid is computed from its
+smaller half. FloorMod reduces large quotients in steps.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,7 +32,7 @@ def _values(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> np.n
 def _compiled_and_kernel(
     function: Callable, inputs: list[tf.Tensor], upstream: Any = None
 ) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
-    """Each output and each gradient by an input: as XLA compiles it, and as kernels have it."""
+    """Each output and each gradient by an input, from XLA and from the kernels."""
 
     def run() -> list[tf.Tensor]:
         return with_gradients(function, inputs, upstream)
@@ -39,7 +41,7 @@ def _compiled_and_kernel(
 
 
 def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
-    """Regions of all sizes, also beyond the images; the whole, a point, NaN, no image."""
+    """Regions of all sizes, also beyond the images: the whole image, a point, NaN, no image."""
     rois = np.hstack(
         [rng.integers(0, images, (40, 1)), rng.uniform(-0.5 * size, 1.4 * size, (40, 4))]
     )
@@ -49,8 +51,8 @@ def _regions(rng: np.random.Generator, images: int, size: int) -> np.ndarray:
     return rois
 
 
-# [N, H, W, C] and the bins: smaller than the squares of 8 pixels that XLA's loop
-# takes at a time, larger, and of sides that differ.
+# [N, H, W, C] and the bins: smaller than the squares of 8 pixels that XLA's loop takes at a time,
+# larger, and with different sides.
 @pytest.mark.parametrize(
     ("shape", "bins", "dtype"),
     [
@@ -68,7 +70,7 @@ def test_roi_pool(shape: tuple[int, ...], bins: tuple[int, int], dtype: str) -> 
         height, width = bins
         return tfe.roi_pool(data, rois, pooled_height=height, pooled_width=width, spatial_scale=0.7)
 
-    # Where nobody asks for argmax, XLA makes another loop.
+    # XLA makes another loop if nobody needs argmax.
     alone = compiled(lambda *inputs: pool(*inputs)[0])
     rng = np.random.default_rng(0)
     rois = tf.constant(_regions(rng, shape[0], max(shape[1:3])), dtype)
@@ -124,8 +126,8 @@ def test_resampler(points: tuple[int, ...], channels: int, kind: str) -> None:
 def _regions_with_a_sample_on_an_edge(
     rng: np.random.Generator, bins: int, samples: int, pixels: int, offset: float
 ) -> np.ndarray:
-    """Of 2,000 regions one sample each is at -1 or at the last edge, but for roundings,
-    which decide whether it counts."""
+    """One sample of each of 2,000 regions is at -1 or at the last edge, up to rounding,
+    which decides whether it counts."""
     count = bins * samples
     size = rng.uniform(count - 0.9 * bins, count - 0.1 * bins, 2000)
     edge = rng.choice([-1.0, pixels], 2000)
@@ -169,7 +171,7 @@ def test_roi_align_on_an_edge(
 )
 @pytest.mark.parametrize(("ratio", "aligned"), [(0, True), (1, False), (2, True), (5, False)])
 def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
-    """Samples close to each other, and with many pixels between them."""
+    """Samples close to each other, and samples with many pixels between them."""
 
     def align(data: tf.Tensor) -> tf.Tensor:
         return tfe.roi_align(data, rois, 3, 2, sampling_ratio=ratio, aligned=aligned)
@@ -177,7 +179,7 @@ def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
     rng = np.random.default_rng(ratio)
     data = tf.constant(_values(rng, (2, 40, 31, 3), kind), dtype)
     regions = _regions(rng, 2, 40)
-    # Of 5 samples two are at -0.9 and at 1.6, and touch one pixel.
+    # Two of 5 samples are at -0.9 and at 1.6, and touch one pixel.
     regions[7, 1:] = [-2.15, -2.15, 22.85, 35.35]
     rois = tf.constant(regions, dtype)
     upstream = tf.constant(rng.normal(size=(40, 3, 2, 3)), dtype)
@@ -188,7 +190,7 @@ def test_roi_align(ratio: int, aligned: bool, kind: str, dtype: str) -> None:
 _EPSILONS = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52}
 
 
-# 16 columns of values are summed at a time: all of them, and some left over.
+# 16 columns of values are summed at a time: exactly 16, and a remainder.
 @pytest.mark.parametrize("size", [2**14, 2**14 + 37])
 @pytest.mark.parametrize("magnitude", [1.0, 1e-30, 1e30])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
@@ -207,7 +209,7 @@ def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) ->
     for got, want in _compiled_and_kernel(
         clip, [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
     ):
-        # What the values have in common: many of either sign, which cancel.
+        # The values are correlated: many of either sign, which cancel.
         largest = float(tf.reduce_max(tf.abs(want)))
         assert largest > 0
         np.testing.assert_allclose(
@@ -233,12 +235,12 @@ def test_clip_by_global_norm_of_many_zeros() -> None:
     assert not np.any(clipped[0])
 
 
-# On a CPU, rows of up to 2^14 columns are summed by products, longer ones are not.
+# On a CPU, products sum rows of up to 2^14 columns, but not longer ones.
 @pytest.mark.parametrize("columns", [1, 7, 64, 2**14, 2**14 + 1])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("centered", [True, False])
 def test_norms(centered: bool, dtype: str, columns: int) -> None:
-    """Values and gradients, as the kernels have them."""
+    """Values and gradients equal those of the kernels."""
     rng = np.random.default_rng(0)
     x = tf.constant(1 + 3 * rng.normal(size=(5, columns)), dtype)
     scale, offset = (tf.constant(rng.normal(size=columns), dtype) for _ in range(2))
@@ -259,24 +261,23 @@ def test_norms(centered: bool, dtype: str, columns: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_swiglu_far_from_zero(dtype: str) -> None:
-    """Relative to its value, also where the sigmoid or its distance to 1 is small."""
+    """The error is relative to the value, also where the sigmoid or its distance to 1 is small."""
     limits = tf.constant([-np.inf, -1e30, -60, -20, -1, -0.0, 0, 3, 20, 60, 1e30], dtype)
     gate = tf.concat([limits, [np.inf, np.nan]], 0)
     for actual, kernel in _compiled_and_kernel(tfe.swiglu, [gate, tf.ones_like(gate)]):
         np.testing.assert_allclose(actual, kernel, rtol=8 * _EPSILONS[dtype], atol=0)
 
 
-# The largest quotients: of the first, all are found at once; of the last, those of
-# floats take ten steps.
+# The largest quotients: the first are all found at once; the last, for floats, take ten steps.
 @pytest.mark.parametrize("exponent", [8, 30, 120])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_floor_mod(dtype: str, exponent: int) -> None:
-    """Remainders are exact, as the kernels'."""
+    """Remainders are exact, like the kernels'."""
     rng = np.random.default_rng(0)
     special = np.array([0, -0.0, 1, -1, 3, np.inf, -np.inf, np.nan])
 
     def number(sign: int) -> tf.Tensor:
-        # Of whole numbers, so that many remainders are 0.
+        # Whole numbers, so many remainders are 0.
         whole = rng.integers(1, 100, size=4000) * rng.choice([-1, 1], size=4000)
         real = np.where(rng.random(4000) < 0.5, whole, rng.normal(size=4000))
         scaled = real * 2.0 ** (sign * rng.integers(0, exponent, size=4000))

@@ -23,7 +23,7 @@ def _missing(found: Gradients) -> tuple[int, ...]:
 
 
 def _second(function: Function, inputs: list[tf.Tensor]) -> Gradients:
-    """The gradient of a function of all first gradients, upstream included."""
+    """The gradient of a function of all first gradients, including the upstream's."""
     upstream = upstream_of(function(*inputs))
     sources = [*inputs, upstream]
     with tf.GradientTape() as outer:
@@ -34,7 +34,7 @@ def _second(function: Function, inputs: list[tf.Tensor]) -> Gradients:
 
 
 def _assert_same(actual: Gradients, expected: Gradients) -> None:
-    """None counts as zeros: stock ops may give either where the gradient is 0."""
+    """None counts as zeros, because stock ops may give either if the gradient is 0."""
     assert len(actual) == len(expected)
     for one, other in zip(actual, expected, strict=True):
         if one is None or other is None:
@@ -76,7 +76,7 @@ def test_types(op: Comparison, dtype: tf.DType) -> None:
 
 @every_op
 def test_gradient_taken_again_is_the_same(op: Comparison) -> None:
-    """By another tape, by a persistent one, and by one input at a time."""
+    """By a separate tape, by a persistent one, and by one input at a time."""
     inputs = op.tensors()
     first = _gradients(op.function, inputs)
     _assert_same(_gradients(op.function, inputs), first)
@@ -167,7 +167,7 @@ def test_empty_and_scalar_inputs(op: Comparison) -> None:
     if not op.any_shape:
         return
     for shape in ((), (0,), (2, 0)):
-        # What has to be a scalar stays one.
+        # Arguments that must be scalars stay scalars.
         inputs = [tf.ones(shape if np.ndim(x) else (), tf.float64) for x in op.inputs]
         found = _gradients(op.function, inputs)
         assert _missing(found) == op.without_gradient

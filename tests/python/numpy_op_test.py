@@ -215,7 +215,7 @@ def test_keras_fit(options: dict) -> None:
     class Cube(keras.layers.Layer):
         def __init__(self) -> None:
             super().__init__()
-            # `compile` leaves the model to XLA otherwise.
+            # Otherwise `compile` turns XLA on.
             self.supports_jit = False
 
         def call(self, x: tf.Tensor) -> tf.Tensor:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops of somebody else's library: it knows nothing of tensorflow_ext and has
-// its gradients in the function registry only. Between them they use every
-// feature of a definition that a Python gradient has to replay.
+// Ops of another library, which knows nothing of tensorflow_ext and has its
+// gradients only in the function registry. Together they use every feature of a
+// definition that a Python gradient must replay.
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/function.h"
@@ -66,8 +66,8 @@ REGISTER_KERNEL_BUILDER(Name("Other>WeightedSum")
                             .TypeConstraint<double>("T"),
                         WeightedSum<double>);
 
-// The gradient of the weight needs the forward op's output, `total`. Create,
-// not Define, because outputs are lists.
+// The weight's gradient needs the forward op's output, `total`. It uses Create
+// instead of Define, because outputs are lists.
 absl::Status WeightedSumGrad(const AttrSlice& attrs, FunctionDef* gradient) {
   int n;
   TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(attrs, "N", &n));
@@ -107,7 +107,7 @@ absl::Status WeightedSumGrad(const AttrSlice& attrs, FunctionDef* gradient) {
 }
 REGISTER_OP_GRADIENT("Other>WeightedSum", WeightedSumGrad);
 
-// Each of a list in the shape of `like`.
+// Gives each element of a list the shape of `like`.
 REGISTER_OP("Other>ReshapeEach")
     .Input("values: N * T")
     .Input("like: T")
@@ -141,7 +141,7 @@ class ReshapeEach : public OpKernel {
 REGISTER_KERNEL_BUILDER(
     Name("Other>ReshapeEach").Device(tensorflow::DEVICE_CPU), ReshapeEach);
 
-// The cube, with a constant and a node that has to run first.
+// The cube, with a constant and a node that must run first.
 REGISTER_OP("Other>Cube")
     .Input("x: T")
     .Output("y: T")
@@ -244,8 +244,8 @@ absl::Status MixedGrad(const AttrSlice& attrs, FunctionDef* gradient) {
 }
 REGISTER_OP_GRADIENT("Other>Mixed", MixedGrad);
 
-// A definition that is wrong: it names an op that does not exist. Create, not
-// Define, which aborts the process on it.
+// A wrong definition, which names an op that does not exist. It uses Create,
+// because Define aborts the process on it.
 REGISTER_OP("Other>Broken")
     .Input("x: float")
     .Output("y: float")

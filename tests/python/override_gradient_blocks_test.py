@@ -81,7 +81,7 @@ def test_function_is_traced_for_each() -> None:
         with STRAIGHT_THROUGH:
             np.testing.assert_array_equal(eager(function, X)[0], [0, 2, 0])
             concrete = function.get_concrete_function(X)
-        # Equal replacements are the same to a function.
+        # A function treats equal replacements as the same.
         with tfe.override_gradient({"Sign": "TfExt>SignStraightThrough"}):
             np.testing.assert_array_equal(eager(function, X)[0], [0, 2, 0])
     assert len(traces) == 2
@@ -90,7 +90,7 @@ def test_function_is_traced_for_each() -> None:
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
 def test_a_function_that_is_run_again(wrap: Any) -> None:
-    """Of tf.recompute_grad: a block inside holds, one around it does not."""
+    """tf.recompute_grad: a block inside has an effect, one around it does not."""
     inside = wrap(tf.recompute_grad(STRAIGHT_THROUGH(lambda x: 2 * tf.sign(x))))
     around = STRAIGHT_THROUGH(wrap(tf.recompute_grad(lambda x: 2 * tf.sign(x))))
     np.testing.assert_array_equal(eager(inside, X)[0], [0, 2, 0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensorflow_ext.override_gradient: what it refuses, and what it says."""
+"""tensorflow_ext.override_gradient: the calls that it refuses, and its messages."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tensorflow_ext.override_gradient: in every mode, and what it leaves alone."""
+"""tensorflow_ext.override_gradient: in every mode, and what stays unchanged."""
 
 import pathlib
 from collections.abc import Callable
@@ -80,8 +80,8 @@ def test_several_inputs_and_none(mode: Callable) -> None:
     with tfe.override_gradient({"MatMul": gradient}):
         da, db = mode(lambda a, b: tf.matmul(a, b, transpose_b=True), a, b)
     np.testing.assert_array_equal(da, [[50, 70, 90]] * 2)
-    assert db is None or not db.any()  # TensorFlow's loops and branches say zero
-    # What is not among the gradients that are replaced stays.
+    assert db is None or not db.any()  # TensorFlow's loops and branches give zeros
+    # Gradients that are not replaced stay.
     da, db = mode(lambda a, b: tf.matmul(a, b, transpose_b=True), a, b)
     np.testing.assert_array_equal(da, [[5, 7, 9]] * 2)
     np.testing.assert_array_equal(db, [[2, 2, 2]] * 2)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that the tests use, and programs in processes of their own.
 
-The processes are forked from one that has imported TensorFlow and nothing else, which
-is most of what a new one would spend its time on.
+The processes are forked from one that has only imported TensorFlow, because the import takes most
+of the time of a new process.
 """
 
 import multiprocessing
@@ -19,7 +19,7 @@ def other_library() -> str:
 
 
 def built_library(folder: str, name: str) -> str:
-    """A library that the tests in a folder beside this one build."""
+    """A library that the tests in a neighbouring folder build."""
     tests = pathlib.Path(__file__).absolute().parents[1]
     built = tests.parent / "bazel-bin" / "tests"
     for parent in (tests, built):
@@ -32,16 +32,15 @@ def run(program: str, *arguments: str, package: pathlib.Path | None = None) -> s
     """Runs a program in a process that has not imported tensorflow_ext.
 
     Args:
-      program: Its source; indented as a whole if that reads better.
-      *arguments: Those of sys.argv.
-      package: The folder that `import tensorflow_ext` takes, if not that of this
-        process.
+      program: Its source, which may be indented as a whole.
+      *arguments: The elements of sys.argv.
+      package: The folder that `import tensorflow_ext` uses, if not this process's.
 
     Returns:
-      What it prints.
+      The program's output.
 
     Raises:
-      AssertionError: It fails; the message has what it wrote.
+      AssertionError: The program fails; the message has its output.
     """
     folder = str(package.parent) if package else None
     with tempfile.TemporaryDirectory() as scratch:

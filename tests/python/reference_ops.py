@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stock ops that have the value and the gradient of an op of this library, and the
-attributes and inputs for which such a reference is written."""
+"""Stock ops with the value and the gradient of an op of this library, and the attributes
+and inputs that they support."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def flat(*tensors: tf.Tensor) -> tf.Tensor:
 
 
 def with_statistics(y: tf.Tensor, *statistics: tf.Tensor) -> tf.Tensor:
-    """All outputs of a normalization in one tensor, so that all are differentiated."""
+    """All outputs of a normalization in one tensor, so all are differentiated."""
     columns = [tf.cast(s, y.dtype)[..., tf.newaxis] for s in statistics]
     return tf.concat([y, *columns], axis=-1)
 
@@ -46,8 +46,8 @@ def softshrink(x: tf.Tensor) -> tf.Tensor:
 
 
 def sparsemax(x: tf.Tensor) -> tf.Tensor:
-    """By sorting. Not keras.ops.sparsemax, which adds up the sums up to each element of
-    the support where the last of them is meant."""
+    """Sparsemax by sorting. keras.ops.sparsemax is not used: it adds up the sums up to each
+    element of the support instead of taking the last of them."""
     ordered = tf.sort(x, direction="DESCENDING")
     sums = tf.cumsum(ordered, axis=-1) - 1
     counts = tf.range(1, tf.shape(x)[-1] + 1, dtype=x.dtype)
@@ -87,7 +87,7 @@ INDICES = np.array([[0, 2, 5, 2], [4, 4, 1, 0], [3, 5, 0, 2]])
 
 
 def bags(indices: np.ndarray, params: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    # By a product, so that the gradient is a tensor and not IndexedSlices.
+    # A product, so the gradient is a tensor and not IndexedSlices.
     rows = tf.tensordot(tf.one_hot(indices, params.shape[0], dtype=params.dtype), params, 1)
     return tf.reduce_sum(rows * weights[..., tf.newaxis], axis=1)
 
@@ -100,8 +100,8 @@ EPSILON = 0.25
 
 
 def layer_norm(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
-    # Not tf.nn.moments, which stops the gradient at the mean: right once, but
-    # not for the second order.
+    # tf.nn.moments is not used, because it stops the gradient at the mean: its first order is
+    # right, its second is not.
     mean = tf.reduce_mean(x, -1, keepdims=True)
     variance = tf.reduce_mean((x - mean) ** 2, -1, keepdims=True)
     inverse = 1 / tf.sqrt(variance + EPSILON)
@@ -119,7 +119,7 @@ DISPLACEMENTS = {"kernel_size": 3, "max_displacement": 2, "stride_1": 2, "stride
 
 
 def correlation_cost(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-    """Displacement by displacement: a product, and averages over its windows."""
+    """For each displacement: a product, and averages over its windows."""
     kernel_size, largest, stride_1, stride_2, pad = DISPLACEMENTS.values()
     edges = [[0, 0], [pad, pad], [pad, pad], [0, 0]]
     a, b = tf.pad(a, edges), tf.pad(b, edges)
@@ -138,7 +138,7 @@ def correlation_cost(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
 
 
 BINS = {"pooled_height": 2, "pooled_width": 3, "spatial_scale": 0.5}
-# One region inside the image, one that hangs over its edge, one empty.
+# One region inside the image, one across its edge, one empty.
 POOLED_REGIONS = np.array([[0, 1, 0, 4, 3], [1, 2, 2, 9, 9], [1, 7, 7, 8, 8]], np.float64)
 
 
@@ -168,7 +168,7 @@ def _bins(start: int, size: int, count: int, limit: int) -> list[slice]:
     return [slice(*np.clip(np.add(start, edge), 0, limit)) for edge in edges]
 
 
-# One region inside the image, one that hangs over its edge, one outside.
+# One region inside the image, one across its edge, one outside.
 ALIGNED_REGIONS = np.array([[0, 1, 0, 7, 5], [1, 2, 3, 12, 13], [1, 20, 20, 22, 24]], np.float64)
 
 
@@ -209,7 +209,7 @@ def _sample_weights(begin: float, end: float, bins: int, pixels: int) -> np.ndar
     return weights
 
 
-# Points inside, around the edge and outside of two images of 5 x 5 pixels.
+# Points inside two images of 5 x 5 pixels, around their edges and outside.
 POINTS = np.array(
     [
         [[0.3, 0.6], [3.7, 2.2], [-0.6, 1.4], [4.3, 4.8]],
@@ -229,13 +229,13 @@ def resampler(data: tf.Tensor, warp: tf.Tensor) -> tf.Tensor:
 
 
 def interpolate_bilinear(grid: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
-    """Of points (row, column), those outside moved to the border."""
+    """Points (row, column), with those outside moved to the border."""
     last = tf.constant(grid.shape[1:3], points.dtype) - 1
     return resampler(grid, tf.clip_by_value(points, 0, last)[..., ::-1])
 
 
 def dense_image_warp(image: tf.Tensor, flow: tf.Tensor) -> tf.Tensor:
-    """Pixel by pixel."""
+    """Computes the result pixel by pixel."""
     height, width = flow.shape[1:3]
     rows, columns = np.mgrid[:height, :width]
     points = np.stack([rows, columns], -1) - flow

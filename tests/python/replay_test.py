@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Python gradient replays its C++ definition: on the ops of another
-library, which use every feature, and against TensorFlow's own gradients."""
+"""The replay of a C++ definition as a Python gradient: on the ops of another library, which use
+every feature, and against TensorFlow's own gradients.
+"""
 
 import concurrent.futures
 import threading
@@ -26,7 +27,7 @@ Function = Callable[..., tf.Tensor]
 
 @pytest.fixture(params=["interpreted", "compiled", "fallback", "tf.function"])
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Function:
-    """Runs a function in one of the ways that a plan is run."""
+    """Runs a function in one of the ways that a plan runs."""
     if request.param == "tf.function":
         return lambda function, *args: tf.function(function)(*args)
 
@@ -81,7 +82,7 @@ def test_the_forward_op_is_not_run_again() -> None:
 
     types = [op.type for op in _operations(differentiate, _values(2), _values(2))]
     assert types.count("Other>WeightedSum") == 1
-    assert "Tile" not in types  # only for inputs that nobody asked for
+    assert "Tile" not in types  # only for inputs whose gradients nobody asked for
 
 
 def test_constants_and_control_inputs(mode: Function) -> None:
@@ -160,7 +161,7 @@ def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyP
     x = _values(3)
 
     found = []
-    # (whether in a function, how many plans have been compiled then)
+    # (in a function or not, the number of plans compiled afterwards)
     for is_traced, expected in (
         (True, 0),
         (True, 0),
@@ -178,7 +179,7 @@ def test_it_is_compiled_when_it_is_met_eagerly_again(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("is_result", [False, True])
 def test_what_shares_a_constant(is_result: bool) -> None:
-    """All on a device, unless it is a gradient: a tape could not tell two of these apart."""
+    """All outputs are on a device, except a gradient: a tape could not tell two of these apart."""
     value = tf.make_tensor_proto(2.0)
     step = _plan.Step("Const", "two", [], ["s0_0"], {"value": value}, [], tf.compat.v1.NodeDef())
     plan = _plan.Plan("Other>Cube", [step], ["s0_0" if is_result else None], ["x"])
@@ -197,7 +198,7 @@ def test_first_use_by_many_threads_at_once() -> None:
 
     def differentiate(_: int) -> tf.Tensor:
         start.wait()
-        for size in range(40):  # plans that no thread has met
+        for size in range(40):  # plans that no thread has seen
             (gradient,) = gradients(
                 lambda x, size=size: other.other_mixed([other.other_cube(x)], size=[size])[0], [x]
             )
@@ -230,7 +231,7 @@ STOCK = {
 
 @pytest.fixture
 def replaced(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Puts the replay in the place of TensorFlow's own Python gradient."""
+    """Replaces TensorFlow's own Python gradient by the replay."""
     entry = ops._gradient_registry._registry[request.param]
     own = entry["type"]
     entry["type"] = _registration.make_gradient(request.param)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points beyond the border of an image, for the functions that move them there."""
+"""Points beyond the border of an image, for the functions that move them."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_value(point: tuple[float, float], indexing: str) -> None:
 
 
 def test_no_flow_gives_the_image_and_its_slopes_from_the_right() -> None:
-    """At the last row and column the value stays the same from there on."""
+    """The value is constant beyond the last row and column."""
     flow = tf.zeros([1, 3, 4, 2], tf.float64)
     warped, gradient = with_gradients(lambda flow: tfe.dense_image_warp(_IMAGE, flow), [flow])
     np.testing.assert_array_equal(warped, _IMAGE)
@@ -61,7 +61,7 @@ def test_a_single_row_or_column(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("image_type", [tf.half, tf.bfloat16, tf.float32, tf.float64])
 @pytest.mark.parametrize("flow_type", [tf.half, tf.bfloat16, tf.float32, tf.float64])
 def test_types(image_type: tf.DType, flow_type: tf.DType) -> None:
-    """Columns that the type of the flow does not tell apart are told apart."""
+    """Columns that the flow's type cannot distinguish stay distinct."""
     image = tf.cast(_RNG.integers(0, 200, (1, 2, 3001, 1)), image_type)
     flow = tf.ones([1, 2, 3001, 2], flow_type)
     warped = tfe.dense_image_warp(image, flow)

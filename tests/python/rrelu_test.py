@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slopes that rrelu draws: which ones, how they are spread, when they change."""
+"""The slopes that rrelu draws: their values, their distribution, when they change."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ def _assert_same_bits(actual: tf.Tensor, expected: tf.Tensor) -> None:
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 1000])
 def test_slopes_are_those_of_threefry(count: int, seed: tuple[int, int]) -> None:
-    """With the bounds 0 and 1 nothing is rounded."""
+    """Nothing is rounded with the bounds 0 and 1."""
     for dtype in (tf.float32, tf.float64):
         actual = -_train(-tf.ones([count], dtype), 0.0, 1.0, seed=seed)
         np.testing.assert_array_equal(actual, slopes.uniform(seed, count, dtype))
@@ -60,7 +60,7 @@ def test_slopes_are_the_same_in_every_type(dtype: tf.DType) -> None:
     x = tf.cast(-tf.ones([1000]), dtype)
     actual = _train(x, 0.25, 0.5, seed=_SEED)
     expected = tf.cast(-_drawn(1000, _SEED, 0.25, 0.5), dtype)
-    if dtype == tf.float64:  # which goes on where float ends
+    if dtype == tf.float64:  # float64 continues where float ends
         np.testing.assert_allclose(actual, expected, rtol=0, atol=2.0**-25)
     else:
         _assert_same_bits(actual, expected)
@@ -68,7 +68,7 @@ def test_slopes_are_the_same_in_every_type(dtype: tf.DType) -> None:
 
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_slopes_are_uniform(seed: tuple[int, int]) -> None:
-    """Each bound is passed by one random sequence in a thousand, or by fewer."""
+    """At most one random sequence in a thousand exceeds each bound."""
     count = 1_000_000
     drawn = _drawn(count, seed).astype(np.float64)
     assert drawn.min() >= 0
@@ -76,10 +76,10 @@ def test_slopes_are_uniform(seed: tuple[int, int]) -> None:
     standard = 3.3 / np.sqrt(count)
     assert abs(drawn.mean() - 1 / 2) < standard * np.sqrt(1 / 12)
     assert abs(drawn.var() - 1 / 12) < standard * np.sqrt(1 / 180)
-    # Kolmogorov and Smirnov.
+    # The Kolmogorov-Smirnov test.
     distance = np.abs(np.sort(drawn) - (np.arange(count) + 0.5) / count).max()
     assert distance < 1.95 / np.sqrt(count)
-    # Pairs, blocks of the loop, rows of an image.
+    # The correlation of pairs, blocks of the loop, and rows of an image.
     for lag in (1, 2, 3, 32, 63, 64, 65, 1024):
         correlation = np.corrcoef(drawn[:-lag], drawn[lag:])[0, 1]
         assert abs(correlation) < standard, lag
@@ -114,7 +114,7 @@ def test_xla_gives_the_same_bits(shape: tuple[int, ...], dtype: tf.DType) -> Non
 
 
 def test_xla_counts_the_elements_that_are_there() -> None:
-    """Of a tensor whose size it learns when it runs."""
+    """The function learns the tensor's size only when it runs."""
 
     def run(x: tf.Tensor) -> tf.Tensor:
         return _train(tf.boolean_mask(x, x[:, 0] < 0.5), seed=_SEED)
@@ -138,7 +138,7 @@ def test_seed_of_each_slice(jit_compile: bool, seed_type: tf.DType) -> None:
 
 @every_type
 def test_gradient_has_the_slopes_of_the_forward_pass(dtype: tf.DType) -> None:
-    """However the seed was drawn."""
+    """The seed may be drawn in any way."""
     y, dx = with_gradients(_train, [-tf.ones([1000], dtype)])
     _assert_same_bits(dx, -y)
 

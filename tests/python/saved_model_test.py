@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model that is saved here and loaded, and differentiated, in a fresh process."""
+"""A model that is saved here, then loaded and differentiated in a fresh process."""
 
 import pathlib
 

@@ -46,7 +46,7 @@ def uniform(seed: Sequence[int], count: int, dtype: tf.DType) -> np.ndarray:
 
 
 def rrelu(x: tf.Tensor, seed: Sequence[int], lower: float, upper: float) -> tf.Tensor:
-    """tfe.rrelu in training, for bounds that a float holds; but for rounding."""
+    """tfe.rrelu in training, for bounds that a float holds, up to rounding."""
     drawn = uniform(seed, x.shape.num_elements(), x.dtype)
     slopes = tf.constant(lower + (upper - lower) * drawn, x.dtype, x.shape)
     return tf.where(x >= 0, x, slopes * x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparsemax of rows that are hard to get right, along every axis."""
+"""Sparsemax of difficult rows, along every axis."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ every_way = pytest.mark.parametrize("sparsemax", _WAYS.values(), ids=_WAYS)
 
 
 def _project(logits: np.ndarray) -> np.ndarray:
-    """By sorting, in extended precision, whose errors do not count."""
+    """Computes by sorting in extended precision, whose errors are negligible."""
     x = np.asarray(logits, np.longdouble)
     x = x - x.max(axis=-1, keepdims=True)
     ordered = -np.sort(-x, axis=-1)
@@ -55,12 +55,12 @@ def test_projection(sparsemax: Callable, dtype: tf.DType, shape: tuple[int, int]
     expected = _project(logits.numpy().astype(np.longdouble))
     mean = 1 / np.maximum((expected > 0).sum(axis=-1, keepdims=True), 1)
     epsilon = np.finfo(np.float64 if dtype == tf.float64 else np.float32).eps
-    # XLA takes sums in an order of its own.
+    # XLA sums in a different order.
     of_sums = (32 if sparsemax is tfe.sparsemax else 64) * epsilon * mean
     roundoff = {tf.float16: 2.0**-11, tf.bfloat16: 2.0**-8}.get(dtype, 0) + epsilon
     tiniest = 2.0**-25 if dtype == tf.float16 else 0
     assert np.all(np.abs(y - expected) <= of_sums + roundoff * expected + tiniest)
-    # No element is on the wrong side, but for one that is nearer than that.
+    # No element is on the wrong side, unless it is nearer than that.
     assert np.all(y[expected > of_sums + tiniest] > 0)
     assert np.all(y[expected == 0] <= of_sums.max())
 
@@ -86,7 +86,7 @@ def test_projection(sparsemax: Callable, dtype: tf.DType, shape: tuple[int, int]
 def test_exact(
     sparsemax: Callable, dtype: type, logits: list[float], expected: list[float]
 ) -> None:
-    """Bad rows leave the others alone."""
+    """Bad rows do not affect the others."""
     rows = np.array([[1, 0.5, -1], logits, [0, 0, -2]], dtype)
     y = sparsemax(tf.constant(rows))
     np.testing.assert_array_equal(y, [[0.75, 0.25, 0], expected, [0.5, 0.5, 0]])
@@ -94,7 +94,7 @@ def test_exact(
 
 @every_way
 def test_small_differences(sparsemax: Callable) -> None:
-    """They are exact, though sums of the logits would lose them."""
+    """The results are exact, though sums of the logits would lose digits."""
     step = np.spacing(np.float32(1))
     y = sparsemax(np.float32([1, 1 + step, 1 + 2 * step]))
     np.testing.assert_allclose(y, [1 / 3 - step, 1 / 3, 1 / 3 + step], rtol=1e-7)
@@ -108,7 +108,7 @@ def test_very_many_equal_elements(sparsemax: Callable) -> None:
 
 
 def test_a_row_does_not_depend_on_the_others() -> None:
-    """Nor on how they are shared out over threads."""
+    """The results do not depend on how threads share the rows."""
     rows = tf.constant(_rows(60, 300), tf.float32)
     together = tfe.sparsemax(rows)
     alone = [tfe.sparsemax(row) for row in rows]

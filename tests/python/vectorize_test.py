@@ -45,8 +45,8 @@ def _assert_no_loop(function: tf.types.experimental.GenericFunction) -> None:
 
 
 def _check(function: Callable, tensors: Sequence[tf.Tensor], tolerance: float = 0) -> None:
-    """Compares with a Python loop over the first dimension, for every choice of stacked
-    inputs: the others are the same in all iterations."""
+    """Compares with a Python loop over the first dimension for every choice of stacked
+    inputs; the others are the same in all iterations."""
     elements = list(zip(*map(tf.unstack, tensors), strict=True))
     choices = list(itertools.product([True, False], repeat=len(tensors)))[:-1]
 
@@ -83,7 +83,7 @@ def test_forward(op: Comparison) -> None:
 
 @every_op
 def test_no_iteration(op: Comparison) -> None:
-    """The result is as empty as it is of more iterations, and so is the gradient."""
+    """The result is as empty as for more iterations, and so is the gradient."""
 
     def with_gradient(*element: tf.Tensor) -> list[tf.Tensor]:
         return [x for x in with_gradients(op.function, element) if x is not None]
@@ -117,7 +117,7 @@ def test_jacobian(op: Comparison) -> None:
 
 @every_op
 def test_jacobian_of_a_gradient(op: Comparison) -> None:
-    """Of the ops that differentiate gradients."""
+    """The ops that differentiate gradients."""
     inputs = op.tensors()
     upstream = upstream_of(op.function(*inputs))
 
@@ -150,7 +150,7 @@ def test_jacobian_of_a_gradient(op: Comparison) -> None:
     ],
 )
 def test_shapes(op: Callable, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Those of broadcasting, of its gradients, and of a few elements or none."""
+    """The cases of broadcasting, of its gradients, and of few or no elements."""
     _check(op, [_tensor(3, *shape) for shape in shapes])
 
 
@@ -257,7 +257,7 @@ def test_normalization(shape: tuple[int, ...], dtype: tf.DType) -> None:
 @every_type
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 5)])
 def test_normalization_grad(shape: tuple[int, ...], dtype: tf.DType) -> None:
-    """Not bit for bit: sums over rows are taken in another order."""
+    """Results differ in bits, because sums over rows have another order."""
     gradients, x = (_tensor(3, *shape, dtype=dtype) for _ in range(2))
     scale = _tensor(3, shape[-1], dtype=dtype)
     computed = tf.float64 if dtype == tf.float64 else tf.float32

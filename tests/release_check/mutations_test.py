@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of mutations fits the tree, and what plants them says who noticed."""
+"""The list of mutations matches the tree, and its runner reports which tests noticed."""
 
 import pathlib
 

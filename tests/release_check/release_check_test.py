@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner of ./run release-check, with steps that are quick."""
+"""The runner of ./run release-check, with quick steps."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ def _step(name: str, command: str, **rest: object) -> Step:
 
 
 def _run(folder: pathlib.Path, chosen: Sequence[Step]) -> tuple[runner.State, list[str]]:
-    """Runs them all; returns the state and what each came to."""
+    """Runs all steps; returns the state and the result of each."""
     state = runner.State(folder / "state")
     assert release_check.run_all(chosen, folder, state, folder / "durations.json")
     return state, [state[step].status for step in chosen]
@@ -72,7 +72,7 @@ def test_what_cannot_be_run_never_passes(tmp_path: pathlib.Path) -> None:
     assert state[chosen[0]].shown == "no no-such-program here"
     assert re.fullmatch(r"needs 1e\+09 GB of disk, .* are free", state[chosen[1]].shown)
     assert not report.faults(chosen, state)
-    # Another time it may be there.
+    # It may be there another time.
     state, words = _run(tmp_path, [_step("program", "true")])
     assert words == [runner.PASSED]
 
@@ -94,7 +94,7 @@ def test_a_step_without_an_end(tmp_path: pathlib.Path, monkeypatch: pytest.Monke
 
 
 def test_cleaning(tmp_path: pathlib.Path) -> None:
-    """A step's files are removed if it passes, and stay to be looked at if it fails."""
+    """A step's files are removed if it passes, and kept if it fails."""
     _run(tmp_path, [_step("passes", "touch left", clean="rm left")])
     assert not (tmp_path / "left").exists()
     _run(tmp_path, [_step("fails", "touch left; false", clean="rm left")])
@@ -128,11 +128,11 @@ def _start(folder: pathlib.Path) -> subprocess.Popen[str]:
 
 
 def _has_ended(process: int) -> bool:
-    """True also for a process that nobody has taken note of."""
+    """True also for a process that no record names."""
     try:
         stat = pathlib.Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
-        return True  # Before its file was opened, or before it was read.
+        return True  # The process ended before its file was opened or read.
     return stat.rpartition(")")[2].split()[0] == "Z"
 
 
@@ -152,7 +152,7 @@ def test_interrupted_and_resumed(tmp_path: pathlib.Path, number: int) -> None:
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     if number == signal.SIGKILL:
-        os.kill(sleeps, signal.SIGTERM)  # Nobody could.
+        os.kill(sleeps, signal.SIGTERM)  # nobody could stop it
     else:
         assert process.returncode == 130
         assert output == "['passed', 'interrupted', 'not run yet']\n"
@@ -184,7 +184,7 @@ def test_page(tmp_path: pathlib.Path) -> None:
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == len(chosen)
 
-    # Another commit, where one of them was run: the others' rows stay.
+    # Another commit, where one step was run; the other rows stay.
     again = runner.State(tmp_path / "again")
     again[chosen[1]] = runner.Result(runner.PASSED, 2)
     again[chosen[2]] = runner.Result(runner.INTERRUPTED, 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests' shares of the time: each target has one, and they are not more than there is."""
+"""The tests' shares of the time: each target has one, and they fit into the total."""
 
 import pathlib
 import re
@@ -20,20 +20,20 @@ def test_sum() -> None:
 
 
 def test_every_test_has_a_share() -> None:
-    """The macros of tests/defs.bzl see to it: no test is made without them."""
+    """The macros of tests/defs.bzl ensure that no test is made without a share."""
     made = [
         str(path)
         for folder in ROOT.iterdir()
         if not folder.name.startswith((".", "bazel-", "out"))
         for path in folder.rglob("BUILD")
         if re.search(r"^ *\w+_test\(", path.read_text(encoding="utf-8"), re.MULTILINE)
-        and "your_op" not in path.parts  # A workspace of its own.
+        and "your_op" not in path.parts  # It is a separate workspace.
     ]
     assert not made, "py_suite and cc_suite make tests"
 
 
 def _is_there(label: str) -> bool:
-    """True if a BUILD file names a test, alone, as one of a family or as all of its folder."""
+    """True if a BUILD file names a test, by itself, as one of a family or with its whole folder."""
     folder, name = label.removeprefix("//").split(":")
     if any((ROOT / folder / f"{name}{ending}").exists() for ending in (".py", ".cc")):
         return True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A copy of ./run on a machine. The test decides what the machine has and what fails.
 
-Nothing is downloaded: pip, apt-get and Bazel are scripts that say what the real ones
-said when they failed in that way.
+Nothing is downloaded: scripts stand in for pip, apt-get and Bazel, and print what the real ones
+printed when they failed in that way.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _PROGRAMS = re.findall(
     sort stat tail tee timeout touch tr true uname wc xargs""",
 )
 
-# A virtual environment has a copy of it. FAKE_PIP is what pip does.
+# A virtual environment has a copy of it. FAKE_PIP is the behaviour of pip.
 _PYTHON = r"""
 here=$(cd "$(dirname "$0")" && pwd)
 case "$*" in
@@ -64,7 +64,7 @@ class Machine:
 
     Attributes:
       checkout: The folder of ./run.
-      home: Its user's.
+      home: The user's home folder.
     """
 
     def __init__(self, folder: pathlib.Path, checkout: str = "checkout") -> None:
@@ -90,29 +90,29 @@ class Machine:
         (self.checkout / "python" / "tensorflow_ext").mkdir(parents=True)
 
     def program(self, name: str, script: str) -> None:
-        """Puts a script of bash on PATH, over a program of the same name."""
+        """Puts a bash script on PATH, in place of a program of the same name."""
         path = self._bin / name
         path.unlink(missing_ok=True)
         path.write_text(f"#!/bin/bash\n{script}\n")
         path.chmod(0o755)
 
     def script(self, name: str) -> str:
-        """That of a program on PATH."""
+        """The path of a program on PATH."""
         return (self._bin / name).read_text()
 
     def user(self, number: int) -> None:
-        """Lets that user call, or root, who is 0."""
+        """Makes this user the caller; 0 is root."""
         self.program("id", f"echo {number}")
 
     def without(self, *names: str) -> None:
-        """Takes programs from PATH."""
+        """Removes programs from PATH."""
         for name in names:
             (self._bin / name).unlink(missing_ok=True)
 
     def start(
         self, *arguments: str, program: str = "run", **environment: str | None
     ) -> subprocess.Popen[str]:
-        """./run, or another program of the checkout; a variable that is None is not set."""
+        """Starts ./run, or another program of the checkout; a variable that is None is not set."""
         variables = {
             "HOME": str(self.home),
             "PATH": str(self._bin),
@@ -137,13 +137,13 @@ class Machine:
     def run(
         self, *arguments: str, program: str = "run", **environment: str | None
     ) -> tuple[int, str]:
-        """Waits for start(); returns the exit status and what is said."""
+        """Waits for start(); returns the exit status and the output."""
         process = self.start(*arguments, program=program, **environment)
         said, _ = process.communicate(timeout=60)
         return process.returncode, said
 
     def fails(self, *arguments: str, **environment: str | None) -> str:
-        """Runs a ./run build that must fail, but not by a fault of ./run; returns what it says."""
+        """Runs a ./run build that must fail, but not by a fault of ./run; returns its output."""
         status, said = self.run(*(arguments or ("build",)), **environment)
         assert status != 0, said
         assert "unbound variable" not in said, said
@@ -151,7 +151,7 @@ class Machine:
         return said
 
     def works(self, *arguments: str, **environment: str | None) -> str:
-        """Runs a ./run build that must not fail; returns what it says."""
+        """Runs a ./run build that must not fail; returns its output."""
         status, said = self.run(*(arguments or ("build",)), **environment)
         assert status == 0, said
         if not arguments:
@@ -159,7 +159,7 @@ class Machine:
         return said
 
     def is_built(self) -> None:
-        """As after ./run build and a first ./run test, which puts the oldest headers there."""
+        """The state after ./run build and a first ./run test, which adds the oldest headers."""
         self.works()
         lock = "requirements/tensorflow-cpu-2.18.txt"
         made_from = hashlib.sha256((self.checkout / lock).read_bytes()).hexdigest()
@@ -168,7 +168,7 @@ class Machine:
         (folder / ".made-from").write_text(f"{made_from}  {lock}\n")
 
     def pip_runs(self) -> int:
-        """How often pip was called."""
+        """The number of calls of pip."""
         return self._log.read_text().count("pip") if self._log.exists() else 0
 
     def homes(self) -> list[str]:

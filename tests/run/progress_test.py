@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./run condenses Bazel's progress, and passes on all else that Bazel says."""
+"""./run condenses Bazel's progress, and passes on all its other output."""
 
 import io
 import json
@@ -53,7 +53,7 @@ def test_all_else_is_passed_on(tmp_path: pathlib.Path) -> None:
 
 
 def test_live_line(tmp_path: pathlib.Path) -> None:
-    """It is wiped away before anything else is said."""
+    """It is erased before any other output."""
     colours = b"\x1b[32m[1,312 / 1,520]\x1b[0m 3 / 141 tests, 1 failed; Testing //a:b; 3s\n"
     said = condensed([colours, b"ERROR: no\n"], tmp_path)
     assert said == b"\r\x1b[Krun: 1312 of 1520 actions, 3 of 141 tests\r\x1b[KERROR: no\n"
@@ -72,12 +72,12 @@ def test_a_line_in_ten_seconds(tmp_path: pathlib.Path, monkeypatch: pytest.Monke
         (None, 0, (26, 520, 30), ""),
         (None, 0, (260, 520, 300), ", about 5 min left by the speed so far"),
         (None, 600, (0, 4, 1), ", about 10 min left by a usual machine's times"),
-        # A machine of half the speed.
+        # A machine with half the speed.
         (None, 600, (260, 520, 600), ", about 10 min left by a usual machine's times"),
-        # The second half is quick.
+        # The second half is fast.
         ("quick", 600, (260, 520, 300), ", 30 s left"),
         ("quick", 0, (0, 520, 1), ", about 6 min left by the last time's"),
-        # After a change, something else is compiled.
+        # After a change, other actions are compiled.
         ("quick", 0, (50, 100, 300), ", about 5 min left by the speed so far"),
         ("{", 0, (260, 520, 300), ", about 5 min left by the speed so far"),
         ({"actions": 520, "seconds": [1]}, 0, (26, 520, 30), ""),
@@ -107,7 +107,7 @@ def test_what_is_kept(tmp_path: pathlib.Path) -> None:
 
 
 def test_of_run(tmp_path: pathlib.Path) -> None:
-    """Bazel's errors and its exit status stay as they are; what took how long is kept."""
+    """Bazel's errors and exit status are unchanged; the durations are kept."""
     machine = Machine(tmp_path)
     bazel = "echo '[30 / 30] checking' >&2; echo 'INFO: Build completed successfully' >&2"
     said = machine.works(FAKE_BAZEL=bazel)

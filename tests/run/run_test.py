@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./run says what to do when something of the machine fails, and the next call works."""
+"""./run says what to do when something on the machine fails, and the next call works."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ def says(text: str) -> str:
 
 
 def test_pip_fails(machine: Machine) -> None:
-    """The end of its log is shown, whatever it says."""
+    """The end of its log is shown, whatever its content."""
     lines = [f"line {number}" for number in range(100)]
     said = machine.fails(FAKE_PIP=says("\n".join(lines)))
     assert "failed. The whole log is out/log/pip-tensorflow-cpu" in said
@@ -68,7 +68,7 @@ def test_registry_of_a_language(machine: Machine, programs: list[str], what: str
     ],
 )
 def test_too_old_a_rust(machine: Machine, rustc: str, version: str) -> None:
-    """As Debian 12 and Ubuntu 24.04 have it, and rustup without a toolchain."""
+    """The versions of Debian 12 and Ubuntu 24.04, and rustup without a toolchain."""
     machine.is_built()
     machine.program("cargo", "[[ $1 == --version ]] && echo cargo 1.65.0")
     machine.program("rustc", rustc)
@@ -109,7 +109,7 @@ def test_only_pip_is_killed(machine: Machine) -> None:
 
 
 def test_two_at_once(machine: Machine) -> None:
-    """And one that installs says every 10 seconds what it is at."""
+    """An installation prints its current step every 10 seconds."""
     slow = "echo Downloading tensorflow; touch $here/../begun; sleep 11"
     first = machine.start("build", FAKE_PIP=slow)
     while not (machine.checkout / ".venv" / "begun").exists():
@@ -133,7 +133,7 @@ def test_time_of_the_last_time(machine: Machine) -> None:
 
 
 def test_links_of_another_tensorflow(machine: Machine) -> None:
-    """Bazel goes into links to its own tree that another prefix has made."""
+    """Bazel follows links to its own tree that another prefix has made."""
     machine.works()
     (machine.checkout / "bazel-checkout").symlink_to(machine.home)
     look = "[[ -L bazel-checkout ]] && echo followed || echo left alone; exit 1"
@@ -150,7 +150,7 @@ def test_path(tmp_path: pathlib.Path, folder: str) -> None:
 def test_checkout_cannot_be_written(machine: Machine) -> None:
     machine.checkout.chmod(0o555)
     command = [str(machine.checkout / "run"), "build"]
-    if os.access(machine.checkout, os.W_OK):  # Root, until it gives that up.
+    if os.access(machine.checkout, os.W_OK):  # Root, until it drops its rights.
         drop = "-dac_override,-dac_read_search"
         command = ["setpriv", f"--bounding-set={drop}", "--inh-caps=-all", *command]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -229,7 +229,7 @@ def test_too_small_a_disk(machine: Machine) -> None:
 
 
 def test_apt_is_locked(machine: Machine) -> None:
-    """Twice, by another package manager, which is waited for."""
+    """Another package manager holds the lock twice; ./run waits for it."""
     machine.without("g++")
     machine.user(0)
     machine.program("sleep", "")
@@ -269,7 +269,7 @@ def test_bazelisk_alone(machine: Machine) -> None:
 
 
 def test_packages_for_tests_that_a_system_lacks(machine: Machine) -> None:
-    """The others are installed; what lacks is named."""
+    """The others are installed; the missing ones are named."""
     machine.user(0)
     machine.program(
         "apt-get",
@@ -288,7 +288,7 @@ done
 
 @pytest.mark.parametrize(("flags", "cached"), [([], "no"), (["--cached"], "auto")])
 def test_results_of_tests(machine: Machine, flags: list[str], cached: str) -> None:
-    """Every test runs unless those of Bazel's cache are asked for."""
+    """Every test runs, unless the command asks for Bazel's cached results."""
     machine.is_built()
     bazel = machine.script("bazel").replace("|| exit 0", '|| { echo "$*"; exit; }')
     machine.program("bazel", bazel)
@@ -329,7 +329,7 @@ def test_doctor_before(machine: Machine) -> None:
 
 
 def test_a_candidate_of_tensorflow(machine: Machine) -> None:
-    """It is what is built for it that is tested, and it leaves nothing."""
+    """The tests run what was built for it, and it leaves nothing behind."""
     candidate = "tools/release_check/candidate.sh"
     libraries = machine.checkout / "python" / "tensorflow_ext" / "lib"
     machine.works()
@@ -339,7 +339,7 @@ def test_a_candidate_of_tensorflow(machine: Machine) -> None:
     assert last.startswith("candidate: TensorFlow 2.22.0rc0: does not build: "), said
     assert not (libraries / "2.22").exists()
     _, said = machine.run(program=candidate)
-    # Here Bazel runs no test.
+    # Bazel runs no test here.
     assert "candidate: TensorFlow 2.22.0rc0: builds; tests fail (above)" in said
     built = (libraries / "2.22" / "libtensorflow_ext.so").read_text()
     assert built == "built into .venv-candidate/bazel-bin\n"

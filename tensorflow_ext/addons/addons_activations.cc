@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that TensorFlow Addons had, by these names, from version 0.6 or 0.7
+// Kernels that TensorFlow Addons had under these names from version 0.6 or 0.7
 // to 0.11.
 
 #include <string>
@@ -21,7 +21,7 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 using tensorflow::OpDefBuilder;
 
-// One op of ours with the same arguments and attributes.
+// Wraps our op with the same arguments and attributes.
 CompositeOp Renamed(const std::string& name,
                     const std::vector<std::string>& arguments,
                     const std::string& result,
@@ -45,7 +45,7 @@ CompositeOp Renamed(const std::string& name,
       inputs.push_back(absl::StrCat(argument, ": T"));
     }
     for (const std::string& attr_def : attr_defs) {
-      // Without the default: "lower: float = -0.5".
+      // Drops the default: "lower: float = -0.5".
       const std::vector<std::string> words = absl::StrSplit(attr_def, ' ');
       names.push_back(std::string(absl::StripSuffix(words[0], ":")));
       types.push_back(absl::StrCat(words[0], " ", words[1]));
@@ -65,7 +65,7 @@ CompositeOp Renamed(const std::string& name,
 
 std::vector<CompositeOp> MakeActivations() {
   const std::vector<std::string> none;
-  // From 0.7 on; version 0.6 had bounds of -1 and 1 for Hardshrink.
+  // Since 0.7; version 0.6 had bounds of -1 and 1 for Hardshrink.
   const std::vector<std::string> bounds = {"lower: float = -0.5",
                                            "upper: float = 0.5"};
   const std::vector<std::string> approximate = {"approximate: bool = true"};

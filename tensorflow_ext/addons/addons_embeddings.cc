@@ -21,7 +21,7 @@ std::vector<std::string> AttrDefs() {
   return {kFloatingT, "Tindices: {int32, int64}"};
 }
 
-// The attributes of our ops, whose combiners are in lower case.
+// The attributes of our ops, whose combiners are lowercase.
 auto Attrs(const AttrSlice& attrs) {
   std::string combiner;
   tensorflow::TryGetNodeAttr(attrs, "combiner", &combiner);

@@ -78,7 +78,7 @@ FDH::Node Costs(const std::string& name, const char* op,
   return {{name}, op, std::move(inputs), AttrsOfOp(names)};
 }
 
-// Channels of our images and costs come last.
+// The channels of our images and costs come last.
 FDH::Node FirstToLast() {
   return FDH::Const("first_to_last", absl::Span<const int32_t>({0, 2, 3, 1}));
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops of TensorFlow Addons, as tables of ours: its names, its order of
-// arguments and outputs, its attributes and defaults. Where it admits fewer
-// types than ours, ours are admitted; where it admits types without a kernel,
-// they are not.
+// Tables that build TensorFlow Addons' ops from ours, with its names, order of
+// arguments and outputs, attributes and defaults. Types are ours: an op may
+// admit more than in Addons, but none without a kernel.
 
 #ifndef TENSORFLOW_EXT_ADDONS_ADDONS_OPS_H_
 #define TENSORFLOW_EXT_ADDONS_ADDONS_OPS_H_
@@ -14,7 +13,7 @@
 
 namespace tensorflow_ext {
 
-// Each list and what it holds live as long as the process.
+// Each list and its elements live as long as the process.
 const std::vector<CompositeOp>& AddonsActivations();
 const std::vector<CompositeOp>& AddonsEmbeddings();
 const std::vector<CompositeOp>& AddonsImages();

@@ -27,7 +27,7 @@ bool IsNoGradient(const Output& tensor) {
   return tensor == tensorflow::NoGradient();
 }
 
-// What AddSymbolicGradients takes for granted of a tensor.
+// Checks what AddSymbolicGradients assumes about a tensor.
 absl::Status CheckTensor(const Scope& scope, const char* argument, size_t k,
                          const Output& tensor) {
   const Node* node = tensor.node();
@@ -50,7 +50,7 @@ absl::Status CheckTensor(const Scope& scope, const char* argument, size_t k,
   return absl::OkStatus();
 }
 
-// The tensor behind an Identity of its own.
+// The tensor behind its own Identity.
 absl::StatusOr<Output> Apart(const Scope& scope, const Output& tensor) {
   const std::string name = absl::StrCat(tensor.node()->name(), "_gradient/y");
   const Output identity = tensorflow::ops::Identity(
@@ -97,7 +97,7 @@ absl::Status AddGradients(const Scope& scope, const Outputs& outputs,
     for (const OutputTensor& x : connected.tensors()) {
       xs.push_back(Output(x.node, x.index));
     }
-    if (ys.size() > 1) {  // With one of their own, none leads to another.
+    if (ys.size() > 1) {  // Separate nodes: no y leads to another.
       for (Output& y : ys) {
         TF_ASSIGN_OR_RETURN(y, Apart(scope, y));
       }

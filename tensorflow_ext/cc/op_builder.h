@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the typed ops of `python -m tensorflow_ext wrappers --cxx` are made of.
+// The base of the typed ops that `python -m tensorflow_ext wrappers --cxx`
+// writes.
 
 #ifndef TENSORFLOW_EXT_CC_OP_BUILDER_H_
 #define TENSORFLOW_EXT_CC_OP_BUILDER_H_
@@ -22,12 +23,12 @@
 
 namespace tensorflow_ext {
 
-// Adds the node of an op to a scope. What is wrong with it becomes the scope's
-// status, as with TensorFlow's own ops: from then on nothing is added, and what
-// is given back is empty. Inputs are given in the order of the OpDef.
+// Adds the node of an op to a scope. An error becomes the scope's status, as
+// with TensorFlow's own ops: from then on nothing is added, and results are
+// empty. Pass the inputs in the order of the OpDef.
 class OpBuilder {
  public:
-  // `name`: what the node is called where the scope says nothing else.
+  // `name`: the node's name if the scope gives none.
   OpBuilder(const tensorflow::Scope& scope, const char* op, const char* name)
       : scope_(scope), op_(op) {
     if (!scope_.ok()) return;
@@ -64,7 +65,7 @@ class OpBuilder {
     if (scope_.ok()) builder_->Attr(name, value);
   }
 
-  // Adds the node, with its shapes inferred; returns whether all went well.
+  // Adds the node and infers its shapes; returns true on success.
   bool Finish() {
     if (!scope_.ok()) return false;
     scope_.UpdateBuilder(&*builder_);
@@ -79,7 +80,7 @@ class OpBuilder {
     return scope_.ok();
   }
 
-  // Of the node that Finish() has added.
+  // The node that Finish() has added.
   tensorflow::Operation operation() const { return operation_; }
 
   tensorflow::Output Output(const char* argument) const {
@@ -98,7 +99,7 @@ class OpBuilder {
 
   void Refuse(const absl::Status& status) { scope_.UpdateStatus(status); }
 
-  // What NodeBuilder takes for granted is looked at.
+  // Checks what NodeBuilder assumes about an input.
   NodeOut Resolve(const char* argument, const tensorflow::Input& value) {
     const auto refuse = [&](const auto&... what) {
       Refuse(absl::InvalidArgumentError(
@@ -118,7 +119,7 @@ class OpBuilder {
     } else if (value.node_name().empty() &&
                value.tensor().dtype() == tensorflow::DT_FLOAT &&
                value.tensor().shape() == tensorflow::TensorShape({0})) {
-      // That is how an Input looks that was made of an empty Output.
+      // An Input that was made from an empty Output looks like this.
       return refuse(
           "is no tensor: an Output() that nothing was assigned to. A constant "
           "without elements is given as ops::Const");

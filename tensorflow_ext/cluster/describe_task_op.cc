@@ -40,8 +40,8 @@ absl::Status DescribeTaskShape(InferenceContext* c) {
 
 }  // namespace
 
-// Stateful: a constant would be computed where the graph is optimised, which
-// may be another task, and a process may load libraries between two runs.
+// Stateful, because graph optimization may compute a constant on another task,
+// and a process may load libraries between two runs.
 REGISTER_OP("TfExt>DescribeTask")
     .Input("ops: string")
     .Output("version: string")
@@ -49,11 +49,11 @@ REGISTER_OP("TfExt>DescribeTask")
     .SetIsStateful()
     .SetShapeFn(DescribeTaskShape)
     .Doc(R"doc(
-Says what the process that runs it has loaded: one of a cluster, by its device.
+Describes this library in the process that runs the op, such as a cluster's task.
 
 ops: Names of ops, [n].
 version: This library's version and that of the TensorFlow it was built for, [],
-  as TfExt_Version() has it.
+  as TfExt_Version() returns it.
 unknown: Those of `ops` that are not registered in the process, [m].
 )doc");
 

@@ -22,7 +22,7 @@ using tensorflow::OpRegistry;
 
 namespace {
 
-// The parts, one node of the instantiated function after the other.
+// Collects the parts from the nodes of the instantiated function.
 class Builder {
  public:
   absl::Status Add(const NodeDef& node) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An op that is made of others. One table says of which: its kernel on every
-// device, its shape function and its gradient follow from theirs. For ops that
-// differ from ours in the order of arguments, in layouts or in the values of
-// attributes. A call costs a microsecond or two more than those of its parts'
-// kernels.
+// An op that is made of other ops. One table lists its parts, which give it a
+// kernel on every device, a shape function and a gradient. For ops that differ
+// from ours in the order of arguments, in layouts or in values of attributes. A
+// call costs one or two microseconds more than the kernels of its parts.
 //
 //   static const auto* relu = new CompositeOp{
 //       "My>Relu", "TfExt>Relu",
@@ -36,14 +35,14 @@ namespace tensorflow_ext {
 
 struct CompositeOp {
   std::string name;
-  // The op among its parts that decides where it has kernels: for the devices
-  // and types that this one has kernels for.
+  // The part that decides which devices and types the op has kernels for: those
+  // of this part.
   std::string main_part;
-  // Says its arguments, attributes and documentation.
+  // Declares its arguments, attributes and documentation.
   std::function<void(tensorflow::OpDefBuilder& op)> declare;
-  // Its parts: writes a function of the op's inputs, in their order, that
-  // returns its outputs (Define of gradient/define.h). Called for all
-  // attributes, defaults included; they may steer it. The parts are stateless.
+  // Writes a function of the op's inputs, in their order, that returns its
+  // outputs (Define of gradient/define.h). Called with all attributes,
+  // including defaults; they may steer it. The parts are stateless.
   std::function<absl::Status(const tensorflow::AttrSlice& attrs,
                              tensorflow::FunctionDef* function)>
       body;
@@ -51,7 +50,7 @@ struct CompositeOp {
 
 // The body of a composite for given attributes.
 struct CompositeBody {
-  // An output of a part, or where `part` is kArgument an argument of the op.
+  // An output of a part, or an argument of the op if `part` is kArgument.
   struct Source {
     int part;
     int index;
@@ -61,30 +60,30 @@ struct CompositeBody {
   struct Part {
     std::shared_ptr<const tensorflow::NodeProperties> node;
     std::vector<Source> inputs;
-    // The value of a Const, for shape functions; else without elements.
+    // The value of a Const, for shape functions; otherwise empty.
     tensorflow::Tensor value;
   };
 
-  // Each stands behind those that it takes inputs of.
+  // Each comes after the parts whose outputs it takes.
   std::vector<Part> parts;
   std::vector<Source> results;
 };
 
-// The body of `op` for `attrs`, which hold the defaults. InvalidArgument, an
-// attribute has a value that a part does not take.
+// The body of `op` for `attrs`, which include the defaults. InvalidArgument: a
+// part refuses the value of an attribute.
 absl::StatusOr<CompositeBody> InstantiateComposite(
     const CompositeOp& op, const tensorflow::AttrSlice& attrs);
 
-// `status` with the name of the composite before what a part of it says.
+// Prefixes a part's error with the name of the composite.
 absl::Status InComposite(const CompositeOp& op, const absl::Status& status);
 
-// Registers the op with its shape function, a kernel for each device and type
-// that its main part has kernels for, how XLA compiles it, and its gradient for
-// all clients. Does nothing where an op of this name is registered. Returns
-// whether it did so. `op` is to live as long as the process. May be called at
-// any time, by one thread at a time; whoever finds the op registered finds all
-// the rest. Not while another thread loads a library, as
-// TfExt_RegisterGradient.
+// Registers the op with its shape function, its XLA lowering, its gradient for
+// all clients, and a kernel for each device and type that its main part has
+// kernels for. Does nothing if an op of this name is registered. Returns true
+// if it registered the op. `op` must live as long as the process. May be called
+// at any time, but by one thread at a time and, like TfExt_RegisterGradient,
+// not while another thread loads a library. Once the op is registered, so is
+// everything else.
 bool RegisterComposite(const CompositeOp& op);
 
 }  // namespace tensorflow_ext

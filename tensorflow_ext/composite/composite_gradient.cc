@@ -25,7 +25,7 @@ namespace {
 // A function may not have the name of an op.
 constexpr char kFunction[] = "Composite";
 
-// Leaves out identities, which differentiation puts before and behind all.
+// Removes the identities that differentiation adds.
 void RemoveIdentities(FunctionDef* function) {
   std::unordered_map<std::string, std::string> inputs;
   FunctionDef without = *function;
@@ -50,8 +50,8 @@ void RemoveIdentities(FunctionDef* function) {
   *function = std::move(without);
 }
 
-// The function that returns a gradient for each argument that has one, as the
-// definition of an op's gradient, which returns something for all of them.
+// Turns a function that returns a gradient for some arguments into the
+// definition of an op's gradient, which returns one for every argument.
 FunctionDef WithResultForEach(const FunctionDef& function,
                               const DataTypeVector& gradients) {
   FunctionDef definition = function;

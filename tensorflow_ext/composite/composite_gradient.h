@@ -7,9 +7,8 @@
 
 namespace tensorflow_ext {
 
-// Writes the gradient of a composite: its body is differentiated part by part,
-// with the gradients that these have. What comes of it names the parts, whose
-// gradients are those of the next order.
+// Writes the gradient of a composite by differentiating its body part by part.
+// The result names the parts; their own gradients give the next order.
 absl::Status DefineCompositeGradient(const CompositeOp& op,
                                      const tensorflow::AttrSlice& attrs,
                                      tensorflow::FunctionDef* gradient);

@@ -60,7 +60,7 @@ void CompositeKernel::Compute(OpKernelContext* context) {
 }
 
 absl::Status CompositeKernel::Run(OpKernelContext* context) {
-  // As the op was called, less what speaks of its own outputs.
+  // The parameters of the call, without those that describe its own outputs.
   OpKernelContext::Params params = *context->params();
   params.eigen_gpu_device = nullptr;  // owned; the first part makes another
   params.forward_from_array = nullptr;
@@ -76,8 +76,7 @@ absl::Status CompositeKernel::Run(OpKernelContext* context) {
                : values[source.part][source.index];
   };
   for (const Step& step : steps_) {
-    // With a copy of each, no part takes a buffer for its output that another
-    // one reads after it.
+    // Copies keep a part from reusing a buffer that a later part reads.
     std::vector<Tensor> inputs;
     std::vector<TensorValue> input_values;
     for (const auto& source : step.inputs) inputs.push_back(value(source));

@@ -12,9 +12,9 @@
 
 namespace tensorflow_ext {
 
-// The kernel of a composite on any device: the kernels of its parts on that
-// device, one after the other. XLA compiles by kernels too, on devices of its
-// own, whose tensors hold expressions: the same class serves there.
+// The kernel of a composite on any device: it runs the kernels of its parts on
+// that device in order. It also serves XLA, which compiles by kernels on its
+// own devices, where tensors hold expressions.
 class CompositeKernel final : public tensorflow::OpKernel {
  public:
   CompositeKernel(tensorflow::OpKernelConstruction* context,
@@ -26,7 +26,7 @@ class CompositeKernel final : public tensorflow::OpKernel {
   struct Step {
     std::unique_ptr<tensorflow::OpKernel> kernel;
     std::vector<CompositeBody::Source> inputs;
-    // Where its outputs are to lie.
+    // The memory of its outputs.
     std::vector<tensorflow::AllocatorAttributes> outputs;
   };
 

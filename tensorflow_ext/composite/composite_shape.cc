@@ -23,12 +23,12 @@ namespace {
 
 using Shapes = std::vector<PartialTensorShape>;
 
-// Handles belong to a context, a part has one of its own.
+// Handles belong to a context, and each part has its own.
 PartialTensorShape ShapeOf(InferenceContext* c, ShapeHandle handle) {
   return PartialTensorShape(c->ShapeHandleToProto(handle));
 }
 
-// The attributes of the node whose shapes are asked for.
+// The attributes of the node.
 NodeDef NodeOf(const CompositeOp& op, InferenceContext* c) {
   NodeDef node;
   const OpDef* op_def = nullptr;

@@ -8,7 +8,7 @@
 
 namespace tensorflow_ext {
 
-// The shape function of a composite: those of its parts, one after the other.
+// The shape function of a composite: runs those of its parts in order.
 absl::Status InferCompositeShapes(
     const CompositeOp& op, tensorflow::shape_inference::InferenceContext* c);
 

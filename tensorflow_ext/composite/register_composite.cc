@@ -27,8 +27,8 @@ using tensorflow::OpRegistry;
 
 namespace {
 
-// The registered composites by name: what makes a kernel is a function without
-// data.
+// The registered composites by name, because a kernel factory is a function
+// without data.
 class Composites {
  public:
   static Composites& Global() {

@@ -32,7 +32,7 @@ REGISTER_OP("TfExt>CheckGradientShape")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle expected, checked;
       TF_RETURN_IF_ERROR(c->MakeShapeFromShapeTensor(1, &expected));
-      // What is inferred may be wrong: the kernel has the last word.
+      // Inferred shapes may be wrong, so the kernel decides.
       if (!c->Merge(c->input(0), expected, &checked).ok()) {
         checked = c->input(0);
       }
@@ -40,7 +40,7 @@ REGISTER_OP("TfExt>CheckGradientShape")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-Says in a graph that a gradient is to have a certain shape.
+Checks that a gradient has the shape that it must have.
 
 The debug switch TFEXT_CHECK_GRADIENTS puts it behind gradients whose shape is
 not known beforehand.
@@ -48,8 +48,8 @@ not known beforehand.
 gradient: Any tensor.
 expected: Its shape.
 checked: `gradient`.
-where: Says whose gradient it is; the error begins with it.
-made_by: Says what made it; the error ends with it.
+where: Names the gradient; the error begins with it.
+made_by: Names the node that made it; the error ends with it.
 )doc");
 
 namespace {

@@ -9,7 +9,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// XLA knows all shapes, so that the check is made while it compiles.
+// XLA knows all shapes, so it checks while it compiles.
 class CheckGradientShapeLowering : public Lowering {
   absl::Status ReadAttributes(LoweringConstruction* context) override {
     TF_RETURN_IF_ERROR(context->GetAttr("where", &where_));

@@ -54,20 +54,20 @@ REGISTER_OP("TfExt>InlineCalls")
     .Output("inlined: string")
     .SetShapeFn(InlineCallsShape)
     .Doc(R"doc(
-Makes what computes tensors of a graph without calls of functions.
+Adds nodes that compute tensors of a graph without function calls.
 
-For clients in languages that run ops but call no functions of a library:
-TfExt_InlineCalls as an op. A gradient of `inlined` runs a called function once,
-forward and backward, so a model with dropout can be trained by it. The bytes of
-`graph_def` followed by those of `nodes` are a GraphDef of both, which any client
-can import.
+This is TfExt_InlineCalls as an op, for languages that run ops but cannot call
+functions of a library. A gradient of `inlined` runs a called function once,
+forward and backward, so it can train a model with dropout. The bytes of
+`graph_def` followed by those of `nodes` are a GraphDef of both, which any
+client can import.
 
 graph_def: A serialized tensorflow.GraphDef, its library included, [].
 outputs: Tensors of it, as "node:index", [n].
-nodes: The nodes to add, a serialized GraphDef whose inputs are of these nodes or
-  of the graph, [].
-inlined: The tensors that take the place of `outputs`; the same ones where no
-  call leads to them, [n].
+nodes: The nodes to add, a serialized GraphDef whose inputs come from these nodes
+  or from the graph, [].
+inlined: The tensors that replace `outputs`; the same ones if no call leads to
+  them, [n].
 )doc");
 
 // Graphs have no gradient.

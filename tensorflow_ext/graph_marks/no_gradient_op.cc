@@ -28,12 +28,12 @@ REGISTER_OP("TfExt>NoGradient")
     .Attr("T: type")
     .SetShapeFn(tensorflow::shape_inference::UnchangedShape)
     .Doc(R"doc(
-Says in a gradient's definition that an input has no gradient although its type
-could have one.
+Marks an input in a gradient's definition as having no gradient although its
+type could have one.
 
-Return it as the gradient of that input. The function runtime, which knows no
-absent gradients, gets zeros; Python gets None and C++ NoGradient(), and no node
-is added to the client's graph.
+Return it as the gradient of that input. The function runtime has no absent
+gradients and gets zeros. Python gets None and C++ NoGradient(), and no node is
+added to the client's graph.
 
 x: The input that has no gradient, of any shape and type.
 zeros: Zeros of the shape of `x`; for types without a zero (strings, resources,
@@ -51,7 +51,7 @@ class NoGradientCpuOp : public OpKernel {
   void Compute(OpKernelContext* ctx) override {
     Tensor* zeros = nullptr;
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, ctx->input(0).shape(), &zeros));
-    // Other types come out of the allocation as empty values.
+    // Values of other types are empty after the allocation.
     if (zeros->dtype() == tensorflow::DT_VARIANT) {
       FillWithZeros(ctx, ctx->input(0).flat<Variant>(), zeros->flat<Variant>());
     } else if (tensorflow::DataTypeCanUseMemcpy(zeros->dtype()) &&
@@ -61,7 +61,7 @@ class NoGradientCpuOp : public OpKernel {
   }
 
  private:
-  // Lists of tensors and the like have zeros of their own; what has none stays
+  // Tensor lists and the like define their own zeros; other variants stay
   // empty.
   static void FillWithZeros(OpKernelContext* ctx, TTypes<Variant>::ConstFlat x,
                             TTypes<Variant>::Flat zeros) {

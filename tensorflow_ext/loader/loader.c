@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libtensorflow_ext_loader.so: for TF_LoadLibrary of a process whose TensorFlow
- * is any version. It loads libtensorflow_ext.so from the folder beside it that
- * is called like that version, such as 2.21. Where there is none, or it cannot
- * be loaded, TF_LoadLibrary fails and says why: it has no other words than
- * 'undefined symbol' for libtensorflow_ext.so itself. It says so once: the
- * system does not unload it, so a second call runs no constructor and succeeds.
+ * libtensorflow_ext_loader.so: for TF_LoadLibrary of a process with any version
+ * of TensorFlow. It loads libtensorflow_ext.so from the folder next to it that
+ * is named after that version, such as 2.21. If that folder is missing, or its
+ * library cannot be loaded, TF_LoadLibrary fails with a reason; for
+ * libtensorflow_ext.so itself it only reports 'undefined symbol'. It fails only
+ * once: the system does not unload the loader, so a second call runs no
+ * constructor and succeeds.
  *
- * TensorFlow's C interface alone is used, of which all versions have the same.
+ * Uses only TensorFlow's C interface, which is the same in all versions.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,7 +20,7 @@
 
 #include "tensorflow/c/tf_status.h"
 
-/* tensorflow/c/ops.h, which a C compiler does not take. */
+/* Declarations of tensorflow/c/ops.h, which a C compiler rejects. */
 typedef struct TF_OpDefinitionBuilder TF_OpDefinitionBuilder;
 TF_OpDefinitionBuilder* TF_NewOpDefinitionBuilder(const char* op_name);
 void TF_OpDefinitionBuilderAddInput(TF_OpDefinitionBuilder* builder,
@@ -30,13 +31,13 @@ const char* TF_Version(void);
 
 static const char kLibrary[] = "libtensorflow_ext.so";
 
-/* A string of a folder's path and further parts, for the caller to free. */
+/* Makes a string from a folder's path and more parts; the caller frees it. */
 #define PATH(result, ...) \
   if (asprintf(&result, __VA_ARGS__) < 0) abort() /* no memory */
 
-/* Makes TF_LoadLibrary fail with these words. A constructor returns nothing;
- * but an op whose definition is wrong is refused by the registry that
- * TF_LoadLibrary fills, and the error quotes what is wrong. */
+/* Makes TF_LoadLibrary fail with these words. A constructor returns nothing,
+ * but the registry that TF_LoadLibrary fills refuses an op with a wrong
+ * definition and quotes the mistake in its error. */
 static void Refuse(const char* words) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder("TfExt>Loader");
   TF_OpDefinitionBuilderAddInput(builder, words);
@@ -45,7 +46,7 @@ static void Refuse(const char* words) {
   TF_DeleteStatus(status);
 }
 
-/* "2.21" of "2.21.0-rc1"; the caller frees it. */
+/* "2.21" from "2.21.0-rc1"; the caller frees it. */
 static char* Minor(const char* version) {
   const char* end = strchr(version, '.');
   end = end == NULL ? NULL : strchr(end + 1, '.');
@@ -57,8 +58,7 @@ static int IsVersion(const struct dirent* entry) {
          entry->d_name[0] != '.';
 }
 
-/* The versions that there are folders of, as "2.20, 2.21"; the caller frees it.
- */
+/* The versions with a folder, as "2.20, 2.21"; the caller frees the string. */
 static char* Versions(const char* folder) {
   struct dirent** entries = NULL;
   const int count = scandir(folder, &entries, IsVersion, versionsort);

@@ -48,7 +48,7 @@ absl::Status DescribeSavedModelShape(InferenceContext* c) {
 
 }  // namespace
 
-// Stateful: it reads a file, which may change between two runs of one session.
+// Stateful, because the file that it reads may change between two runs.
 REGISTER_OP("TfExt>DescribeSavedModel")
     .Input("directory: string")
     .Output("lines: string")
@@ -56,13 +56,13 @@ REGISTER_OP("TfExt>DescribeSavedModel")
     .SetIsStateful()
     .SetShapeFn(DescribeSavedModelShape)
     .Doc(R"doc(
-Reads of a SavedModel what its signatures, variables and saver are called.
+Lists the names of a SavedModel's signatures, variables and saver.
 
-For clients in languages that run ops but call no functions of a library, and
-that have no Protobuf: the lines are those of TfExt_DescribeMetaGraph.
+For languages that have no Protobuf and that run ops but cannot call functions
+of a library. The lines are those of TfExt_DescribeMetaGraph.
 
 directory: A folder with a saved_model.pb or saved_model.pbtxt, [].
-lines: One thing a line, its fields separated by single tabs, [n]:
+lines: One item per line, with fields separated by single tabs, [n]:
   "signature NAME input KEY TENSOR TYPE SHAPE", the same with output,
   "signature NAME variable NODE TYPE SHAPE WHETHER", "saver filename TENSOR",
   "saver copy NODE", "saver save TENSOR" and "saver restore NODE".

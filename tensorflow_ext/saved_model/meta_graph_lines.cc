@@ -32,7 +32,7 @@ using tensorflow::NodeDef;
 using tensorflow::SignatureDef;
 using tensorflow::TensorInfo;
 
-// How TensorFlow initializes a model when it loads it; not for its users.
+// TensorFlow initializes a model with these; its users do not need them.
 constexpr const char* kInitializers[] = {"__saved_model_init_op",
                                          "__saved_model_train_op"};
 
@@ -63,7 +63,7 @@ class Describer {
 
   absl::Status Run() {
     ReadTrainable();
-    // Protobuf's maps have no order.
+    // Protobuf's maps are unordered.
     std::map<std::string, const SignatureDef*> signatures;
     for (const auto& [name, signature] : meta_graph_.signature_def()) {
       signatures[name] = &signature;
@@ -158,8 +158,8 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // The nodes that assign to a variable which `save` writes the value of one
-  // that a signature has.
+  // Adds the nodes that copy a signature's variable to a variable that `save`
+  // writes.
   absl::Status Copies(const std::string& save) {
     std::set<std::string> saved;
     Reach(save, &saved);
@@ -178,7 +178,7 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // Adds `node` and all that it depends on.
+  // Adds `node` and everything that it depends on.
   void Reach(const std::string& node, std::set<std::string>* reached) {
     std::vector<std::string> pending = {node};
     while (!pending.empty()) {
@@ -211,9 +211,9 @@ class Describer {
     return absl::OkStatus();
   }
 
-  // Which nodes are trainable variables. TensorFlow 2 says it of saved objects;
-  // a call's last inputs are the objects that its function has captured.
-  // TensorFlow 1 says it of names.
+  // Finds the trainable variables. TensorFlow 2 marks saved objects; the last
+  // inputs of a call are the objects that its function captured. TensorFlow 1
+  // marks names.
   void ReadTrainable() {
     const tensorflow::SavedObjectGraph& objects =
         meta_graph_.object_graph_def();
@@ -253,7 +253,7 @@ class Describer {
   const MetaGraphDef& meta_graph_;
   std::map<std::string, const NodeDef*> nodes_;
   std::map<std::string, bool> trainable_;
-  std::set<std::string> of_signatures_;  // variables that were listed
+  std::set<std::string> of_signatures_;  // listed variables
   std::vector<std::string> lines_;
 };
 

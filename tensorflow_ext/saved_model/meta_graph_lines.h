@@ -11,10 +11,9 @@
 
 namespace tensorflow_ext {
 
-// What a client has to know of a graph of a SavedModel; describe_meta_graph.h
-// says what the lines are.
-// Errors: kInvalidArgument, a signature names a node that the graph has not, or
-// a name holds a tab or a line end.
+// Describes a graph of a SavedModel; describe_meta_graph.h defines the lines.
+// Errors: kInvalidArgument, a signature names a node that is not in the graph,
+// or a name contains a tab or a line end.
 absl::StatusOr<std::vector<std::string>> MetaGraphLines(
     const tensorflow::MetaGraphDef& meta_graph);
 

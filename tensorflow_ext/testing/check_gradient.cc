@@ -95,7 +95,7 @@ std::vector<Named> WithGradient(const std::vector<Output>& all,
   return named;
 }
 
-// What every graph of one check is made of.
+// The common parts of all graphs of one check.
 struct Parts {
   std::vector<Named> sources;
   std::vector<Named> outputs;
@@ -122,7 +122,7 @@ absl::StatusOr<FedGraph> MakeGraph(const GraphDef& graph_def,
   return fed;
 }
 
-// The same graph in double; without a graph if there is none.
+// The same graph in double; its graph is null if there is none.
 FedGraph MakeWideGraph(const GraphDef& graph_def, const Parts& parts,
                        const GradientCheckOptions& options,
                        const FedGraph& own) {

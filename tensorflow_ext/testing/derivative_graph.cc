@@ -72,7 +72,7 @@ std::set<int> Ancestors(const std::vector<Output>& outputs) {
   return seen;
 }
 
-// AddSymbolicGradients, which refuses sources that lead to no output.
+// Calls AddSymbolicGradients, which refuses sources that lead to no output.
 absl::StatusOr<std::vector<Output>> AddGradients(
     const Scope& scope, const std::vector<Output>& outputs,
     const std::vector<Output>& sources, const std::vector<Output>& upstreams) {
@@ -108,7 +108,7 @@ std::vector<Named> GradientNames(const std::vector<Output>& gradients,
   return named;
 }
 
-// One order: `sources` and `outputs` become those of the next.
+// Adds one order: `sources` and `outputs` become those of the next.
 absl::StatusOr<DerivativeGraph::Order> AddOrder(
     const Scope& scope, const std::vector<Named>& source_names,
     const std::vector<Named>& output_names, std::vector<Output>* sources,
@@ -116,7 +116,7 @@ absl::StatusOr<DerivativeGraph::Order> AddOrder(
   DerivativeGraph::Order order{source_names, output_names};
   std::vector<Output> ends, upstreams;
   for (const Output& output : *outputs) {
-    // AddSymbolicGradients is wrong where one output leads to another.
+    // AddSymbolicGradients is wrong if one output leads to another.
     ends.push_back(tensorflow::ops::Identity(scope, output));
     upstreams.push_back(tensorflow::ops::Placeholder(
         scope.WithOpName("upstream"), output.type()));
@@ -209,7 +209,7 @@ absl::StatusOr<std::unique_ptr<DerivativeGraph>> DerivativeGraph::Create(
     const std::vector<std::string>& initializers) {
   const Scope root = Scope::NewRootScope();
   TF_RETURN_IF_ERROR(Import(graph_def, root));
-  // A scope does not know the names of what was imported.
+  // A scope does not know the names of imported nodes.
   const Scope scope = root.NewSubScope(UnusedPrefix(graph_def));
   std::vector<Output> from, to;
   TF_RETURN_IF_ERROR(FindAll(scope, sources, &from));

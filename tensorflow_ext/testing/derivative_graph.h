@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A copy of a graph with its gradients, the gradients of these and so on, in a
+// A copy of a graph with its gradients, their gradients and so on, in a
 // session.
 
 #ifndef TENSORFLOW_EXT_TESTING_DERIVATIVE_GRAPH_H_
@@ -19,9 +19,9 @@
 
 namespace tensorflow_ext {
 
-// The graph with double in the place of narrower types; only what leads to
-// `names`, tensors or nodes. Functions stay as they are, so that a graph that
-// calls them may not be valid any more.
+// The graph with double in place of narrower types, reduced to the nodes that
+// lead to `names`, tensors or nodes. Functions do not change, so a graph that
+// calls them may become invalid.
 tensorflow::GraphDef InDouble(const tensorflow::GraphDef& graph_def,
                               const std::vector<std::string>& names);
 
@@ -29,9 +29,9 @@ class DerivativeGraph {
  public:
   using Feeds = std::vector<std::pair<std::string, tensorflow::Tensor>>;
 
-  // Names of tensors; what each is called in a report.
+  // A tensor's name and its title in a report.
   struct Named {
-    std::string tensor;  // Empty for a gradient that is not there.
+    std::string tensor;  // Empty for a missing gradient.
     std::string title;
   };
 
@@ -41,12 +41,12 @@ class DerivativeGraph {
     std::vector<Named> outputs;
     std::vector<std::string> upstreams;  // One per output; to be fed.
     std::vector<Named> gradients;        // One per source.
-    // Of each output alone, if there are several.
+    // The gradients of each output alone, if there are several.
     std::vector<std::vector<Named>> alone;
   };
 
-  // Adds the gradients of `outputs` by `sources`, up to `order`. Where that
-  // fails, there are fewer `orders`, and `failure` says why.
+  // Adds the gradients of `outputs` by `sources`, up to `order`. After a
+  // failure there are fewer `orders`, and `failure` gives the reason.
   static absl::StatusOr<std::unique_ptr<DerivativeGraph>> Create(
       const tensorflow::GraphDef& graph_def, std::vector<Named> sources,
       std::vector<Named> outputs, int order,

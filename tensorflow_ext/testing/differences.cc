@@ -13,8 +13,8 @@ namespace tensorflow_ext {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// How much of the relative tolerance an element has of the largest one:
-// rounding errors are relative to what was added up.
+// The largest element's share in the relative tolerance of every element:
+// rounding errors are relative to the terms of a sum.
 constexpr double kShared = 0.01;
 
 double Length(const Numbers& numbers) {
@@ -52,7 +52,7 @@ Verdict VerdictOn(double analytic, const Slope& slope, double tolerance) {
 
 }  // namespace
 
-// Quotients at one step: over both sides, and the span of the one-sided ones.
+// Quotients at one step: the central one, and the range of the one-sided ones.
 struct Differences::Level {
   double step;
   double central = 0;
@@ -63,8 +63,8 @@ struct Differences::Level {
   double gap() const { return high - low; }
 };
 
-// What is to be judged: elements of one gradient, moved in a direction. Without
-// signs it is a single element.
+// Elements of one gradient to judge, moved in a direction. Without signs it is
+// a single element.
 struct Differences::Task {
   int source;
   const Numbers& gradient;
@@ -85,7 +85,7 @@ Differences::Differences(Evaluate evaluate,
       weights_(std::move(weights)),
       spacing_(spacing),
       step_given_(step > 0),
-      // Where the errors of rounding and extrapolation meet.
+      // The step where the errors of rounding and extrapolation are equal.
       step_(step > 0 ? step : std::exp2(std::round(std::log2(spacing) / 4))) {}
 
 // A power of two near the argument, at least 1: steps are in these units.
@@ -125,7 +125,7 @@ absl::StatusOr<Differences::Level> Differences::LevelOf(
   if (!here_.has_value()) {
     TF_ASSIGN_OR_RETURN(here_, evaluate_(source, values_[source]));
   }
-  Level level{moved / asked / 2};  // The step that rounding left of it.
+  Level level{moved / asked / 2};  // The step after rounding.
   double squares = 0;
   for (size_t i = 0; i < weights_.size(); ++i) {
     for (size_t k = 0; k < weights_[i].size(); ++k) {
@@ -168,7 +168,7 @@ absl::StatusOr<Slope> Differences::Careful(int source,
   if (levels.size() < 2) {
     return Slope{std::nan(""), kInfinity, step_, Kind::kEdge};
   }
-  // What rounding does to each, by what it does to the smallest steps.
+  // Estimates the rounding error of each from that of the smallest steps.
   std::vector<double> last;
   for (size_t k = levels.size() - 1; k > 0 && last.size() < 3; --k) {
     last.push_back(std::abs(levels[k - 1].central - levels[k].central) *
@@ -177,8 +177,8 @@ absl::StatusOr<Slope> Differences::Careful(int source,
   std::sort(last.begin(), last.end());
   const double rounding = last[last.size() / 2];
 
-  // The neighbours that agree best, with all smaller ones too: a large step
-  // that leads over a pole or a kink may agree with its neighbour.
+  // The neighbors that agree best with each other and with all smaller steps: a
+  // large step across a pole or a kink may agree with its neighbor by chance.
   Slope best{0, kInfinity, step_};
   for (size_t k = 0; k + 1 < levels.size(); ++k) {
     const Level &a = levels[k], &b = levels[k + 1];
@@ -191,9 +191,8 @@ absl::StatusOr<Slope> Differences::Careful(int source,
       error = std::max(error, std::abs(value - levels[s].central) - 2 * noise);
     }
     if (!(error < best.error)) continue;
-    // Where a function is smooth, the one-sided slopes come together as the
-    // step becomes smaller. On a kink they stay apart, on a jump they part
-    // further.
+    // On a smooth function, the one-sided slopes converge as the step shrinks.
+    // On a kink they stay apart; on a jump they diverge.
     Kind kind = Kind::kSmooth;
     if (b.gap() > 8 * b.noise && b.gap() >= a.gap() / 2) {
       kind = b.gap() < 1.5 * a.gap() ? Kind::kKink : Kind::kJump;

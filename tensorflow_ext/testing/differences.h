@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Derivatives by difference quotients, how far these can be trusted, and
-// whether a gradient is one of them. (check_gradient of Python does the same.)
+// Derivatives by difference quotients, their accuracy, and a test of gradients
+// against them. (check_gradient of Python does the same.)
 
 #ifndef TENSORFLOW_EXT_TESTING_DIFFERENCES_H_
 #define TENSORFLOW_EXT_TESTING_DIFFERENCES_H_
@@ -18,20 +18,20 @@
 
 namespace tensorflow_ext {
 
-// What a function is like at a place, along a direction.
+// The behavior of a function at a point, along a direction.
 enum class Kind {
   kSmooth,
   kKink,
   kJump,  // Or an infinite slope.
-  kEdge,  // Of the domain.
+  kEdge,  // The edge of the domain.
 };
 
 struct Slope {
   double value;
-  double error;  // An estimate, from two steps and the rounding.
-  double step;   // The smaller of the two.
+  double error;  // Estimated from two steps and the rounding.
+  double step;   // The smaller of the two steps.
   Kind kind = Kind::kSmooth;
-  // What the slopes from one side make of it at least and at most.
+  // The least and the greatest one-sided slope.
   double low = 0;
   double high = 0;
 };
@@ -44,13 +44,13 @@ struct Tolerance {
 enum class Verdict {
   kRight,
   kWrong,
-  kBetween,  // The slopes from both sides, on a kink.
+  kBetween,  // Between the one-sided slopes, on a kink.
   kUnknown,  // A jump, an edge, or quotients that do not converge.
 };
 
 struct Judged {
   Verdict verdict;
-  std::vector<int64_t> positions;  // Which elements were moved.
+  std::vector<int64_t> positions;  // The moved elements.
   double analytic;
   Slope slope;
   double tolerance;
@@ -62,21 +62,21 @@ class Differences {
   using Evaluate =
       std::function<absl::StatusOr<std::vector<Numbers>>(int, const Numbers&)>;
 
-  // `evaluate` gives the outputs for one argument in the place of what stands
-  // in `values`, rounded by `round` to the argument's type; `spacing` is that
-  // of the type in which it computes. `step`: 0 for what suits it.
+  // `evaluate` computes the outputs with one argument replaced in `values`,
+  // rounded by `round` to the argument's type; `spacing` is that of the type in
+  // which it computes. `step`: 0 chooses one.
   Differences(Evaluate evaluate,
               std::function<Numbers(int, const Numbers&)> round,
               std::vector<Numbers> values, std::vector<Numbers> weights,
               double spacing, double step);
 
-  // On the gradient by one argument, at some of its elements.
+  // Judges the gradient by one argument, at some of its elements.
   absl::StatusOr<std::vector<Judged>> JudgeElements(
       int source, const Numbers& gradient,
       const std::vector<int64_t>& positions, Tolerance tolerance);
 
-  // On all elements, moved at once by `signs`; if that is wrong, on the
-  // smallest part of them that is.
+  // Judges all elements, moved at once by `signs`; if they are wrong, the
+  // smallest part of them that is wrong.
   absl::StatusOr<Judged> JudgeDirection(int source, const Numbers& gradient,
                                         const Numbers& signs,
                                         Tolerance tolerance);

@@ -12,8 +12,8 @@
 
 namespace tensorflow_ext {
 
-// What was judged of the gradient by `like`, which is called `title`, in words.
-// `there`: whether there is a gradient; `required`: whether there must be one.
+// Describes the judged gradient by `like`, which is called `title`. `there`:
+// true if there is a gradient; `required`: true if there must be one.
 GradientFinding DifferencesFinding(int order, const std::string& title,
                                    const tensorflow::Tensor& like, bool there,
                                    bool required,

@@ -23,19 +23,19 @@ using Order = DerivativeGraph::Order;
 using Outcome = GradientFinding::Outcome;
 using Random = std::mt19937_64;
 
-// In [0, 1): the same on every machine, as std's distributions are not.
+// A number in [0, 1), the same on every machine, unlike std's distributions.
 double Uniform(Random* random) {
   return std::ldexp(static_cast<double>((*random)() >> 11), -53);
 }
 
-// 1 or -1.
+// Random signs, 1 or -1.
 Numbers Signs(size_t count, Random* random) {
   Numbers signs(count);
   for (double& sign : signs) sign = (*random)() & 1 ? 1 : -1;
   return signs;
 }
 
-// Of either sign, none near zero.
+// Random numbers of either sign, not near zero.
 Tensor Draw(const Tensor& like, Random* random) {
   Numbers numbers = Signs(ToNumbers(like).size(), random);
   for (double& number : numbers) number *= 0.5 + Uniform(random);
@@ -50,7 +50,7 @@ std::vector<std::string> TensorNames(const std::vector<Named>& all) {
   return names;
 }
 
-// Which number is not finite, if one is not.
+// Names a number that is not finite, if there is one.
 std::string NotFinite(const Tensor& tensor) {
   const Numbers numbers = ToNumbers(tensor);
   for (size_t k = 0; k < numbers.size(); ++k) {
@@ -142,7 +142,7 @@ absl::StatusOr<bool> OrderCheck::RunOrder(int k) {
                       own_.graph->Run(own_.feeds, names));
   TF_ASSIGN_OR_RETURN(const std::vector<Tensor> again,
                       own_.graph->Run(own_.feeds, names));
-  // One per source; zeros where there is none.
+  // One per source; zeros if it has none.
   std::vector<Numbers> gradients;
   bool fits = true;
   auto next = found.begin();
@@ -192,7 +192,7 @@ bool OrderCheck::Fits(int k, const std::string& title, const Tensor& source,
   return true;
 }
 
-// Whether the copy in double runs, and gives what the graph gives: an op may do
+// True if the copy in double runs and agrees with the graph: an op may compute
 // something else in another type.
 absl::StatusOr<bool> OrderCheck::WideAgrees(int k) const {
   const auto wide = wide_.Outputs(k);
@@ -300,7 +300,7 @@ absl::StatusOr<std::vector<Judged>> OrderCheck::JudgeAll(
   return judged;
 }
 
-// Each output alone against the others with zeros for upstream gradients.
+// Checks each output alone against zero upstream gradients for the others.
 absl::Status OrderCheck::Alone(int k, const std::vector<Tensor>& upstreams) {
   const Order& order = own_.order(k);
   for (size_t i = 0; i < order.alone.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients of one order after the other, and what is wrong with them.
+// Checks the gradients of one order after the other.
 
 #ifndef TENSORFLOW_EXT_TESTING_ORDER_CHECK_H_
 #define TENSORFLOW_EXT_TESTING_ORDER_CHECK_H_
@@ -21,8 +21,8 @@
 
 namespace tensorflow_ext {
 
-// One graph, and what is fed to it: the inputs, then the upstream gradients of
-// every order.
+// A graph and its feeds: the inputs, then the upstream gradients of every
+// order.
 struct FedGraph {
   std::unique_ptr<DerivativeGraph> graph;
   DerivativeGraph::Feeds feeds;
@@ -35,28 +35,28 @@ struct FedGraph {
   // The outputs of an order.
   absl::StatusOr<std::vector<tensorflow::Tensor>> Outputs(int k) const;
 
-  // From now on, instead of what was fed under that name.
+  // Replaces the feed of that name from now on.
   void Feed(const std::string& name, const tensorflow::Tensor& tensor);
   tensorflow::Tensor Fed(const std::string& name) const;
 };
 
-// GradientReport::type where differences are not in double.
+// GradientReport::type if the differences are not in double.
 inline constexpr char kOwnType[] = "the graph's own type";
 
 class OrderCheck {
  public:
-  // `wide`: the same graph in double; without a graph if there is none.
+  // `wide`: the same graph in double; its graph is null if there is none.
   // `required`: the tensors that must have a gradient.
   OrderCheck(const GradientCheckOptions& options, FedGraph own, FedGraph wide,
              std::set<std::string> required, GradientReport* report);
 
-  // Adds to the report what is to be known of all orders.
+  // Adds the findings of all orders to the report.
   absl::Status Run();
 
  private:
   void Add(int order, const std::string& check, const std::string& subject,
            GradientFinding::Outcome outcome, const std::string& message = "");
-  // Whether the next order makes sense.
+  // Returns true if the next order makes sense.
   absl::StatusOr<bool> RunOrder(int k);
   bool Fits(int k, const std::string& title, const tensorflow::Tensor& source,
             const tensorflow::Tensor& gradient,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors as real numbers in double: a complex element is two of them.
+// Tensors as real numbers in double: a complex element becomes two numbers.
 
 #ifndef TENSORFLOW_EXT_TESTING_REAL_NUMBERS_H_
 #define TENSORFLOW_EXT_TESTING_REAL_NUMBERS_H_
@@ -16,22 +16,23 @@ namespace tensorflow_ext {
 
 using Numbers = std::vector<double>;
 
-// Whether tensors of this type have gradients, and can be read as numbers here.
+// True if tensors of this type have gradients and can be read as numbers here.
 bool HasGradient(tensorflow::DataType dtype);
 
-// Double or complex double for what is narrower; others stay.
+// Double or complex double for narrower types; others do not change.
 tensorflow::DataType Widened(tensorflow::DataType dtype);
 
-// The distance of 1 from the next number.
+// The distance from 1 to the next number.
 double Spacing(tensorflow::DataType dtype);
 
 Numbers ToNumbers(const tensorflow::Tensor& tensor);
 
-// In the type and shape of `like`, rounded.
+// The numbers in the type and shape of `like`, rounded.
 tensorflow::Tensor ToTensor(const Numbers& numbers,
                             const tensorflow::Tensor& like);
 
-// The same numbers in double, or complex double. Types without gradient stay.
+// The same numbers in double or complex double. Types without gradients do not
+// change.
 tensorflow::Tensor Widen(const tensorflow::Tensor& tensor);
 
 // The index of a number in a tensor, as "[1, 2] (real)".

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dot products of one vector with several others, for loops that RunBest runs
-// (simd.h). A product is summed in kDotLanes<C> lanes, element i in lane
-// i % kDotLanes<C>, and the lanes are added as a tree: the result is the same
-// to the last bit in every instruction set.
+// (simd.h). A product is summed in kDotLanes<C> lanes, with element i in lane i
+// % kDotLanes<C>. The lanes are then added as a tree, so every instruction set
+// gives the same result to the last bit.
 
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_DOT_PRODUCTS_CPU_H_
@@ -31,16 +31,17 @@ struct DotSums {
 
 namespace internal {
 
-// Products whose lanes the registers hold at once, beside their operands.
+// The number of products whose lanes the registers hold at once, in addition to
+// their operands.
 template <typename Isa>
 constexpr int kDotsAtOnce = kVectorBytes<Isa> / 8;
 
 template <typename Isa, typename C, typename Sums>
 struct ProductTile;
 
-// kSums counts the registers of sums: all of the first row, and so on. The
-// compiler has to know their instruction set from the start, as a literal:
-// hence the macro.
+// kSums counts the registers of sums: first all of row 0, and so on. The
+// compiler must know their instruction set from the start, as a literal. This
+// needs a macro.
 #define TENSORFLOW_EXT_PRODUCT_TILE(Isa, ATTRIBUTE)                           \
   template <typename C, int... kSums>                                         \
   struct ProductTile<Isa, C, std::integer_sequence<int, kSums...>> {          \
@@ -76,7 +77,7 @@ TENSORFLOW_EXT_PRODUCT_TILE(Avx512, TENSORFLOW_EXT_AVX512)
 }  // namespace internal
 
 // lanes[r][l] += x[i + l] * rows[r][i + l] for i = 0, L, 2 L ... below size, a
-// multiple of L = 64 / sizeof(C). lanes is [kRows, L].
+// multiple of L = 64 / sizeof(C). The shape of lanes is [kRows, L].
 template <typename Isa, typename C, int kRows>
 TENSORFLOW_EXT_INLINE void AddProducts(const C* x, const C* const* rows,
                                        int64_t size, C* lanes) {
@@ -84,8 +85,8 @@ TENSORFLOW_EXT_INLINE void AddProducts(const C* x, const C* const* rows,
   internal::ProductTile<Isa, C, Sums>::Add(x, rows, size, lanes);
 }
 
-// Sets the lanes of the first `count` products to 0; up to the next multiple of
-// 8, which FinishDots may take together.
+// Sets the lanes of the first `count` products to 0, rounded up to a multiple
+// of 8 because FinishDots may process 8 products together.
 template <typename C>
 TENSORFLOW_EXT_INLINE void ClearDots(int count, DotSums<C>* sums) {
   const int size = (count + 7) / 8 * 8 * kDotLanes<C>;
@@ -98,7 +99,8 @@ template <typename Isa, typename C>
 TENSORFLOW_EXT_INLINE void AddDots(const C* x, const C* const* rows, int count,
                                    int64_t size, DotSums<C>* sums) {
   constexpr int kAtOnce = internal::kDotsAtOnce<Isa>;
-  // As even as can be: a single product would wait for its own sums.
+  // The parts are as even as possible: a single product would wait for its own
+  // sums.
   int parts = (count + kAtOnce - 1) / kAtOnce;
   for (int r = 0; r < count; --parts) {
     const int part = (count - r + parts - 1) / parts;
@@ -125,7 +127,7 @@ TENSORFLOW_EXT_INLINE void AddDots(const C* x, const C* const* rows, int count,
   }
 }
 
-// Lane l with lane l + 8, those with l + 4, and so on to one.
+// Adds lanes l and l + 8, then l and l + 4, and so on until one is left.
 struct LaneTree {
   template <typename C>
   TENSORFLOW_EXT_INLINE static void Sum(const C* lanes, int count, C* dots) {
@@ -146,8 +148,8 @@ struct LaneTree {
 
 #if defined(__x86_64__)
 
-// The same tree over 8 products at once: each step adds the halves of two
-// vectors, and what it gives holds both.
+// The same tree over 8 products at once. Each step adds the halves of two
+// vectors, and its result holds both sums.
 
 struct Avx2LaneTree {
   // Products 0 to 7.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weighted sums of a table's rows, without any TensorFlow header: the loops
-// that the kernels run.
+// Weighted sums of a table's rows, without TensorFlow headers: the loops that
+// the kernels run.
 //
 //   output[b, :] = scale * sum over l of weights[b, l] * params[indices[b, l],
 //   :]
 //
-// It is linear in params, in weights and, seen backwards, in the gradients: the
-// derivatives are sums over the same triples.
+// The output is linear in params and in weights, and each gradient is linear in
+// the upstream gradient. So all derivatives are sums over the same triples.
 
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_H_
@@ -18,12 +18,12 @@
 
 namespace tensorflow_ext {
 
-// indices and weights are [bags, bag_size], params is [rows, width], the output
-// [bags, width].
+// indices and weights are [bags, bag_size], params is [rows, width], and the
+// output is [bags, width].
 struct EmbeddingBagDims {
   int64_t bags, bag_size;
   int64_t rows, width;
-  bool mean;  // over the bag, else the sum
+  bool mean;  // divides by bag_size
 
   TENSORFLOW_EXT_HOST_DEVICE int64_t positions() const {
     return bags * bag_size;
@@ -34,15 +34,15 @@ struct EmbeddingBagDims {
   }
 };
 
-// Whether an index names a row.
+// True if an index names a row.
 template <typename Index>
 TENSORFLOW_EXT_HOST_DEVICE bool IsRow(Index index, int64_t rows) {
   return static_cast<uint64_t>(static_cast<int64_t>(index)) <
          static_cast<uint64_t>(rows);
 }
 
-// Tensors are of the floating-point type `type`, indices of `index_type`,
-// kInt32 or kInt64.
+// Tensors have the floating-point type `type`. Indices have `index_type`, which
+// is kInt32 or kInt64.
 
 // Calls `fn(TypeTag<T>{}, TypeTag<Index>{})`.
 template <typename Fn>
@@ -55,30 +55,30 @@ auto DispatchIndexed(NumericType type, NumericType index_type, Fn&& fn) {
 
 // ----- CPU. Results do not depend on how the work is divided. -----
 
-// The first position in [begin, end) whose index names no row; -1 for none.
+// The first position in [begin, end) whose index names no row, or -1.
 int64_t FirstWrongIndex(NumericType index_type, const EmbeddingBagDims& dims,
                         const void* indices, int64_t begin, int64_t end);
 
 // The index at a position, for error messages.
 int64_t IndexAt(NumericType index_type, const void* indices, int64_t position);
 
-// In what follows every index names a row.
+// Below, every index names a row.
 
-// Bags [begin, end).
+// Computes bags [begin, end).
 void EmbeddingBagCpu(NumericType type, NumericType index_type,
                      const EmbeddingBagDims& dims, const void* indices,
                      const void* params, const void* weights, void* output,
                      int64_t begin, int64_t end);
 
-// Bags [begin, end) of the gradient of weights.
+// Computes bags [begin, end) of the gradient of weights.
 void EmbeddingBagWeightsGradCpu(NumericType type, NumericType index_type,
                                 const EmbeddingBagDims& dims,
                                 const void* gradients, const void* indices,
                                 const void* params, void* backprops,
                                 int64_t begin, int64_t end);
 
-// What a position adds to its row: factor * gradients[bag, :]. C is the compute
-// type.
+// The term that a position adds to its row: factor * gradients[bag, :]. C is
+// the compute type.
 template <typename C>
 struct EmbeddingBagTerm {
   int64_t bag;
@@ -86,21 +86,22 @@ struct EmbeddingBagTerm {
 };
 int64_t EmbeddingBagTermBytes(NumericType type);
 
-// Sorts the positions by row, each row's in ascending order: `terms` has an
-// EmbeddingBagTerm for each, ends[v] is where those of row v end.
+// Sorts the positions by row, in ascending order within each row. `terms` has
+// an EmbeddingBagTerm for each position, and the terms of row v end at ends[v].
 void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
                            const EmbeddingBagDims& dims, const void* indices,
                            const void* weights, int64_t* ends, void* terms);
 
-// Part [begin, end) of the gradient of params, which has positions + rows units
-// of work: a row's first unit stands behind those of the rows before it.
+// Computes part [begin, end) of the gradient of params. There are positions +
+// rows units of work; a row's first unit follows all units of the rows before
+// it.
 void EmbeddingBagParamsGradCpu(NumericType type, const EmbeddingBagDims& dims,
                                const void* gradients, const int64_t* ends,
                                const void* terms, void* backprops,
                                int64_t begin, int64_t end);
 
-// ----- GPU. Pointers are to device memory; see kernels/launch.h. An index that
-// names no row is left out. -----
+// ----- GPU. Pointers are device pointers; see kernels/launch.h. -----
+// An index that names no row is skipped.
 
 int LaunchEmbeddingBag(NumericType type, NumericType index_type,
                        const EmbeddingBagDims& dims, const void* indices,
@@ -113,8 +114,9 @@ int LaunchEmbeddingBagWeightsGrad(NumericType type, NumericType index_type,
                                   const void* params, void* backprops,
                                   void* stream);
 
-// `deterministic`: each row is summed in the order of its positions, else with
-// atomics. `sums` has the elements of params, for the 16-bit types only.
+// If `deterministic`, each row is summed in the order of its positions.
+// Otherwise it is summed with atomics. `sums` has as many elements as params,
+// and is used only for the 16-bit types.
 int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
                                  const EmbeddingBagDims& dims,
                                  bool deterministic, const void* gradients,

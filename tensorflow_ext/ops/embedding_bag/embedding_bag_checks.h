@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes and shapes of EmbeddingBag and its gradients, read and checked
-// alike by kernels and XLA lowerings. Errors are InvalidArgument naming the op,
-// the argument, its shape and what was expected.
+// The attributes and shapes of EmbeddingBag and its gradients. Kernels and XLA
+// lowerings share these checks. Errors are InvalidArgument and name the op, the
+// argument, its shape and what was expected.
 
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_EMBEDDING_BAG_CHECKS_H_
@@ -21,7 +21,7 @@ constexpr char kParamsExpected[] = "rank 2, a table of rows [V, E]";
 constexpr char kTooManyBags[] = "split the bags";
 constexpr char kGradientsExpected[] = "rank 2, a row for each bag [B, E]";
 
-// Whether the attribute 'combiner' is 'mean', and not 'sum'.
+// True if the attribute 'combiner' is 'mean', false if it is 'sum'.
 template <typename Context>
 absl::Status ReadCombiner(Context* context, bool* mean) {
   std::string combiner;
@@ -30,7 +30,7 @@ absl::Status ReadCombiner(Context* context, bool* mean) {
   return status;
 }
 
-// Each fills in `dims`. `op` is the op's name.
+// Each of these functions fills in `dims`. `op` is the op's name.
 
 inline absl::Status ReadTable(const std::string& op,
                               const tensorflow::TensorShape& indices,
@@ -46,7 +46,8 @@ inline absl::Status ReadTable(const std::string& op,
   return absl::OkStatus();
 }
 
-// The shape of EmbeddingBag's output; an error if it has too many elements.
+// The shape of EmbeddingBag's output. It is an error if it has too many
+// elements.
 inline absl::Status BagsShape(const std::string& op,
                               const EmbeddingBagDims& dims,
                               tensorflow::TensorShape* shape) {
@@ -59,7 +60,7 @@ inline absl::Status CheckWeights(const std::string& op,
   return CheckShapeOf(op, "weights", weights, "indices", indices);
 }
 
-// gradients: a row of params for each bag.
+// Checks gradients, which has one row of params for each bag.
 inline absl::Status CheckBagGradients(const std::string& op,
                                       const tensorflow::TensorShape& gradients,
                                       const EmbeddingBagDims& dims) {

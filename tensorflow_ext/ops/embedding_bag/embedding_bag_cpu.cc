@@ -17,7 +17,7 @@ namespace {
 // The rows of params that a bag names, with its weights.
 template <typename T, typename Index>
 struct BagTerms {
-  // In float, of two of 11 bits.
+  // The product of two Half numbers, with 11 bits each, is exact in float.
   static constexpr bool kExactProducts = std::is_same_v<T, Half>;
 
   const T* params;
@@ -55,7 +55,7 @@ struct SumBags {
   }
 };
 
-// The gradients of the bags that name a row, with their factors.
+// The gradients of the bags that name a row, and their factors.
 template <typename T>
 struct RowTerms {
   static constexpr bool kExactProducts = false;
@@ -98,7 +98,7 @@ struct SumRows {
     }
   }
 
-  // The first row whose first unit of work is `unit` or a later one.
+  // The first row whose first unit of work is at `unit` or later.
   static int64_t FirstRowFrom(const EmbeddingBagDims& dims, const int64_t* ends,
                               int64_t unit) {
     int64_t low = 0, high = dims.rows;
@@ -118,7 +118,7 @@ template <typename T, typename Index>
 struct DotBags {
   using C = ComputeType<T>;
   static constexpr int64_t kLanes = kDotLanes<C>;
-  static constexpr int64_t kBlock = 64;  // elements that are converted at once
+  static constexpr int64_t kBlock = 64;  // elements that are converted together
 
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(EmbeddingBagDims dims,
@@ -150,8 +150,9 @@ struct DotBags {
   }
 
  private:
-  // What AddDots cannot take as it is, a few elements behind the last full
-  // lanes or values to convert, goes through blocks filled up with zeros.
+  // AddDots cannot process values that need conversion or the few elements
+  // after the last full lanes. They go through blocks that are padded with
+  // zeros.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void AddRows(const T* x, const T* const* rows,
                                             int count, int64_t width,
@@ -261,7 +262,8 @@ void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
     const T* weight = static_cast<const T*>(weights);
     EmbeddingBagTerm<C>* term = static_cast<EmbeddingBagTerm<C>*>(terms);
     const C scale = dims.scale<C>();
-    // Counted, then where each row begins, then moved on to where it ends.
+    // Counts each row's positions, finds where each row begins, then moves
+    // `ends` to where it ends.
     std::fill_n(ends, dims.rows, 0);
     for (int64_t i = 0; i < dims.positions(); ++i) ++ends[index[i]];
     int64_t begin = 0;

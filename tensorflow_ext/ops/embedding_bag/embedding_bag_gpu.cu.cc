@@ -11,8 +11,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// One thread for each pack of a bag's sum: neighbours read neighbouring packs
-// of a row.
+// One thread for each pack of a bag's sum. Neighbouring threads read
+// neighbouring packs of a row.
 template <typename T, typename Index, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     EmbeddingBagKernel(EmbeddingBagDims dims, const Index* indices,
@@ -93,9 +93,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// One block for `rows` rows of params: it looks through all indices for them,
-// and each of its threads adds to its own columns, in the order of the
-// positions.
+// One block for `rows` rows of params. It searches all indices for these rows.
+// Each thread adds to its own columns, in the order of the positions.
 template <typename T, typename Index>
 __global__ void __launch_bounds__(kBlockThreads)
     EmbeddingBagOrderedKernel(EmbeddingBagDims dims, int64_t rows,
@@ -191,7 +190,7 @@ int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
           const Index* row = static_cast<const Index*>(indices);
           const T* weight = static_cast<const T*>(weights);
           if (deterministic) {
-            // Few enough that looking through the indices does not dominate,
+            // Few enough that searching the indices does not dominate, and
             // enough to keep every multiprocessor busy.
             constexpr int64_t kMostBlocks = 2048;
             const int64_t rows = (dims.rows + kMostBlocks - 1) / kMostBlocks;

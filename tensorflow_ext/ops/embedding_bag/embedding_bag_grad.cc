@@ -15,7 +15,8 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
-// The attributes of all three ops, as definitions and in a node of one of them.
+// The attributes of all three ops: as definitions, and in a node of one of
+// them.
 std::vector<std::string> BagAttrDefs() {
   return {kFloatingT, "Tindices: {int32, int64}", "combiner: string"};
 }
@@ -24,7 +25,7 @@ auto BagAttrs() { return AttrsOfOp({"T", "Tindices", "combiner"}); }
 
 // The sum of gradients * EmbeddingBag(indices, params, weights) is linear in
 // each of gradients, params and weights. Its derivatives are the three ops, and
-// theirs are again among them.
+// so are theirs.
 
 absl::Status EmbeddingBagGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off

@@ -13,7 +13,7 @@ namespace {
 
 // ----- Checks and allocation, for both devices. -----
 
-// The types and the combiner.
+// Reads the types and the combiner.
 class BagOp : public TypedOp {
  public:
   BagOp(OpKernelConstruction* context, int values, int indices)
@@ -129,8 +129,8 @@ absl::Status WrongIndex(const OpKernel& op, NumericType index_type,
       " rows of params, in [0, ", dims.rows, ")"));
 }
 
-// Calls fn(begin, end) for parts of the bags, side by side, after a check of
-// their indices. `cost` is that of a bag, in cycles.
+// Checks the indices, then calls fn(begin, end) for parts of the bags, in
+// parallel. `cost` is the number of cycles per bag.
 template <typename Fn>
 absl::Status ForBags(OpKernelContext* context, const OpKernel& op,
                      NumericType index_type, const EmbeddingBagDims& dims,
@@ -150,7 +150,7 @@ absl::Status ForBags(OpKernelContext* context, const OpKernel& op,
              : absl::OkStatus();
 }
 
-// Of a bag that is summed, or whose rows are multiplied, in cycles.
+// The number of cycles to sum a bag or to multiply its rows.
 int64_t BagCost(const EmbeddingBagDims& dims) {
   return (dims.bag_size + 1) * (dims.width / 4 + 16);
 }
@@ -161,7 +161,7 @@ class EmbeddingBagCpuOp final : public EmbeddingBagOp {
   void Launch(OpKernelContext* context, const EmbeddingBagDims& dims,
               const void* indices, const void* params, const void* weights,
               void* output) override {
-    // There may be many bags of nothing.
+    // There may be many bags that have nothing to sum.
     if (dims.positions() == 0 && dims.width == 0) return;
     OP_REQUIRES_OK(
         context, ForBags(context, *this, index_type_, dims, indices,
@@ -196,8 +196,8 @@ class EmbeddingBagParamsGradCpuOp final : public EmbeddingBagParamsGradOp {
               void* backprops) override {
     OP_REQUIRES_OK(context, ForBags(context, *this, index_type_, dims, indices,
                                     dims.bag_size, [](int64_t, int64_t) {}));
-    // Sorted by row, each row is one thread's: no sum is shared, and its order
-    // is that of the positions.
+    // Sorting by row gives each row to one thread: no sum is shared, and its
+    // order is that of the positions.
     TensorShape shape;
     Tensor ends, terms;
     OP_REQUIRES_OK(context,

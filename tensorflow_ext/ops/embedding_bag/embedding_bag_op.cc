@@ -26,7 +26,7 @@ absl::Status EmbeddingBagShape(InferenceContext* c) {
   return CheckOutputShape(c, kOp, output, kTooManyBags);
 }
 
-// gradients, indices and params, which the gradient ops begin with.
+// Checks gradients, indices and params, the first inputs of the gradient ops.
 absl::Status GradShapes(InferenceContext* c, const char* op,
                         ShapeHandle* indices, ShapeHandle* params) {
   ShapeHandle gradients;
@@ -78,17 +78,17 @@ Weighted sum of the rows of a table that each bag of indices names:
 
     output[b, :] = sum over l of weights[b, l] * params[indices[b, l], :]
 
-With combiner 'mean' that is divided by L, the number of indices in a bag. A bag
-of no indices gives 0. An index may occur more than once.
+With combiner 'mean', the sum is divided by L, the number of indices in a bag. A
+bag without indices gives 0. An index may occur more than once.
 
-The gathered rows are never stored: besides its arguments and its output the op
-needs no memory. The sum is in float for half and bfloat16, in the order of l.
+The op never stores the gathered rows. It needs no memory except its arguments
+and its output. The sum is in float for half and bfloat16, in the order of l.
 
-An index outside [0, V) is an InvalidArgument error on the CPU; elsewhere it is
+An index outside [0, V) is an InvalidArgument error on the CPU. Elsewhere it is
 left out of the sum.
 
-The gradient: EmbeddingBagParamsGrad to params, a tensor as large as params;
-EmbeddingBagWeightsGrad to weights.
+The gradient: EmbeddingBagParamsGrad for params, a tensor as large as params;
+EmbeddingBagWeightsGrad for weights.
 
 indices: Rows of params, [B, L].
 params: Table, [V, E].
@@ -106,27 +106,27 @@ REGISTER_OP("TfExt>EmbeddingBagParamsGrad")
     .EMBEDDING_BAG_ATTRS()
     .SetShapeFn(ParamsGradShape)
     .Doc(R"doc(
-Gradient of EmbeddingBag with respect to params: to each row is added
+Gradient of EmbeddingBag with respect to params. Each row is the sum of
 
     weights[b, l] * gradients[b, :]
 
-for every position (b, l) whose index names it, divided by L with combiner
+over all positions (b, l) whose index names it, divided by L with combiner
 'mean'.
 
-The sum is in float for half and bfloat16. Its order is that of the positions on
-the CPU, for any number of threads, and on the GPU when op determinism is on. The
-memory it needs is a number for each row and a few for each position.
+The sum is in float for half and bfloat16. It follows the order of the positions
+on the CPU, for any number of threads, and on the GPU if op determinism is on.
+The op needs memory for one number per row and a few numbers per position.
 
-An index outside [0, V) is an InvalidArgument error on the CPU and is left out
-elsewhere.
+An index outside [0, V) is an InvalidArgument error on the CPU. Elsewhere it is
+left out.
 
-The gradient: with dy for backprops, EmbeddingBag(indices, dy, weights) to
-gradients and EmbeddingBagWeightsGrad(gradients, indices, dy) to weights; none to
-params, of which only the shape is read.
+The gradient: with dy for backprops, EmbeddingBag(indices, dy, weights) for
+gradients and EmbeddingBagWeightsGrad(gradients, indices, dy) for weights; none
+for params, because the op reads only its shape.
 
 gradients: Upstream gradient of EmbeddingBag's output, [B, E].
 indices: Rows of params, [B, L].
-params: Table, [V, E]; its values do not matter.
+params: Table, [V, E]. Only its shape matters.
 weights: Weight of each index, [B, L].
 backprops: Gradient of params, [V, E].
 combiner: As in EmbeddingBag.
@@ -147,11 +147,11 @@ gradient with the row that an index names,
 
 divided by L with combiner 'mean'. The sum is in float for half and bfloat16.
 
-An index outside [0, V) is an InvalidArgument error on the CPU; elsewhere it
+An index outside [0, V) is an InvalidArgument error on the CPU. Elsewhere it
 gives 0.
 
-The gradient: with dy for backprops, EmbeddingBag(indices, params, dy) to
-gradients and EmbeddingBagParamsGrad(gradients, indices, params, dy) to params.
+The gradient: with dy for backprops, EmbeddingBag(indices, params, dy) for
+gradients and EmbeddingBagParamsGrad(gradients, indices, params, dy) for params.
 
 gradients: Upstream gradient of EmbeddingBag's output, [B, E].
 indices: Rows of params, [B, L].

@@ -11,8 +11,8 @@ namespace {
 using tensorflow::TensorShape;
 using xla::XlaOp;
 
-// What the three lowerings have in common. Bags are [B, L, E] here; XLA fuses
-// the sums over them with what they are made of.
+// The base of the three lowerings. Bags are [B, L, E] here. XLA fuses the sums
+// over them with the computation of their terms.
 class BagLowering : public Lowering {
  public:
   absl::Status ReadAttributes(LoweringConstruction* context) override {
@@ -20,8 +20,7 @@ class BagLowering : public Lowering {
   }
 
  protected:
-  // Reads and checks the shapes of indices and params, inputs `indices` and
-  // `params`.
+  // Reads and checks the shapes of the inputs `indices` and `params`.
   absl::Status Read(LoweringContext* context, int indices, int params,
                     EmbeddingBagDims* dims) const {
     TensorShape indices_shape, params_shape;
@@ -49,7 +48,7 @@ class BagLowering : public Lowering {
     return CheckBagGradients(context->op(), gradients, dims);
   }
 
-  // [B, L] or [B, E] beside the dimension that it lacks.
+  // Adds the dimension that [B, L] or [B, E] lacks.
   static XlaOp OverWidth(XlaOp x, const EmbeddingBagDims& dims) {
     return xla::BroadcastInDim(x, {dims.bags, dims.bag_size, dims.width},
                                {0, 1});
@@ -59,7 +58,7 @@ class BagLowering : public Lowering {
                                {0, 2});
   }
 
-  // For GatherNd and ScatterAddNd: indices of rows.
+  // The indices of rows, for GatherNd and ScatterAddNd.
   static XlaOp RowIndex(XlaOp indices, const EmbeddingBagDims& dims) {
     return xla::Reshape(indices, {dims.bags, dims.bag_size, 1});
   }
@@ -68,7 +67,7 @@ class BagLowering : public Lowering {
   // index that names no row is left out.
   static XlaOp SumOfRows(XlaOp indices, XlaOp params, XlaOp factors,
                          const EmbeddingBagDims& dims, int64_t axis) {
-    // GatherNd clamps an index; what it finds then does not count.
+    // GatherNd clamps an index. The row of a clamped index does not count.
     const XlaOp rows = xla::GatherNd(params, RowIndex(indices, dims));
     const XlaOp known = (indices >= 0) & (xla::ConvertElementType(
                                               indices, xla::S64) < dims.rows);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weighted sums of rows that lie anywhere in memory, for the loops of RunBest
-// (kernels/simd.h). Each element is summed in the order of the rows, whatever
-// the instruction set.
+// Weighted sums of rows anywhere in memory, for the loops of RunBest
+// (kernels/simd.h). Each element is summed in the order of the rows, in every
+// instruction set.
 
 #ifndef TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
 #define TENSORFLOW_EXT_OPS_EMBEDDING_BAG_WEIGHTED_SUM_CPU_H_
@@ -19,7 +19,7 @@
 
 namespace tensorflow_ext {
 
-// Writes values of the compute type as T.
+// Stores values of the compute type as T.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size,
                                  T* output) {
@@ -30,8 +30,8 @@ TENSORFLOW_EXT_INLINE void Store(const ComputeType<T>* values, int64_t size,
   }
 }
 
-// One value in the compute type. The instruction sets convert it faster than
-// ToCompute does.
+// One value in the compute type. Instruction sets convert it faster than
+// ToCompute.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE ComputeType<T> Value(const T* from) {
   if constexpr (std::is_same_v<T, ComputeType<T>>) {
@@ -45,11 +45,11 @@ TENSORFLOW_EXT_INLINE ComputeType<T> Value(const T* from) {
 
 namespace internal {
 
-// What is fetched ahead, in bytes: the more, the farther memory is, but not so
-// much that the first cache loses it again.
+// The number of bytes to prefetch. Slow memory needs more, but too much would
+// leave the first cache before its use.
 constexpr int64_t kBytesAhead = 8192;
 
-// One of each two Bfloat16, as float: the first or the second.
+// The first or the second of each two Bfloat16, as float.
 template <typename V>
 TENSORFLOW_EXT_INLINE void LoadOneOfPairs(const Bfloat16* from, bool second,
                                           V* values) {
@@ -60,7 +60,7 @@ TENSORFLOW_EXT_INLINE void LoadOneOfPairs(const Bfloat16* from, bool second,
   std::memcpy(values, &pairs, sizeof(pairs));
 }
 
-// The elements of both, in turns.
+// Interleaves the elements of both.
 template <typename V, size_t... kLane>
 TENSORFLOW_EXT_INLINE void JoinPairs(const V& first, const V& second, V* joined,
                                      std::index_sequence<kLane...>) {
@@ -72,8 +72,8 @@ TENSORFLOW_EXT_INLINE void JoinPairs(const V& first, const V& second, V* joined,
       first, second, Lanes{((kLanes + kLane) / 2 + kLane % 2 * kLanes)...});
 }
 
-// sum + factor * value. Where the product is exact, one rounding is what two
-// are, and a fused operation changes nothing.
+// sum + factor * value. If the product is exact, a fused operation changes
+// nothing, because one rounding gives the same as two.
 template <typename Isa, bool kIsExact>
 struct Product {
   template <typename C, typename V, typename Sum>
@@ -100,15 +100,15 @@ struct Product<Avx512, true> {
 };
 #endif
 
-// One vector of some elements of each row: kSums counts them. The last one ends
-// where the elements do, and so may begin within the one before it. In pairs,
-// which fill all vectors, one has the first of each two Bfloat16 and the next
-// one the second: that takes half of what it takes to widen them in order.
+// Vectors that cover some elements of each row; kSums counts the vectors. The
+// last vector ends where the elements do, so it may overlap the one before it.
+// Pairs need full vectors: one vector has the first of each two Bfloat16 and
+// the next has the second. This halves the cost of widening them in order.
 template <typename Isa, typename T, bool kInPairs, typename Sums>
 struct VectorSums;
 
-// The sums stay in registers. For that a function has to know its instruction
-// set from the start, as a literal: hence the macro.
+// The sums stay in registers. For this, a function must know its instruction
+// set from the start, as a literal. This needs a macro.
 #define TENSORFLOW_EXT_VECTOR_SUMS(Isa, ATTRIBUTE)                            \
   template <typename T, bool kInPairs, int... kSums>                          \
   struct VectorSums<Isa, T, kInPairs, std::integer_sequence<int, kSums...>> { \
@@ -169,7 +169,7 @@ TENSORFLOW_EXT_VECTOR_SUMS(Avx512, TENSORFLOW_EXT_AVX512)
 #endif
 #undef TENSORFLOW_EXT_VECTOR_SUMS
 
-// The instruction set whose vectors have half the size.
+// The instruction set with vectors of half the size.
 template <typename Isa>
 struct HalfOf {
   using type = Isa;
@@ -184,8 +184,8 @@ struct HalfOf<Avx512> {
 }  // namespace internal
 
 // output[0, width) = scale * the sum over k in [0, count) of Factor<Isa>(k) *
-// Row(k). `terms` has these up to `known`, past `count`, for rows to fetch
-// ahead.
+// Row(k). `terms` has entries up to `known`, which may exceed `count`, for
+// prefetching.
 template <typename Isa, typename T, typename Terms>
 class WeightedSum {
  public:
@@ -228,7 +228,7 @@ class WeightedSum {
   }
 
  private:
-  // At least a vector.
+  // Rows of at least one vector.
   TENSORFLOW_EXT_INLINE void Wide() const {
     constexpr int64_t kWidth = kVectorBytes<Isa> / sizeof(C);
     constexpr bool kInPairs = std::is_same_v<T, Bfloat16>;
@@ -249,7 +249,7 @@ class WeightedSum {
       Vectors<Isa, 3>(done, left);
     } else if (left > kWidth) {
       Vectors<Isa, 2>(done, left);
-    } else {  // A vector that ends with the row; it may begin before.
+    } else {  // A vector that ends with the row; it may start earlier.
       Vectors<Isa, 1>(width_ - kWidth, kWidth);
     }
   }
@@ -262,7 +262,7 @@ class WeightedSum {
         terms_, count_, known_, offset, size, scale_, output_);
   }
 
-  // A row of so few.
+  // Rows of kElements elements.
   template <int kElements>
   TENSORFLOW_EXT_INLINE void Elements() const {
     constexpr int64_t kAhead = internal::kBytesAhead / 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Floored division, remainder and quotient, for host, device and XLA; the
-// results are NumPy's mod and floor_divide:
+// Floored division, remainder and quotient, for host, device and XLA. The
+// results are those of NumPy's mod and floor_divide:
 // https://numpy.org/doc/stable/reference/generated/numpy.divmod.html
 
 #ifndef TENSORFLOW_EXT_OPS_FLOOR_MOD_FLOOR_MOD_H_
@@ -15,13 +15,14 @@
 
 namespace tensorflow_ext {
 
-// A quotient of two floats below it is found exactly in double: its distance
-// from the whole numbers is then either 0 or more than double's rounding.
+// Double gives the exact whole quotient of two floats if the quotient is below
+// this limit: its distance from the whole numbers is then either 0 or more than
+// double's rounding.
 constexpr double kNearQuotient = 0x1p28;
-// Of the bits of a double, those that are left of a power of two.
+// The bits of a double that remain in a power of two.
 constexpr int64_t kExponentBits = 0x7ff0000000000000;
 
-// Whether the floored quotient is one less than the truncated one, which leaves
+// True if the floored quotient is one less than the truncated one, which leaves
 // a remainder of x's sign.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE auto IsFlooredBelow(C truncated, C y) {
@@ -29,8 +30,8 @@ TENSORFLOW_EXT_HOST_DEVICE auto IsFlooredBelow(C truncated, C y) {
 }
 
 // The quotient that the floored remainder belongs to: x = quotient * y + mod.
-// (x - mod) / y is a whole number but for its rounding, which this takes away.
-// `truncated` is Remainder(x, y).
+// (x - mod) / y is a whole number except for its rounding, which this function
+// removes. `truncated` is Remainder(x, y).
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y, C truncated) {
   const C ratio = (x - truncated) / y;
@@ -44,7 +45,7 @@ TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y) {
   return FlooredQuotient(x, y, Remainder(x, y));
 }
 
-// The floored remainder, of y's sign, zero included.
+// The floored remainder. It has y's sign, also if it is zero.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C FlooredRemainder(C y, C truncated) {
   const C floored =
@@ -60,10 +61,10 @@ struct FloorMod {
   template <typename C>
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C y) const {
     if constexpr (std::is_integral_v<typename RealOf<C>::type>) {
-      // The divisors 0 and -1 would trap; every x is a multiple of -1.
+      // The divisors 0 and -1 would trap. Every x is a multiple of -1.
       const C divisor = Where((y == C(0)) | (y == C(-1)), C(1), y);
       const C truncated = x % divisor;
-      // Their sum, where it is not wanted, may be too large for C.
+      // Where it is not needed, truncated + divisor may overflow C.
       return truncated +
              Where(IsFlooredBelow(truncated, divisor), divisor, C(0));
     } else {
@@ -84,7 +85,7 @@ struct FloorModGrad {
   }
 };
 
-// The first of `size` integers that is 0; -1 if none is.
+// The index of the first of `size` integers that is 0, or -1.
 int64_t FindZeroCpu(NumericType type, const void* values, int64_t size);
 
 }  // namespace tensorflow_ext

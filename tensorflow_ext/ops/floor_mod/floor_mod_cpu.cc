@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fmod is a call that takes a bit of the quotient at a time, and an integer
-// division does not vectorise. A quotient of two floats that is near, and every
-// quotient of two int32, is found exactly in double (floor_mod.h). A larger one
-// of floats takes 28 bits at a time. Where only the quotient is asked for, its
-// rounded value and the sign of an exact remainder do, without double.
+// fmod is a function call that computes the quotient bit by bit, and an integer
+// division does not vectorise. Double gives the exact quotient of two floats if
+// it is small enough, and of any two int32 (floor_mod.h). A larger quotient of
+// floats is computed 28 bits at a time. If only the quotient is needed, its
+// rounded value and the sign of an exact remainder are enough, without double.
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +18,10 @@ namespace {
 
 constexpr int64_t kBlock = 64;
 
-// The truncated quotients and remainders of a block. Right where a remainder is
-// smaller than its divisor, as it is for quotients below 2^28 of finite floats:
-// no product or difference is rounded there, and the remainder is a float.
+// The truncated quotients and remainders of a block. They are right where the
+// remainder is smaller than its divisor. This holds for quotients of finite
+// floats below 2^28, because no product or difference is rounded there and the
+// remainder is a float.
 template <int kX, int kY>
 TENSORFLOW_EXT_INLINE void DivideInDouble(const float* x, const float* y,
                                           int64_t size, int32_t* quotients,
@@ -28,7 +29,7 @@ TENSORFLOW_EXT_INLINE void DivideInDouble(const float* x, const float* y,
   for (int64_t i = 0; i < size; ++i) {
     const double dividend = x[i * kX], divisor = y[i * kY];
     double ratio = dividend / divisor;
-    ratio = ratio < kNearQuotient ? ratio : kNearQuotient;  // NaN too
+    ratio = ratio < kNearQuotient ? ratio : kNearQuotient;  // also for NaN
     ratio = ratio > -kNearQuotient ? ratio : -kNearQuotient;
     quotients[i] = static_cast<int32_t>(ratio);
     remainders[i] = static_cast<float>(dividend - divisor * quotients[i]);
@@ -41,9 +42,9 @@ TENSORFLOW_EXT_INLINE double Difference(double dividend, double divisor) {
   return dividend - static_cast<int32_t>(dividend / divisor) * divisor;
 }
 
-// Remainder(x, y) of any quotient, as floor_mod_xla.cc finds it. Of a divisor
-// times a power of two the quotient is between kNearQuotient and twice that,
-// and what is left has 24 bits, too.
+// Remainder(x, y) of any quotient, by the method of floor_mod_xla.cc. The
+// divisor is multiplied by a power of two, so that the quotient is between
+// kNearQuotient and twice that. The rest also has 24 bits.
 TENSORFLOW_EXT_INLINE float RemainderOfAny(float x, float y) {
   if (!(std::isfinite(x) && std::isfinite(y) && y != 0)) return Remainder(x, y);
   const double divisor = y;
@@ -70,9 +71,10 @@ TENSORFLOW_EXT_INLINE bool AllRight(const float* remainders, const float* y,
   return wrong == 0;
 }
 
-// All ones where flooring goes one below truncating: where the remainder is
-// not 0 and of another sign than y. By the bits: of comparisons of floats the
-// compiler makes branches here, and does not vectorise the loop.
+// All ones if flooring gives one less than truncating, that is if the remainder
+// is not 0 and its sign differs from y's. The function uses the bits: the
+// compiler turns comparisons of floats into branches here and then does not
+// vectorise the loop.
 TENSORFLOW_EXT_INLINE uint32_t RoundsDown(uint32_t remainder, uint32_t y) {
   const uint32_t nonzero = (remainder & 0x7fffffff) != 0 ? ~0u : 0;
   const uint32_t differs = ((remainder ^ y) >> 31) != 0 ? ~0u : 0;
@@ -92,9 +94,9 @@ TENSORFLOW_EXT_INLINE float FlooredByBits(float remainder, float y) {
   return internal::BitCast<float>(base) + internal::BitCast<float>(shift);
 }
 
-// For floor(x / y) with |x / y| < kLargest and |y| between kLow and kHigh: a
-// divisor in two halves, of which a smaller quotient is an exact multiple. No
-// product or difference below is subnormal there.
+// Splits a divisor in two halves, for floor(x / y) with |x / y| < kLargest and
+// |y| between kLow and kHigh. The product of a smaller quotient and a half is
+// exact. No product or difference below is subnormal.
 template <typename C>
 struct Halves {
   using Bits = BitsOf<C>;
@@ -109,7 +111,7 @@ struct Halves {
       static_cast<C>(Bits{3} << (std::is_same_v<C, float> ? 22 : 51));
 };
 
-// Whether a quotient, or minus that, by a divisor > 0 is.
+// True if a quotient, or its negative, by a divisor > 0 is in reach.
 template <typename C>
 TENSORFLOW_EXT_INLINE bool IsInReach(C quotient, C divisor) {
   using H = Halves<C>;
@@ -117,11 +119,11 @@ TENSORFLOW_EXT_INLINE bool IsInReach(C quotient, C divisor) {
          (divisor <= H::kHigh);
 }
 
-// floor(x / y) where that is in reach: the whole number n nearest to x / y, or
-// n - 1 where x - n y is negative (both for y > 0). The difference of n times
-// the upper half is exact where the sign is in doubt, for there x and n y are
-// close to each other: P. H. Sterbenz, "Floating-Point Computation", 1974,
-// theorem 4.3.1. Returns whether all are in reach.
+// floor(x / y) for quotients in reach: the whole number n nearest to x / y, or
+// n - 1 where x - n y is negative (both for y > 0). Where the sign is in doubt,
+// x and n y are close to each other, so the difference of x and n times the
+// upper half is exact: P. H. Sterbenz, "Floating-Point Computation", 1974,
+// theorem 4.3.1. Returns true if all quotients are in reach.
 template <int kX, int kY, typename C>
 TENSORFLOW_EXT_INLINE bool DivideFlooring(const C* x, const C* y, int64_t size,
                                           C* quotients) {
@@ -145,7 +147,7 @@ TENSORFLOW_EXT_INLINE bool DivideFlooring(const C* x, const C* y, int64_t size,
   return beyond == 0;
 }
 
-// The same for a block with quotients that are not in reach.
+// The same for a block in which some quotients are not in reach.
 template <int kX, int kY>
 TENSORFLOW_EXT_INLINE void DivideBeyond(const float* x, const float* y,
                                         int64_t size, float* quotients) {
@@ -156,7 +158,7 @@ TENSORFLOW_EXT_INLINE void DivideBeyond(const float* x, const float* y,
     const uint32_t below =
         RoundsDown(internal::BitCast<uint32_t>(remainders[i]),
                    internal::BitCast<uint32_t>(y[i * kY]));
-    // All ones are -1.
+    // `below` has all ones for -1.
     quotients[i] =
         static_cast<float>(truncated[i] + static_cast<int32_t>(below));
   }
@@ -204,7 +206,7 @@ struct BroadcastRun<FloorMod> {
     for (int64_t i = 0; i < size; ++i) {
       const int32_t dividend = kX ? x[i] : x0;
       const int32_t y_i = kY ? y[i] : y0;
-      // As in FloorMod; the quotient -lowest would not be an int32.
+      // As in FloorMod. The quotient -lowest would not be an int32.
       const int32_t one = -static_cast<int32_t>((y_i == 0) | (y_i == -1));
       const int32_t divisor = (y_i & ~one) | (one & 1);
       const int32_t quotient =
@@ -221,8 +223,8 @@ struct BroadcastRun<FloorMod> {
                                         float* const* outputs, int64_t size) {
     const float *x = inputs[0], *y = inputs[1];
     float* output = outputs[0];
-    // The output may be x or y, which are read more than once: it gets a block
-    // when that is complete.
+    // The output may be x or y, which are read more than once. So a block of
+    // the output is written only when it is complete.
     int32_t quotients[kBlock];
     float remainders[kBlock], result[kBlock];
     for (int64_t begin = 0; begin < size; begin += kBlock) {

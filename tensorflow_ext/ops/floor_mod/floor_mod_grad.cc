@@ -6,7 +6,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// dz and -floor(x / y) dz; none for integers.
+// dz and -floor(x / y) dz. Integers have no gradient.
 void FloorModGradient(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   if (!IsFloating(x)) return ReturnNone(g);
@@ -16,7 +16,8 @@ void FloorModGradient(Gradient& g) {
 }
 REGISTER_GRADIENT("TfExt>FloorMod", FloorModGradient);
 
-// Linear in its upstream gradient; floor(x / y) is constant between its steps.
+// The op is linear in its upstream gradient. floor(x / y) is constant between
+// its steps.
 void FloorModGradGradient(Gradient& g) {
   const Value dgradients =
       g.Call("TfExt>FloorModGrad", {g.Upstream(), g.Input(1), g.Input(2)});

@@ -9,7 +9,8 @@ namespace tensorflow_ext {
 using tensorflow::DEVICE_CPU;
 using tensorflow::DEVICE_GPU;
 
-// An integer has no value to say that it is undefined, as NaN says it.
+// Checks integers for division by 0. Integers have no value that means
+// undefined, as NaN does.
 class FloorModCpuOp final : public BroadcastCpuOp<FloorMod> {
  public:
   using BroadcastCpuOp<FloorMod>::BroadcastCpuOp;

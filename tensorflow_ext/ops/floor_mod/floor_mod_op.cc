@@ -15,16 +15,17 @@ REGISTER_OP("TfExt>FloorMod")
     .Attr(kNumericT)
     .SetShapeFn(BroadcastShapeFn("TfExt>FloorMod"))
     .Doc(R"doc(
-Remainder of the floored division, as NumPy's `mod`: the result has the sign of
-the divisor, z = x - floor(x / y) * y.
+Remainder of the floored division, like NumPy's `mod`: z = x - floor(x / y) * y.
+The result has the sign of the divisor.
 
 In floating point, mod(x, 0), mod(+-inf, y) and mod of a NaN are NaN; mod(x,
-inf) is x for x >= 0 and inf for x < 0; an exact zero takes the sign of y. half
-and bfloat16 are computed in float. Among integers, a division by 0 is an
-InvalidArgument error on the CPU and gives 0 on other devices; mod(lowest, -1)
+mod(x, 0), mod(+-inf, y) and mod of a NaN are NaN in floating point. mod(x, inf)
+is x for x >= 0 and inf for x < 0. An exact zero takes the sign of y. half and
+bfloat16 are computed in float. For integers, a division by 0 is an
+InvalidArgument error on the CPU and gives 0 on other devices. mod(lowest, -1)
 is 0.
 
-The gradient: dy to x and -floor(x / y) * dy to y, each summed to its input's
+The gradient: dy for x and -floor(x / y) * dy for y, each summed to its input's
 shape; none for integers.
 
 x: Dividend, of any shape.
@@ -46,13 +47,13 @@ divisor's shape: -floor(x / y) * gradients.
 floor(x / y) is NumPy's `floor_divide`, the quotient that FloorMod's remainder
 belongs to. half and bfloat16 are computed in float.
 
-The gradient: FloorModGrad(dy, x, y) to gradients; none to x and y, whose
-quotient is constant between its steps.
+The gradient: FloorModGrad(dy, x, y) for gradients; none for x and y, because
+the quotient is constant between its steps.
 
 gradients: Upstream gradient, of the shape that x and y broadcast to.
 x: Dividend of FloorMod.
 y: Divisor of FloorMod.
-backprops: Of the shape of gradients.
+backprops: The shape of gradients.
 )doc");
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// XLA's remainder is a call of fmod on a CPU, for each element. A quotient of
-// two floats below 2^28 is found exactly in double (floor_mod_cpu.cc), in
-// vectors; a loop makes those beyond smaller first.
+// XLA's remainder on a CPU calls fmod for each element. If the quotient of two
+// floats is below 2^28, double gives it exactly, in vectors (floor_mod_cpu.cc).
+// For larger quotients, a loop first makes x smaller.
 
 #include <cmath>
 #include <cstdint>
@@ -17,11 +17,12 @@ namespace {
 using xla::State;
 using xla::XlaOp;
 
-// x mod y for floats x and y, of x's sign, in double.
+// The truncated remainder of floats x and y, with x's sign, computed in double.
 class RemainderSearch {
  public:
   static absl::StatusOr<XlaOp> Find(XlaOp x, XlaOp y) {
-    // The loop's invariants would be found where there is nothing to do, too.
+    // The condition keeps XLA from computing the loop's invariants if no x is
+    // far.
     const auto near =
         xla::Conditional(AnyIsFar({x, y}), MakeNear,
                          [](State state) { return state[0]; }, {x, y});
@@ -30,7 +31,7 @@ class RemainderSearch {
   }
 
  private:
-  // Whether x / y is a number, and not near.
+  // True if x / y is a number and too large for Remainder.
   static XlaOp IsFar(XlaOp x, XlaOp y) {
     return (xla::Abs(x) >= xla::Abs(y) * kNearQuotient) & xla::IsFinite(x) &
            (y != 0);
@@ -43,15 +44,16 @@ class RemainderSearch {
     return xla::ReduceMaxAll(is_far, 0) > 0;
   }
 
-  // Of x and y, a number that is near, with the same remainder.
+  // A number near enough to y that has the same remainder as x.
   static absl::StatusOr<XlaOp> MakeNear(State initial) {
     const auto state = xla::WhileLoop("FloorMod", AnyIsFar, Step, initial);
     if (!state.ok()) return state.status();
     return (*state)[0];
   }
 
-  // Where x is far, x mod (y times a power of two), for which it is near: that
-  // has 24 bits, and the remainder by it is a multiple of its last.
+  // If x is far, replaces it by x mod (y times a power of two), which is near
+  // enough. The result has 24 bits, and the remainder is a multiple of its last
+  // bit.
   static std::vector<XlaOp> Step(State state) {
     const XlaOp x = state[0], y = state[1];
     const XlaOp dividend = xla::ConvertElementType(x, xla::F64);
@@ -65,11 +67,11 @@ class RemainderSearch {
         y};
   }
 
-  // Where x is near, or there is no remainder: that is NaN.
+  // The remainder for an x that is near, or NaN if there is none.
   static XlaOp Remainder(XlaOp x, XlaOp y) {
     const XlaOp rest = Difference(xla::ConvertElementType(x, xla::F64),
                                   xla::ConvertElementType(y, xla::F64));
-    // The quotient by an infinite y is 0, but their product NaN.
+    // The quotient by an infinite y is 0, but their product is NaN.
     const XlaOp is_infinite = (y == y) & !xla::IsFinite(y);
     const XlaOp remainder =
         xla::Select(is_infinite, x, xla::ConvertElementType(rest, xla::F32));
@@ -77,9 +79,9 @@ class RemainderSearch {
                        xla::FullLike(x, std::nan("")));
   }
 
-  // dividend - trunc(dividend / divisor) * divisor for a quotient below 2^29,
-  // with which the product is exact: 24 and 29 bits. As an integer, XLA need
-  // not keep the quotient, which is used once.
+  // dividend - trunc(dividend / divisor) * divisor for a quotient below 2^29.
+  // The product is exact, because its factors have 24 and 29 bits. The quotient
+  // is an integer that is used once, so XLA need not store it.
   static XlaOp Difference(XlaOp dividend, XlaOp divisor) {
     const XlaOp truncated =
         xla::ConvertElementType(dividend / divisor, xla::S32);
@@ -87,7 +89,7 @@ class RemainderSearch {
   }
 };
 
-// The ops' results, of their inputs and the remainder of the last two.
+// The ops' results, from their inputs and the remainder of the last two.
 using Number = XlaNumber<float>;
 Number FromRemainder(FloorMod, const std::vector<Number>& inputs,
                      Number truncated) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of the gradient modifiers, for host, device and XLA, and the
-// row of each op that makes kernels of it (elementwise.h).
+// The arithmetic of the gradient modifiers, for host, device and XLA, and one
+// table row for each op that has elementwise kernels (elementwise.h).
 
 #ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
 #define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_GRADIENT_MODIFIERS_H_
@@ -36,7 +36,8 @@ struct Clip {
   float min, max;
 };
 
-// The upstream gradient where min <= x <= max, else 0; also where x is NaN.
+// The upstream gradient where min <= x <= max, else 0. The result is 0 where x
+// is NaN.
 struct ClipGrad {
   static constexpr int kArity = 2;
 
@@ -60,7 +61,8 @@ struct Sign {
   }
 };
 
-// The upstream gradient where |x| <= clip, else 0; also where x is NaN.
+// The upstream gradient where |x| <= clip, else 0. The result is 0 where x is
+// NaN.
 struct SignStraightThroughGrad {
   static constexpr int kArity = 2;
 
@@ -72,7 +74,7 @@ struct SignStraightThroughGrad {
   float clip;
 };
 
-// The nearest integer, the even one of two.
+// The nearest integer. Ties go to the even one.
 struct Round {
   static constexpr int kArity = 1;
 

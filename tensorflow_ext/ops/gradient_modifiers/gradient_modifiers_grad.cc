@@ -52,7 +52,7 @@ void ReverseGradientNGrad(Gradient& g) {
         gradients[i] = g.Upstream(i) * factor;
         break;
       default:
-        break;  // none
+        break;  // no gradient
     }
   }
   g.Return(gradients);

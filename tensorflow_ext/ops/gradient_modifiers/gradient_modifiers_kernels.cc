@@ -13,7 +13,7 @@ using tensorflow::DEVICE_CPU;
 using tensorflow::DEVICE_GPU;
 using tensorflow::OpKernelConstruction;
 
-// ----- What computes. -----
+// ----- Ops that compute -----
 
 absl::Status ReadAttributes(OpKernelConstruction* context, Scale* functor) {
   return GetFiniteAttr(context, "TfExt>Scale", "factor", &functor->factor);
@@ -27,7 +27,7 @@ absl::Status ReadAttributes(OpKernelConstruction* context, ClipGrad* functor) {
   return GetRangeAttrs(context, "TfExt>ClipGrad", &functor->min, &functor->max);
 }
 
-// The forward op has no use for the attribute of its gradient.
+// The forward op does not use the attribute of its gradient.
 absl::Status ReadAttributes(OpKernelConstruction* context, Sign* /*functor*/) {
   float clip;
   return GetPositiveAttr(context, "TfExt>SignStraightThrough", "clip", &clip);
@@ -41,7 +41,7 @@ absl::Status ReadAttributes(OpKernelConstruction* context,
 
 TENSORFLOW_EXT_GRADIENT_MODIFIERS(REGISTER_ELEMENTWISE)
 
-// ----- What is the identity. -----
+// ----- Ops that are the identity -----
 
 #define REGISTER_IDENTITY(op, Kernel)                           \
   REGISTER_KERNEL_BUILDER(Name(op).Device(DEVICE_CPU), Kernel); \

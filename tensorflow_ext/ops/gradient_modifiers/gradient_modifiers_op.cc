@@ -53,7 +53,7 @@ REGISTER_OP("TfExt>ReverseGradientN")
 ReverseGradient of a list of tensors, which may differ in type and shape. The
 outputs share the inputs' buffers.
 
-The gradient: -scale * dy of each floating-point or complex output; none to
+The gradient: -scale * dy of each floating-point or complex output; none for
 inputs of other types (integers, booleans, strings, resources, variants).
 
 inputs: Tensors of any shapes and types, at least one.
@@ -104,7 +104,7 @@ factor: The constant, finite.
 
 namespace {
 
-// Of an op with limits, all of whose inputs have one shape.
+// The shape function of an op that has limits and whose inputs have one shape.
 absl::Status ClippedShape(const char* op, InferenceContext* c) {
   float min, max;
   if (absl::Status s = GetRangeAttrs(c, op, &min, &max); !s.ok()) return s;
@@ -146,12 +146,12 @@ REGISTER_OP("TfExt>Clip")
     .Doc(R"doc(
 Clips to [min, max], element by element. NaN stays NaN.
 
-The gradient: ClipGrad(dy, x), that is dy where min <= x <= max, else 0.
+The gradient: ClipGrad(dy, x), which is dy where min <= x <= max, else 0.
 
 x: Tensor of any shape.
 y: Tensor of the same shape.
-min: Least value, may be -infinity. half and bfloat16 round it to their type.
-max: Greatest value, >= min, may be infinity. Rounded likewise.
+min: Least value; may be -infinity. half and bfloat16 round it to their type.
+max: Greatest value, >= min; may be infinity. It is rounded in the same way.
 )doc");
 
 REGISTER_OP("TfExt>ClipGrad")
@@ -165,10 +165,11 @@ REGISTER_OP("TfExt>ClipGrad")
       return ClippedShape("TfExt>ClipGrad", c);
     })
     .Doc(R"doc(
-Gradient of Clip: gradients where min <= x <= max, else 0, also where x is NaN.
+Gradient of Clip: gradients where min <= x <= max, else 0. It is 0 where x is
+NaN.
 
-The gradient: the same op on dy to gradients; none to x, in which this op is
-piecewise constant.
+The gradient: ClipGrad(dy, x) for gradients; none for x, because the op is
+piecewise constant in it.
 
 gradients: Upstream gradient of Clip's output, of any shape.
 x: What Clip was given; the same shape.
@@ -195,8 +196,8 @@ The gradient: dy where abs(x) <= clip, else 0.
 
 x: Tensor of any shape.
 y: Tensor of the same shape.
-clip: Where the gradient ends, > 0. Infinity passes all of it, except where x is
-  NaN.
+clip: Largest abs(x) with a gradient, > 0. Infinity passes all gradients, except
+  where x is NaN.
 )doc");
 
 REGISTER_OP("TfExt>SignStraightThroughGrad")
@@ -214,11 +215,11 @@ REGISTER_OP("TfExt>SignStraightThroughGrad")
       return SameShape(kOp, c);
     })
     .Doc(R"doc(
-Gradient of SignStraightThrough: gradients where abs(x) <= clip, else 0, also
+Gradient of SignStraightThrough: gradients where abs(x) <= clip, else 0. It is 0
 where x is NaN.
 
-The gradient: the same op on dy to gradients; none to x, in which this op is
-piecewise constant.
+The gradient: the same op on dy for gradients; none for x, because the op is
+piecewise constant in it.
 
 gradients: Upstream gradient of SignStraightThrough's output, of any shape.
 x: What SignStraightThrough was given; the same shape.
@@ -238,7 +239,7 @@ the straight-through estimator (Bengio et al., 2013, arXiv:1308.3432).
 The gradient: dy.
 
 x: Tensor of any shape.
-y: Tensor of the same shape. Infinities and NaN stay what they are.
+y: Tensor of the same shape. Infinities and NaN do not change.
 )doc");
 
 REGISTER_OP("TfExt>StraightThrough")
@@ -248,11 +249,11 @@ REGISTER_OP("TfExt>StraightThrough")
     .Attr(kFloatingT)
     .SetShapeFn(SameShapeFn("TfExt>StraightThrough"))
     .Doc(R"doc(
-The value forwards, the gradient to the surrogate: what surrogate +
-stop_gradient(value - surrogate) approximates, without its rounding. The output
-shares the buffer of value.
+Passes the value forward and the gradient to the surrogate. surrogate +
+stop_gradient(value - surrogate) approximates this with a rounding error; this
+op has none. The output shares the buffer of value.
 
-The gradient: none to value, dy to surrogate.
+The gradient: none for value, dy for surrogate.
 
 value: Tensor of any shape.
 surrogate: Differentiable stand-in for value; the same shape.

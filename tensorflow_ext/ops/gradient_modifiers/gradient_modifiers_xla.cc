@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of the ops that are the identity and exist for their gradient; the others are
-// registered with their kernels.
+// The lowerings of the ops that are the identity and exist for their gradient.
+// The other ops are registered with their kernels.
 
 #include "tensorflow_ext/kernels/attributes.h"
 #include "tensorflow_ext/xla/lowering.h"
@@ -18,7 +18,7 @@ class IdentityLowering : public Lowering {
   }
 };
 
-// Of ReverseGradient, ReverseGradientN and ScaleGradient.
+// The lowering of ReverseGradient, ReverseGradientN and ScaleGradient.
 class ScaleGradientLowering : public IdentityLowering {
   absl::Status ReadAttributes(LoweringConstruction* context) override {
     float scale;

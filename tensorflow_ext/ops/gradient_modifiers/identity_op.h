@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The OpKernel of ops that are the identity and exist for their gradient. It
-// hands the inputs' buffers on: no copy, so that CPU and GPU share it.
+// passes on the inputs' buffers without a copy, so CPU and GPU share it.
 
 #ifndef TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_
 #define TENSORFLOW_EXT_OPS_GRADIENT_MODIFIERS_IDENTITY_OP_H_
@@ -21,7 +21,7 @@ class IdentityOp : public tensorflow::OpKernel {
     }
   }
 
-  // Worth no thread of its own.
+  // The op is too cheap for its own thread.
   bool IsExpensive() override { return false; }
 };
 

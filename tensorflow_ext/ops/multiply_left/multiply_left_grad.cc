@@ -6,7 +6,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The product's own gradient stays with dz.
+// The gradient is MultiplyLeft too, so its own gradient flows only to dz.
 void MultiplyLeftGradient(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1);
   const Value product = g.Call("TfExt>MultiplyLeft", {g.Upstream(), y});

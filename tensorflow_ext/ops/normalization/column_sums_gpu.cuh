@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients by scale and offset on the GPU: sums of columns over all rows.
-// Blocks sum up a part of the rows each, in the pass that differentiates them
-// or in one of its own; then the parts are added, in one order.
+// The gradients of scale and offset on the GPU: sums of columns over all rows.
+// Each block sums a part of the rows, either in the pass that differentiates
+// them or in a separate pass. Then the parts are added, in one order.
 
 #ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_
 #define TENSORFLOW_EXT_OPS_NORMALIZATION_COLUMN_SUMS_GPU_CUH_
@@ -16,8 +16,8 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// Whether a block that differentiates rows sums up their columns, in the same
-// pass: where a thread's sums fit into registers beside its part of a row.
+// True if a block that differentiates rows also sums their columns in the same
+// pass. A thread's sums must fit into registers beside its part of a row.
 template <typename Shape>
 constexpr bool kSumsColumns = Shape::kHeld > 0 && !Shape::kHoldsMuch;
 
@@ -25,14 +25,14 @@ constexpr bool kSumsColumns = Shape::kHeld > 0 && !Shape::kHoldsMuch;
 template <typename Norm, typename C, typename Shape>
 class ColumnSums {
  public:
-  // The upstream gradient g and the normal value of element j of pack k.
+  // Adds the upstream gradient g and the normal value of element j of pack k.
   __device__ __forceinline__ void Add(int k, int j, C g, C normal) {
     sums_[0][k][j] += g * normal;
     if constexpr (Norm::kCentered) sums_[1][k][j] += g;
   }
 
-  // Stores those of all rows of the block, of `size` columns each. All threads
-  // of the block call it.
+  // Stores the sums of all rows of the block, with `size` columns each. All
+  // threads of the block must call it.
   __device__ __forceinline__ void Store(int64_t size, C* sums) const {
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
@@ -47,7 +47,7 @@ class ColumnSums {
  private:
   static constexpr int kSums = GpuRowNormalization<Norm>::kSums;
   static constexpr int kPack = Shape::kPack;
-  // Columns that the threads of a row have in their packs k.
+  // Columns of packs k over all threads of a row.
   static constexpr int kRowColumns = Shape::kThreads * kPack;
 
   __device__ static __forceinline__ void StorePacks(const C* pack, int64_t size,
@@ -61,7 +61,7 @@ class ColumnSums {
     } else {
       __shared__ C values[Shape::kRowsOfABlock][kRowColumns];
       const int thread = static_cast<int>(threadIdx.x) % Shape::kThreads;
-      __syncthreads();  // The values before these have been read.
+      __syncthreads();  // The threads have read the values before these.
 #pragma unroll
       for (int j = 0; j < kPack; ++j) {
         values[RowOfBlock<Shape>()][thread * kPack + j] = pack[j];
@@ -82,7 +82,7 @@ class ColumnSums {
   C sums_[kSums][Shape::kHeld][kPack] = {};
 };
 
-// Where SumColumnsKernel does it.
+// Used if SumColumnsKernel computes the sums.
 struct NoSums {
   template <typename C>
   __device__ __forceinline__ void Add(int, int, C, C) {}
@@ -90,8 +90,8 @@ struct NoSums {
   __device__ __forceinline__ void Store(int64_t, C*) const {}
 };
 
-// In a pass of their own: a block takes 32 neighbouring columns, or packs of
-// them, of a part of the rows, a warp every eighth row.
+// The separate pass. A block sums 32 neighbouring columns, or packs of columns,
+// over a part of the rows; a warp sums every eighth row.
 constexpr int kColumns = kWarpThreads;
 constexpr int kRowLanes = kBlockThreads / kColumns;
 
@@ -99,7 +99,7 @@ constexpr int kRowLanes = kBlockThreads / kColumns;
 template <typename C>
 __device__ __forceinline__ C LaneSum(C value) {
   __shared__ C sums[kRowLanes][kColumns];
-  __syncthreads();  // The sums before these have been read.
+  __syncthreads();  // The threads have read the sums before these.
   sums[threadIdx.y][threadIdx.x] = value;
   __syncthreads();
   if (threadIdx.y == 0) {
@@ -111,7 +111,7 @@ __device__ __forceinline__ C LaneSum(C value) {
   return value;
 }
 
-// Each thread takes kPack neighbouring columns, of which size is a multiple.
+// Each thread sums kPack neighbouring columns. size is a multiple of kPack.
 template <typename Norm, typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     SumColumnsKernel(RowDims dims, NormalizationGradTensors tensors,
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The sum over the parts; blockIdx.y says of what: scale or offset.
+// The sum over the parts, for scale if blockIdx.y is 0, else for offset.
 template <typename Norm, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     SumPartsKernel(const ComputeType<T>* sums, int64_t parts, int64_t size,
@@ -190,12 +190,12 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// Blocks for `size` > 0 columns, or packs of them.
+// The number of blocks for `size` > 0 columns, or packs of columns.
 inline unsigned int ColumnBlocks(int64_t size) {
   return GridBlocks((size + kColumns - 1) / kColumns * kBlockThreads);
 }
 
-// A thread takes as many columns as have 4 bytes, or one.
+// A thread sums as many columns as fit into 4 bytes, at least one.
 template <typename Norm, typename T>
 cudaError_t LaunchSumColumns(const RowDims& dims, bool aligned,
                              const NormalizationGradTensors& tensors,

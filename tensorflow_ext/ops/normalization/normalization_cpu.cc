@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row is gone over several times, while it is in cache. Short rows go several
-// together: while one of them waits for a sum or a root, others go on.
+// The loops pass over a row several times while it is in cache. Several short
+// rows are processed together: while one waits for a sum or a root, the others
+// continue.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,16 +18,18 @@
 namespace tensorflow_ext {
 namespace {
 
-// Values of a row that are converted at a time; a multiple of LaneSums' lanes.
+// The number of values of a row that are converted at a time. It is a multiple
+// of LaneSums' lanes.
 constexpr int64_t kRowChunk = 1024;
 
-// So many rows go together, of at most so many values: longer ones have enough
-// to do, and of them the first cache would have to hold too much.
+// The largest number of rows that are processed together, and their largest
+// size. Longer rows have enough work, and together they would not fit into the
+// first cache.
 constexpr int kTogether = 4;
 constexpr int64_t kShortRow = 256;
 
-// Whether the rows of an output go past the caches: whole lines, and too many
-// of them to be found there again.
+// True if the rows of an output bypass the caches. They must be whole lines,
+// and too many to still be in the caches later.
 template <typename T>
 bool Streams(const RowDims& dims) {
   const int64_t row_bytes = dims.size * static_cast<int64_t>(sizeof(T));
@@ -99,8 +102,8 @@ TENSORFLOW_EXT_INLINE void Normalize(const C* x, C mean, C inverse,
   }
 }
 
-// dx = r g + a + b n, which gathers the means of the formula in a and b, and
-// the row's terms of the sums. dx may be dy.
+// dx = r g + a + b n, where a and b combine the means of the formula, and the
+// row's terms of the sums. dx may be dy.
 template <typename Norm, typename C>
 TENSORFLOW_EXT_INLINE void Differentiate(const C* dy, const C* x,
                                          const C* scale, C mean, C inverse, C a,
@@ -170,11 +173,11 @@ struct ForwardLoop {
       for (int row = 0; row < kRows; ++row) mean[row] /= divisor;
       std::copy_n(mean, kRows, static_cast<C*>(tensors.mean) + first);
     }
-    // Short rows that are summed up for the first time keep the memory busy as
-    // it is.
+    // Short rows whose columns are summed for the first time keep the memory
+    // busy without prefetching.
     const bool asks =
         (Norm::kCentered || kRows == 1) && LinesAhead<T>::Fit(dims.size);
-    // The rows after these, if there are as many.
+    // True if as many rows follow these.
     const bool asks_next = asks && first + 2 * kRows <= dims.rows;
     const T* next = static_cast<const T*>(tensors.x) +
                     (asks_next ? first + kRows : first) * dims.size;
@@ -182,7 +185,7 @@ struct ForwardLoop {
     PartialSums<C> sums[kRows];
     for (int row = 0; row < kRows; ++row) {
       const LinesAhead<T> next_x(next + row * dims.size, asks_next);
-      // What goes past the caches is not to come into them first.
+      // Output that bypasses the caches must not be loaded into them first.
       const LinesAhead<T> y(outputs + row * dims.size, asks && !streams);
       LaneSums<Isa, C, 1> squares;
       for (int64_t i = 0; i < dims.size; i += kRowChunk) {
@@ -219,7 +222,7 @@ struct BackwardLoop {
   using C = ComputeType<T>;
   static constexpr int kSums = CpuRowNormalization<Norm>::kSums;
 
-  // Rows [begin, end), added to the sums of a part.
+  // Processes rows [begin, end) and adds them to the sums of a part.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(RowDims dims,
                                         NormalizationGradTensors tensors,
@@ -303,8 +306,8 @@ struct BackwardLoop {
   }
 };
 
-// Columns [begin, end) of the sum over the parts, whose sums lie `stride`
-// apart.
+// Sums columns [begin, end) over the parts. The sums of successive parts are
+// `stride` apart.
 template <typename T>
 struct SumPartsLoop {
   using C = ComputeType<T>;

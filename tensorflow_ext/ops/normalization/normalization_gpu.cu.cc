@@ -13,8 +13,8 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// With a number of blocks a multiprocessor the compiler takes the registers
-// that those have, neither more nor, spilling some, less.
+// The number of blocks per multiprocessor makes the compiler use all registers
+// that these blocks have, and no more. With fewer it would spill.
 template <typename Norm, typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 3 : 4)
     NormalizeRowsKernel(RowDims dims, float epsilon,
@@ -78,13 +78,14 @@ __global__ void __launch_bounds__(kBlockThreads, Shape::kHoldsMuch ? 3 : 4)
   }
 }
 
-// Blocks a multiprocessor: as in NormalizeRowsKernel.
+// Blocks per multiprocessor, as in NormalizeRowsKernel.
 template <typename Shape>
 constexpr int kDifferentiateBlocks =
     Shape::kHoldsMuch || (kSumsColumns<Shape> && Shape::kHeld > 2) ? 2 : 3;
 
-// x_backprops, which may be gradients: an element is read by the thread that
-// writes it. If kSumsColumns, also the partial sums, a part a block.
+// Computes x_backprops, which may be gradients: the thread that writes an
+// element also reads it. If kSumsColumns, it also computes the partial sums,
+// one part per block.
 template <typename Norm, typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, kDifferentiateBlocks<Shape>)
     DifferentiateRowsKernel(RowDims dims, NormalizationGradTensors tensors) {
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(kBlockThreads, kDifferentiateBlocks<Shape>)
         columns.Add(k, j, upstream, normal);
       }
     });
-    // dx = r g + a + b n, which gathers the means of the formula in a and b.
+    // dx = r g + a + b n, where a and b combine the means of the formula.
     C a = 0;
     if constexpr (Norm::kCentered) {
       a = of_row(tensors.mean_gradients) / divisor -
@@ -198,7 +199,8 @@ int GpuRowNormalization<Norm>::Backward(NumericType type, const RowDims& dims,
             if constexpr (internal::kSumsColumns<Shape>) {
               blocks = parts = std::min(blocks, parts);
             } else {
-              // The columns first: x_backprops may overwrite gradients.
+              // The columns come first, because x_backprops may overwrite
+              // gradients.
               const cudaError_t error = internal::LaunchSumColumns<Norm, T>(
                   dims, aligned, tensors, cuda_stream);
               if (error != cudaSuccess) return error;

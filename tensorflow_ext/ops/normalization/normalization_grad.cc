@@ -15,7 +15,7 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
 // The statistics are the forward op's own outputs: expansion recognises the
-// node and reuses the outputs that exist.
+// node and reuses its outputs.
 absl::Status LayerNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -48,8 +48,8 @@ REGISTER_OP_GRADIENT("TfExt>LayerNorm", LayerNormGradient);
 //   dx = r (g - mean(g) - n mean(g n)) + (dm - r^2 dr n) / D
 //   dscale = sum over rows of dy n      doffset = sum over rows of dy
 //
-// where m and r are inputs like the others. With upstream gradients u, v and w
-// of the three, and
+// m and r are inputs like the others. With upstream gradients u, v and w of the
+// three outputs, and
 //
 //   p = u - mean(u) - n mean(u n)
 //   q = v dy - r (g mean(u n) + u mean(g n)) - r^2 dr u / D    (that by n)
@@ -93,7 +93,7 @@ void LayerNormGradGradient(Gradient& g) {
 REGISTER_GRADIENT("TfExt>LayerNormGrad", LayerNormGradGradient);
 
 // inverse_rms is the forward op's own output: expansion recognises the node and
-// reuses the output that exists.
+// reuses its output.
 absl::Status RmsNormGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -122,8 +122,8 @@ REGISTER_OP_GRADIENT("TfExt>RmsNorm", RmsNormGradient);
 //   dx = r (g - n mean(g n)) - r^2 dr n / D
 //   dscale = sum over rows of dy n
 //
-// where r is an input like the others. With upstream gradients u and v of the
-// two, and
+// r is an input like the others. With upstream gradients u and v of the two
+// outputs, and
 //
 //   p = u - n mean(u n)
 //   q = v dy - r (g mean(u n) + u mean(g n)) - r^2 dr u / D    (that by n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each kernel is for all types that the op's definition admits.
+// Each kernel supports all types that the op's definition admits.
 
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow_ext/gradient/bridge/registration.h"
@@ -19,8 +19,8 @@ namespace {
 using tensorflow::DEVICE_CPU;
 using tensorflow::DEVICE_GPU;
 
-// Checks, allocation (y in the buffer of x where TensorFlow allows it) and
-// types; the devices differ in Launch.
+// Checks and types, and allocation: y uses the buffer of x if TensorFlow allows
+// it. The devices differ in Launch.
 template <typename Norm>
 class RowNormalizationOp : public tensorflow::OpKernel {
  public:
@@ -114,7 +114,7 @@ class RowNormalizationGradOp : public tensorflow::OpKernel {
   }
 
  protected:
-  // All but partial_sums is set.
+  // All pointers except partial_sums are set.
   virtual void Launch(tensorflow::OpKernelContext* context, const RowDims& dims,
                       NormalizationGradTensors tensors) = 0;
 
@@ -124,7 +124,7 @@ class RowNormalizationGradOp : public tensorflow::OpKernel {
 
 // ----- CPU -----
 
-// A parameter in the compute type: itself, or converted into `wide`.
+// A parameter in the compute type: either itself, or converted into `wide`.
 template <typename Norm>
 absl::Status WidenParameter(tensorflow::OpKernelContext* context,
                             NumericType type, int64_t size,
@@ -155,7 +155,8 @@ class RowNormalizationCpuOp final : public RowNormalizationOp<Norm> {
                      WidenParameter<Norm>(context, this->type_, dims.size,
                                           &offset, &tensors.offset));
     }
-    // In cycles, with vectors: the passes over a row, and its fixed cost.
+    // The cost in cycles, with vectors: the passes over a row, and a fixed
+    // cost.
     Parallel(context, dims.rows, dims.size / 2 + 64,
              [&](int64_t begin, int64_t end) {
                CpuRowNormalization<Norm>::Forward(

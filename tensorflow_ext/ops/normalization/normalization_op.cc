@@ -28,24 +28,25 @@ mean((x - mean)^2).
 The layer is that of J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer
 Normalization", arXiv:1607.06450.
 
-half and bfloat16 are computed in float. The variance is taken about the mean in
-a second pass, without cancellation. The mean and the variance of an empty row
-are 0. Where variance and epsilon are 0, inverse_stddev is infinite and y NaN.
+half and bfloat16 are computed in float. The variance is computed about the mean
+in a second pass, without cancellation. The mean and the variance of an empty
+row are 0. If variance and epsilon are both 0, inverse_stddev is infinite and y
+is NaN.
 
-The gradient: LayerNormGrad to x, scale and offset, through all three outputs.
+The gradient: LayerNormGrad for x, scale and offset, through all three outputs.
 
-InvalidArgument if x is a scalar, scale or offset is not [D], epsilon is negative,
-infinite or NaN, or U does not fit T.
+InvalidArgument if x is a scalar, scale or offset is not [D], epsilon is
+negative, infinite or NaN, or U does not fit T.
 
 x: [..., D].
 scale: [D].
 offset: [D].
 y: The shape of x.
 mean: Mean of each row of x; the shape of x without D.
-inverse_stddev: Reciprocal of each row's standard deviation, epsilon included;
+inverse_stddev: Reciprocal of each row's standard deviation, including epsilon;
   the shape of mean.
-U: Type of the statistics: double if T is, else float. Set it for double; for
-  the other types its default is right.
+U: Type of the statistics: double if T is double, else float. Set it for double.
+  The default is right for the other types.
 epsilon: Added to the variance; finite and >= 0.
 )doc");
 
@@ -73,25 +74,25 @@ n = (x - mean) * inverse_stddev and g = gradients * scale,
     scale_backprops = sum over all rows of gradients * n
     offset_backprops = sum over all rows of gradients
 
-half and bfloat16 are computed in float. The order of the sums is fixed: the same
-bits for any number of threads, and every time on a GPU.
+half and bfloat16 are computed in float. The order of the sums is fixed: the
+bits are the same for any number of threads, and every time on a GPU.
 
-The gradient: that of this formula in each of its seven inputs, in TensorFlow's
-own ops.
+The gradient: the derivative of this formula for each of its seven inputs, in
+TensorFlow's own ops.
 
-InvalidArgument if a shape is not as below, or U does not fit T.
+InvalidArgument if a shape differs from those below, or U does not fit T.
 
 gradients: Upstream gradient of LayerNorm's y, [..., D].
-mean_gradients: That of its mean, [...].
-inverse_stddev_gradients: That of its inverse_stddev, [...].
-x: What LayerNorm was given, [..., D].
-scale: Likewise, [D].
-mean: What LayerNorm gave, [...].
-inverse_stddev: Likewise, [...].
+mean_gradients: Upstream gradient of its mean, [...].
+inverse_stddev_gradients: Upstream gradient of its inverse_stddev, [...].
+x: Input x of LayerNorm, [..., D].
+scale: Input scale of LayerNorm, [D].
+mean: LayerNorm's mean, [...].
+inverse_stddev: LayerNorm's inverse_stddev, [...].
 x_backprops: Gradient of x, [..., D].
 scale_backprops: Gradient of scale, [D].
 offset_backprops: Gradient of offset, [D].
-U: Type of the statistics: double if T is, else float.
+U: Type of the statistics: double if T is double, else float.
 )doc");
 
 REGISTER_OP("TfExt>RmsNorm")
@@ -110,10 +111,10 @@ y = x * inverse_rms * scale, where inverse_rms = 1 / sqrt(mean(x^2) + epsilon).
 The layer is that of B. Zhang and R. Sennrich, "Root Mean Square Layer
 Normalization", NeurIPS 2019.
 
-half and bfloat16 are computed in float. The mean over an empty row is 0. Where
-mean(x^2) and epsilon are 0, inverse_rms is infinite and y NaN.
+half and bfloat16 are computed in float. The mean over an empty row is 0. If
+mean(x^2) and epsilon are both 0, inverse_rms is infinite and y is NaN.
 
-The gradient: RmsNormGrad to x and scale, through both outputs.
+The gradient: RmsNormGrad for x and scale, through both outputs.
 
 InvalidArgument if x is a scalar, scale is not [D], epsilon is negative, infinite
 or NaN, or U does not fit T.
@@ -121,10 +122,10 @@ or NaN, or U does not fit T.
 x: [..., D].
 scale: [D].
 y: The shape of x.
-inverse_rms: Reciprocal of each row's root mean square, epsilon included; the
+inverse_rms: Reciprocal of each row's root mean square, including epsilon; the
   shape of x without D.
-U: Type of inverse_rms: double if T is, else float. Set it for double; for the
-  other types its default is right.
+U: Type of inverse_rms: double if T is double, else float. Set it for double.
+  The default is right for the other types.
 epsilon: Added to the mean square; finite and >= 0.
 )doc");
 
@@ -147,22 +148,22 @@ n = x * inverse_rms and g = gradients * scale,
         - inverse_rms_gradients * inverse_rms^2 * n / D
     scale_backprops = sum over all rows of gradients * n
 
-half and bfloat16 are computed in float. The order of the sums is fixed: the same
-bits for any number of threads, and every time on a GPU.
+half and bfloat16 are computed in float. The order of the sums is fixed: the
+bits are the same for any number of threads, and every time on a GPU.
 
-The gradient: that of this formula in each of its five inputs, in TensorFlow's
-own ops.
+The gradient: the derivative of this formula for each of its five inputs, in
+TensorFlow's own ops.
 
-InvalidArgument if a shape is not as below, or U does not fit T.
+InvalidArgument if a shape differs from those below, or U does not fit T.
 
 gradients: Upstream gradient of RmsNorm's y, [..., D].
-inverse_rms_gradients: That of its inverse_rms, [...].
-x: What RmsNorm was given, [..., D].
-scale: Likewise, [D].
-inverse_rms: What RmsNorm gave, [...].
+inverse_rms_gradients: Upstream gradient of its inverse_rms, [...].
+x: Input x of RmsNorm, [..., D].
+scale: Input scale of RmsNorm, [D].
+inverse_rms: RmsNorm's inverse_rms, [...].
 x_backprops: Gradient of x, [..., D].
 scale_backprops: Gradient of scale, [D].
-U: Type of the statistics: double if T is, else float.
+U: Type of the statistics: double if T is double, else float.
 )doc");
 
 }  // namespace tensorflow_ext

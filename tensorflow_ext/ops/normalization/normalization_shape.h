@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shapes, types and attributes of row normalization (normalization.h):
-// shape functions, and the checks of kernels and XLA lowerings, with one
-// wording. Errors are InvalidArgument naming op, argument, value and what was
+// The shapes, types and attributes of row normalization (normalization.h).
+// Shape functions, kernels and XLA lowerings share the error messages. Errors
+// are InvalidArgument and name the op, the argument, its value and what was
 // expected.
 
 #ifndef TENSORFLOW_EXT_OPS_NORMALIZATION_NORMALIZATION_SHAPE_H_
@@ -22,7 +22,8 @@
 
 namespace tensorflow_ext {
 
-// The place of each argument; -1 for one that only a centered norm has.
+// The index of each argument, or -1 for an argument that only a centered norm
+// has.
 template <typename Norm>
 struct NormalizationArguments {
   static constexpr int kX = 0, kScale = 1, kOffset = Norm::kCentered ? 2 : -1;
@@ -41,7 +42,7 @@ struct NormalizationGradArguments {
   static constexpr int kInverse = Norm::kCentered ? kScale + 2 : kScale + 1;
 };
 
-// The attributes T and U: U is the compute type of T. `Context` is an
+// The attributes T and U. U must be the compute type of T. `Context` is an
 // InferenceContext or an OpKernelConstruction.
 template <typename Context>
 absl::Status CheckStatisticsType(Context* context, const char* op) {
@@ -63,8 +64,8 @@ absl::Status CheckStatisticsType(Context* context, const char* op) {
 
 namespace internal {
 
-// x: [..., D] and scale: [D], with what is known of either. `x` is the merged
-// shape of x, `parameters` that of scale, `statistics` that of x without D.
+// Merges the known dimensions of x: [..., D] and scale: [D]. `x` is the merged
+// shape of x, `parameters` that of scale, and `statistics` that of x without D.
 inline absl::Status InferParameterRows(
     tensorflow::shape_inference::InferenceContext* c, const char* op,
     int x_index, int scale_index, tensorflow::shape_inference::ShapeHandle* x,
@@ -151,7 +152,8 @@ absl::Status NormalizationGradShape(
 
 // ----- Kernels and lowerings. -----
 
-// x: [..., D] and `name`, scale or offset: [D]. Fills in `dims`.
+// Checks x: [..., D] and `name`, which is scale or offset: [D]. Fills in
+// `dims`.
 inline absl::Status ReadRowDims(const std::string& op,
                                 const tensorflow::TensorShape& x,
                                 const char* name,
@@ -176,7 +178,7 @@ inline tensorflow::TensorShape StatisticsShape(
   return shape;
 }
 
-// `name`, a statistic or the gradient of one: [...].
+// Checks `name`, a statistic or the gradient of one: [...].
 inline absl::Status CheckStatistic(const std::string& op,
                                    const std::string& name,
                                    const tensorflow::TensorShape& shape,
@@ -188,7 +190,7 @@ inline absl::Status CheckStatistic(const std::string& op,
                                  expected.DebugString()));
 }
 
-// `shape` gives the TensorShape of an input by its index.
+// `shape` returns the TensorShape of an input by its index.
 template <typename Norm, typename Shape>
 absl::Status ReadNormalization(const Shape& shape, RowDims* dims) {
   using Arguments = NormalizationArguments<Norm>;

@@ -14,10 +14,10 @@ namespace {
 using tensorflow::TensorShape;
 using xla::XlaOp;
 
-// XLA's CPU backend writes the terms of a sum to memory before it adds them up,
-// twice as slowly as it multiplies a matrix with a vector. But that adds one
-// term to the other: of more columns than these, a variance would be off by 10
-// units and more.
+// XLA's CPU backend writes the terms of a sum to memory before it adds them,
+// which takes twice as long as its product of a matrix with a vector. But that
+// product adds the terms one after the other: with more columns than this, a
+// variance would be off by 10 units and more.
 constexpr int64_t kMostInProduct = 1 << 14;
 
 // The arguments of an op as matrices [rows, size] in the compute type.
@@ -30,7 +30,7 @@ class Rows {
   XlaOp Matrix(int i) const {
     return xla::Reshape(context_->ComputeInput(i), {dims_.rows, dims_.size});
   }
-  // A vector [size], or an input of that shape, once for every row.
+  // Repeats a vector [size], or an input of that shape, for every row.
   XlaOp EveryRow(XlaOp columns) const {
     return xla::BroadcastInDim(columns, {dims_.rows, dims_.size}, {1});
   }
@@ -39,7 +39,7 @@ class Rows {
   XlaOp OfRows(int i) const {
     return xla::Reshape(context_->ComputeInput(i), {dims_.rows});
   }
-  // A vector [rows], once for every column.
+  // Repeats a vector [rows] for every column.
   XlaOp EveryColumn(XlaOp rows) const {
     return xla::BroadcastInDim(rows, {dims_.rows, dims_.size}, {0});
   }
@@ -68,8 +68,8 @@ class Rows {
   const RowDims dims_;
 };
 
-// Refuses dynamic sizes, but for the number of rows of a matrix, which needs no
-// reshaping. `of_columns`: the inputs that have an element for each column.
+// Refuses dynamic sizes, except the number of rows of a matrix, which needs no
+// reshaping. `of_columns` lists the inputs that have one element per column.
 absl::Status CheckSizes(LoweringContext* context, const TensorShape& x,
                         const std::vector<int>& of_columns) {
   for (int i = 0; i < context->num_inputs(); ++i) {
@@ -148,7 +148,8 @@ class NormalizationGradLowering final : public Lowering {
     normal = normal * rows.EveryColumn(inverse);
     const XlaOp scale = context->ComputeInput(Arguments::kScale);
     const XlaOp along_scale = gradients * normal;
-    // What is the same for a row is found before it meets the row's elements.
+    // Values that are the same for a whole row are computed before they meet
+    // the row's elements.
     const XlaOp along_normal =
         rows.WeightedRowMean(along_scale, scale) * inverse +
         rows.OfRows(Arguments::kInverseGradients) * (inverse * inverse) /

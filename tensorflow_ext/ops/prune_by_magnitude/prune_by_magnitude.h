@@ -11,7 +11,7 @@
 
 namespace tensorflow_ext {
 
-// Whether a weight is pruned. A NaN is not: it stays visible.
+// True if a weight is pruned. NaN is not pruned, so it stays visible.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE bool IsPruned(T weight, double threshold) {
   return std::abs(weight) < T(threshold);

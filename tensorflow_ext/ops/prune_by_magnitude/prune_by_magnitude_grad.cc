@@ -18,7 +18,7 @@ void PruneByMagnitudeGradient(Gradient& g) {
 }
 REGISTER_GRADIENT("TfExt>PruneByMagnitude", PruneByMagnitudeGradient);
 
-// Linear in the gradients, piecewise constant in the weights.
+// The op is linear in the gradients and piecewise constant in the weights.
 void PruneByMagnitudeGradGradient(Gradient& g) {
   const Value weights = g.Input(1), threshold = g.Input(2);
   g.Return(

@@ -12,8 +12,9 @@
 namespace tensorflow_ext {
 namespace {
 
-// Of PruneByMagnitude and PruneByMagnitudeGrad: elementwise in all inputs but
-// the last, the threshold, which lies in host memory on every device.
+// The kernel of PruneByMagnitude and PruneByMagnitudeGrad. It is elementwise in
+// all inputs except the last one, the threshold, which is in host memory on
+// every device.
 template <typename Functor>
 class PruneOp : public TypedOp {
  public:
@@ -62,7 +63,7 @@ class PruneCpuOp final : public PruneOp<Functor> {
 
   void Launch(OpKernelContext* context, const Functor& functor,
               const void* const* inputs, Tensor* output) override {
-    // In cycles an element: that of the bytes that it waits for.
+    // The cost is in cycles per element: the time to move its bytes.
     Parallel(context, output->NumElements(), Functor::kArity + 1,
              [&](int64_t begin, int64_t end) {
                CpuElementwise<Functor>::Run(functor, this->type_, inputs,

@@ -24,24 +24,25 @@ REGISTER_OP("TfExt>PruneByMagnitude")
                        &scalar);
     })
     .Doc(R"doc(
-Sets weights of small magnitude to zero: a weight stays where
-abs(weight) >= threshold (Han et al., "Learning both Weights and Connections for
-Efficient Neural Networks", NIPS 2015). A NaN stays NaN.
+Sets weights of small magnitude to zero: a weight is kept where abs(weight) >=
+threshold (Han et al., "Learning both Weights and Connections for Efficient
+Neural Networks", NIPS 2015). NaN stays NaN.
 
-With the straight-through gradient, pruned weights go on learning and may come
-back; with the masked one they rest.
+With the straight-through gradient, pruned weights continue to learn and may
+come back. With the masked gradient they do not change.
 
-The gradient: dy for 'straight_through', dy where the weight was kept, else 0,
-for 'masked'; none to threshold.
+The gradient: for 'straight_through', dy; for 'masked', dy where the weight was
+kept, else 0; none for threshold.
 
-A threshold that is NaN is an InvalidArgument error; compiled by XLA, which
-cannot refuse it, it makes all weights NaN.
+InvalidArgument if threshold is NaN. A program compiled by XLA cannot refuse it;
+there, all weights become NaN.
 
 weights: Tensor of any shape.
-threshold: Scalar, the least magnitude that stays; in host memory on the GPU. 0
-  or less keeps all.
+threshold: Scalar, the least magnitude that is kept; in host memory on the GPU.
+  0 or less keeps all weights.
 pruned: Tensor of the shape of weights.
-gradient: What becomes of the gradient of pruned weights.
+gradient: Gradient of pruned weights: 'straight_through' passes it, 'masked'
+  sets it to 0.
 )doc");
 
 REGISTER_OP("TfExt>PruneByMagnitudeGrad")
@@ -61,11 +62,11 @@ REGISTER_OP("TfExt>PruneByMagnitudeGrad")
       return SameShape(kOp, c);
     })
     .Doc(R"doc(
-Masked gradient of PruneByMagnitude: gradients where the weight is kept, that is
-where abs(weight) >= threshold or the weight is NaN, else 0.
+Masked gradient of PruneByMagnitude: gradients where the weight is kept, else 0.
+A weight is kept where abs(weight) >= threshold or the weight is NaN.
 
-The gradient: the same op on dy to gradients; none to weights and threshold, in
-which this op is piecewise constant.
+The gradient: the same op on dy for gradients; none for weights and threshold,
+because the op is piecewise constant in them.
 
 gradients: Upstream gradient of PruneByMagnitude's output, of any shape.
 weights: What PruneByMagnitude was given; the same shape.

@@ -11,7 +11,8 @@ namespace {
 
 using xla::XlaOp;
 
-// Of both ops: (..., weights, threshold). What is pruned is the first input.
+// The lowering of both ops: (..., weights, threshold). It prunes the first
+// input.
 class PruneLowering : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     const int last = context->num_inputs() - 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resampling of images of up to kFewChannels channels. What is the same for all
-// channels is found for a block of points at once (point_block_cpu.h), then
-// each point adds up its pixels in registers, which are as large as 1, 2, 4 or
-// 8 channels: what is read behind a pixel is not used, and what is written
-// behind it is written again.
+// Resampling of images with up to kFewChannels channels. Values that all
+// channels share are computed for a block of points at once
+// (point_block_cpu.h). Then each point sums its pixels in registers for 1, 2, 4
+// or 8 channels. Values that are read behind a pixel are not used, and values
+// that are written behind it are overwritten.
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_FEW_CHANNELS_CPU_H_
 #define TENSORFLOW_EXT_OPS_RESAMPLER_FEW_CHANNELS_CPU_H_
@@ -25,7 +25,8 @@
 
 namespace tensorflow_ext {
 
-// kSize elements in vectors of up to 16 bytes, which every instruction set has.
+// kSize elements, in vectors of up to 16 bytes because every instruction set
+// has those.
 template <typename C, int kBytes>
 struct VectorOf {
   typedef C type __attribute__((vector_size(kBytes)));
@@ -44,7 +45,7 @@ using PixelVector =
 template <typename C, int kSize>
 constexpr int kPixelStep = sizeof(PixelVector<C, kSize>) / sizeof(C);
 
-// The pixels at the corners of a block's points, in the compute type.
+// The corner pixels of a block's points, in the compute type.
 template <typename T, int kSize>
 class CornerPixels {
  public:
@@ -77,22 +78,23 @@ class CornerPixels {
   }
 
  private:
-  // To convert them, and so that single channels go in vectors of points.
+  // Pixels are copied to convert them, or to process single channels in vectors
+  // of points.
   static constexpr bool kCopied = !std::is_same_v<T, C> || kSize == 1;
   C copies_[4][kCopied ? kBlockPoints * kSize : 1];
 };
 
-// Weighted sums of the pixels of `count` points.
+// Computes weighted sums of the pixels of `count` points.
 template <typename T, int kSize>
 struct SampleBlock {
   using C = ComputeType<T>;
 
-  // `may_pass`: elements may be written behind the last point.
+  // If `may_pass`, elements may be written behind the last point.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int count,
                                         const PointBlock<T>* block,
                                         bool may_pass, T* output) {
-    if constexpr (kSize <= 2) channels = kSize;  // known to the compiler
+    if constexpr (kSize <= 2) channels = kSize;  // a compile-time constant
     CornerPixels<T, kSize> corners;
     corners.template Read<Isa>(*block, count);
     if constexpr (std::is_same_v<T, C>) {
@@ -126,18 +128,18 @@ struct SampleBlock {
   }
 };
 
-// The derivatives by x and by y of `count` points.
+// Computes the derivatives by x and y at `count` points.
 template <typename T, int kSize>
 struct WarpGradientsOfBlock {
   using C = ComputeType<T>;
 
-  // `may_pass`: elements may be read behind the last point's gradient.
+  // If `may_pass`, elements may be read behind the last point's gradient.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(int64_t channels, int count,
                                         const PointBlock<T>* block,
                                         bool may_pass, const T* gradients,
                                         T* output) {
-    if constexpr (kSize <= 2) channels = kSize;  // known to the compiler
+    if constexpr (kSize <= 2) channels = kSize;  // a compile-time constant
     CornerPixels<T, kSize> corners;
     corners.template Read<Isa>(*block, count);
     C terms[2][kBlockPoints * kSize];
@@ -165,7 +167,7 @@ struct WarpGradientsOfBlock {
   }
 
  private:
-  // What each channel of each point adds to its derivatives.
+  // Computes the terms that each channel of each point adds to its derivatives.
   TENSORFLOW_EXT_INLINE static void SetTerms(
       int64_t channels, int count, const PointBlock<T>& block,
       const CornerPixels<T, kSize>& corners, const C* gradients,
@@ -191,7 +193,7 @@ struct WarpGradientsOfBlock {
     }
   }
 
-  // The sum of the lanes kFirst, kFirst + kStep ..., in the order of LaneSums
+  // The sum of lanes kFirst, kFirst + kStep ..., in the order of LaneSums
   // (kernels/lane_sums_cpu.h).
   template <int kFirst, int kStep>
   TENSORFLOW_EXT_INLINE static C SumOfLanes(const C* lanes, int64_t channels) {
@@ -199,7 +201,7 @@ struct WarpGradientsOfBlock {
       return SumOfLanes<kFirst, 2 * kStep>(lanes, channels) +
              SumOfLanes<kFirst + kStep, 2 * kStep>(lanes, channels);
     } else if constexpr (kFirst <= kSize / 2) {
-      return lanes[kFirst];  // Else there were fewer lanes.
+      return lanes[kFirst];  // Otherwise there would be fewer lanes.
     } else {
       return Where(kFirst < channels, lanes[kFirst], C(0));
     }
@@ -207,7 +209,7 @@ struct WarpGradientsOfBlock {
 };
 
 // Calls fn(block, count, image, first) for the points [begin, end) of all
-// images, a block within one image at a time, with the cells of each.
+// images. A block has points of one image, and the cell of each.
 template <typename T, typename Fn>
 void ForEachBlock(const ResamplerDims& dims, const T* warp, int64_t begin,
                   int64_t end, Fn&& fn) {
@@ -223,7 +225,7 @@ void ForEachBlock(const ResamplerDims& dims, const T* warp, int64_t begin,
   }
 }
 
-// As ResampleCpu.
+// Like ResampleCpu.
 template <typename T, int kSize>
 void SampleFewChannels(const ResamplerDims& dims, ResamplerOrder order,
                        const T* data, const T* warp, T* output, int64_t begin,
@@ -240,7 +242,7 @@ void SampleFewChannels(const ResamplerDims& dims, ResamplerOrder order,
       });
 }
 
-// As ResamplerWarpGradCpu.
+// Like ResamplerWarpGradCpu.
 template <typename T, int kSize>
 void WarpGradientsFewChannels(const ResamplerDims& dims, const T* gradients,
                               const T* data, const T* warp, T* output,
@@ -257,9 +259,9 @@ void WarpGradientsFewChannels(const ResamplerDims& dims, const T* gradients,
 }
 
 // Adds the gradients of `count` points to the rows of pixels above and below
-// them. A row has a column more on each side, for corners that are no pixel,
-// and one at the end for weights of 0: an infinite gradient is not to make NaN
-// of such a pixel.
+// them. A row has one more column on each side, for corners that are no pixel.
+// It also has a column at the end for weights of 0, because an infinite
+// gradient must not make such a pixel NaN.
 template <typename T, int kSize>
 struct AddBlock {
   using C = ComputeType<T>;
@@ -283,7 +285,7 @@ struct AddBlock {
     const int64_t last = dims.all_points() - 1;
     for (int i = 0; i < count; ++i) {
       const T* from = gradients + points[i] * channels;
-      if (points[i] == last) {  // There is nothing behind it.
+      if (points[i] == last) {  // Nothing follows it.
         std::fill_n(narrow + i * kSize, kSize, T{});
         std::copy(from, from + channels, narrow + i * kSize);
       } else {
@@ -315,8 +317,8 @@ struct AddBlock {
   }
 };
 
-// Writes a row of AddBlock without its further columns and elements; what is
-// left of the row is undefined.
+// Writes a row of AddBlock without its extra columns and elements. The rest of
+// the row is undefined.
 template <typename T, int kSize>
 struct StoreRow {
   using C = ComputeType<T>;
@@ -342,7 +344,7 @@ struct StoreRow {
   }
 };
 
-// As ResamplerAdjointCpu, with the pointer to the image's backprops. The sums
+// Like ResamplerAdjointCpu, with the pointer to the image's backprops. The sums
 // of two rows stay in the first cache.
 template <typename T, int kSize>
 void AdjointFewChannels(const ResamplerDims& dims, ResamplerOrder order,
@@ -356,7 +358,7 @@ void AdjointFewChannels(const ResamplerDims& dims, ResamplerOrder order,
   C* lower = upper + size;
   PointBlock<T> block;
   int64_t above = 0;
-  // Each row of cells once, for the pixels above and below it.
+  // Processes each row of cells once, for the pixels above and below it.
   for (int64_t row = begin - 1; row < end; ++row) {
     const int64_t first = starts[1 + row], last = starts[2 + row];
     for (int64_t i = first; i < last; i += kBlockPoints) {

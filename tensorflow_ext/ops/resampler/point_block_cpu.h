@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cells, weights and pixels of a block of points, found side by side: point
-// after point that takes longer than to add up a few channels. For RunBest
-// (kernels/simd.h).
+// The cells, weights and pixels of a block of points, computed together.
+// Computing them point by point would take longer than summing a few channels.
+// For RunBest (kernels/simd.h).
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_
 #define TENSORFLOW_EXT_OPS_RESAMPLER_POINT_BLOCK_CPU_H_
@@ -19,14 +19,14 @@
 
 namespace tensorflow_ext {
 
-// Points of a block.
+// The number of points in a block.
 constexpr int kBlockPoints = 64;
 
-// x and y of a point outside, of which no corner is a pixel.
+// x and y of a point that has no pixel at any corner.
 constexpr int32_t kOutside = -2;
 
-// What is known of up to kBlockPoints points. All arrays are computed to their
-// end, for points that there are not as for (0, 0).
+// Data of up to kBlockPoints points. All arrays are filled to their end, with
+// the values for (0, 0) after the last point.
 template <typename T>
 struct PointBlock {
   using C = ComputeType<T>;
@@ -34,12 +34,12 @@ struct PointBlock {
   // As FindCell gives them.
   int32_t x[kBlockPoints], y[kBlockPoints];
   C fx[kBlockPoints], fy[kBlockPoints];
-  // Of corner k.
+  // The weights of corner k.
   C weights[4][kBlockPoints];
   const T* pixels[4][kBlockPoints];
 };
 
-// Cells of `count` points.
+// Computes the cells of `count` points.
 template <typename T>
 struct FindCells {
   using C = ComputeType<T>;
@@ -67,7 +67,7 @@ struct FindCells {
     const C height = static_cast<C>(dims.height);
     for (int i = 0; i < kBlockPoints; ++i) {
       const C x = points[2 * i], y = points[2 * i + 1];
-      // By & and Where the compiler sees no branches.
+      // With & and Where, the compiler sees no branches.
       const bool inside =
           (x > C(-1)) & (x < width) & (y > C(-1)) & (y < height);
       const C in_x = Where(inside, x, C(0)), in_y = Where(inside, y, C(0));
@@ -81,7 +81,7 @@ struct FindCells {
   }
 };
 
-// The weights of a block's corners.
+// Computes the weights of a block's corners.
 template <typename T>
 struct FindWeights {
   template <typename Isa>
@@ -102,8 +102,8 @@ struct FindWeights {
   }
 };
 
-// Images of which a register may be read at each pixel, though it has more
-// elements.
+// Images in which a full register may be read at each pixel, even if a pixel
+// has fewer elements.
 template <typename T>
 class PaddedImages {
  public:
@@ -115,13 +115,13 @@ class PaddedImages {
   }
 
   const T* data;
-  const T* last = nullptr;  // pixel of all
+  const T* last = nullptr;  // the last pixel of all images
   T copy_of_last[kFewChannels] = {};
 };
 
-// Where the pixels of a block's corners lie, of points of `image`. What is no
-// pixel is zeros, and so is, if `weighted`, a pixel whose weight is 0: it may
-// be infinite.
+// Finds the pixels at a block's corners, for points of `image`. A corner that
+// is no pixel points at zeros. If `weighted`, so does a pixel whose weight is
+// 0, because it may be infinite.
 template <typename T>
 struct FindPixels {
   template <typename Isa>

@@ -2,13 +2,13 @@
 //
 // Bilinear resampling of images at given points (the sampler of M. Jaderberg,
 // K. Simonyan, A. Zisserman, K. Kavukcuoglu, "Spatial Transformer Networks",
-// NeurIPS 2015, section 3.3) without any TensorFlow header: its arithmetic, for
+// NeurIPS 2015, section 3.3), without TensorFlow headers: its arithmetic, for
 // host and device, and the loops that the kernels run.
 //
-// Within a cell of the pixel grid the value at a point is bilinear in the
-// point's fractions fx, fy: the sum of four corners, each times a weight of x
-// and a weight of y. A derivative by x or y only replaces the weights of that
-// side, (1 - f, f), by (-1, 1), so that one loop serves all orders.
+// Within a cell of the pixel grid, the value at a point is bilinear in the
+// point's fractions fx, fy. It is the sum of four corners, each times a weight
+// of x and a weight of y. A derivative by x or y only replaces the weights of
+// that side, (1 - f, f), by (-1, 1), so one loop serves all orders.
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_H_
 #define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_H_
@@ -19,12 +19,12 @@
 
 namespace tensorflow_ext {
 
-// Up to this many channels the CPU has loops of its own, which find many points
-// at once.
+// Up to this many channels, the CPU uses special loops that process many points
+// together.
 constexpr int64_t kFewChannels = 8;
 
-// data is [images, height, width, channels], warp [images, points, 2], output
-// [images, points, channels]. Height and width are below 2^31.
+// data is [images, height, width, channels], warp is [images, points, 2], and
+// the output is [images, points, channels]. Height and width are below 2^31.
 struct ResamplerDims {
   int64_t images, height, width, channels, points;
 
@@ -42,8 +42,8 @@ struct ResamplerDims {
   }
 };
 
-// How often the value is differentiated by each coordinate: 0 or 1 times. Twice
-// is 0 within a cell.
+// The number of times that the value is differentiated by each coordinate: 0 or
+// 1. A second derivative by one coordinate is 0 within a cell.
 struct ResamplerOrder {
   int32_t x, y;
 };
@@ -51,9 +51,9 @@ struct ResamplerOrder {
 // The cell of the pixel grid that a point lies in.
 template <typename F>
 struct ResamplerCell {
-  bool inside;   // in (-1, width) x (-1, height); NaN is not
-  int32_t x, y;  // the corner of the smaller coordinates, from -1 on
-  F fx, fy;      // where in the cell, in [0, 1)
+  bool inside;   // true in (-1, width) x (-1, height); false for NaN
+  int32_t x, y;  // corner with the smaller coordinates, from -1 on
+  F fx, fy;      // the position in the cell, in [0, 1)
 };
 
 // The cell of warp[0] = x, warp[1] = y.
@@ -66,7 +66,7 @@ TENSORFLOW_EXT_HOST_DEVICE ResamplerCell<ComputeType<T>> FindCell(
   cell.inside = x > F(-1) && x < static_cast<F>(dims.width) && y > F(-1) &&
                 y < static_cast<F>(dims.height);
   if (!cell.inside) return cell;
-  // Truncated, which from 0 on is the floor.
+  // From 0 on, truncation is the floor.
   cell.x = x < F(0) ? -1 : static_cast<int32_t>(x);
   cell.y = y < F(0) ? -1 : static_cast<int32_t>(y);
   cell.fx = x - static_cast<F>(cell.x);
@@ -74,7 +74,7 @@ TENSORFLOW_EXT_HOST_DEVICE ResamplerCell<ComputeType<T>> FindCell(
   return cell;
 }
 
-// The weight along one side of the corner at `high` = 0 or 1.
+// The weight of the corner at `high` = 0 or 1 along one side.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE F SideWeight(F fraction, int high, int32_t order) {
   return order == 0 ? (high ? fraction : F(1) - fraction)
@@ -96,7 +96,7 @@ TENSORFLOW_EXT_HOST_DEVICE ResamplerCorner<F> Corner(
               SideWeight(cell.fy, k >> 1, order.y)};
 }
 
-// Whether a corner is a pixel of the image.
+// True if a corner is a pixel of the image.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE bool IsPixel(const ResamplerCorner<F>& corner,
                                         const ResamplerDims& dims) {
@@ -106,20 +106,22 @@ TENSORFLOW_EXT_HOST_DEVICE bool IsPixel(const ResamplerCorner<F>& corner,
 
 // ----- CPU. Tensors are of the floating-point type `type`. -----
 
-// Points [begin, end) of all images.
+// Computes points [begin, end) of all images.
 void ResampleCpu(NumericType type, const ResamplerDims& dims,
                  ResamplerOrder order, const void* data, const void* warp,
                  void* output, int64_t begin, int64_t end);
 
-// The gradient of order (0, 0) with respect to points [begin, end) of warp.
+// Computes the gradient of order (0, 0) with respect to points [begin, end) of
+// warp.
 void ResamplerWarpGradCpu(NumericType type, const ResamplerDims& dims,
                           const void* gradients, const void* data,
                           const void* warp, void* warp_backprops, int64_t begin,
                           int64_t end);
 
-// The gradient with respect to data is summed row by row, from points sorted by
-// the row of their cell: row -1 first, and points outside left out. A stable
-// counting sort in parts of an image: counts, then places.
+// The gradient with respect to data is summed row by row. For this, the points
+// are sorted by the row of their cell, starting with row -1; points outside are
+// left out. The sort is a stable counting sort over parts of an image: first
+// counts, then places.
 
 // Adds 1 to counts[1 + row] for each of the points [begin, end) of all images.
 void CountRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
@@ -129,18 +131,18 @@ void CountRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
 void SortRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,
                  int64_t begin, int64_t end, int64_t* places, int64_t* sorted);
 
-// Rows [begin, end) of `image`. The points of its row r are sorted[starts[1 +
-// r]] up to sorted[starts[2 + r]]. `sums` has the elements of data, for the
-// 16-bit types only, and not if has_few_channels(). A pixel is summed in the
-// order of the rows and points: the result does not depend on how an image is
-// divided.
+// Computes rows [begin, end) of `image`. The points of its row r are
+// sorted[starts[1 + r]] up to sorted[starts[2 + r]]. `sums` has as many
+// elements as data; it is used only for the 16-bit types, and not if
+// has_few_channels(). A pixel is summed in the order of the rows and points, so
+// the result does not depend on how an image is divided.
 void ResamplerAdjointCpu(NumericType type, const ResamplerDims& dims,
                          ResamplerOrder order, const void* gradients,
                          const void* warp, const int64_t* sorted,
                          const int64_t* starts, int64_t image, int64_t begin,
                          int64_t end, float* sums, void* backprops);
 
-// ----- GPU. Pointers are to device memory; see kernels/launch.h. -----
+// ----- GPU. Pointers are device pointers; see kernels/launch.h. -----
 
 int LaunchResample(NumericType type, const ResamplerDims& dims,
                    ResamplerOrder order, const void* data, const void* warp,
@@ -151,8 +153,8 @@ int LaunchResamplerWarpGrad(NumericType type, const ResamplerDims& dims,
                             const void* warp, void* warp_backprops,
                             void* stream);
 
-// Adds with atomics, or, if `deterministic`, in a fixed order. `sums` has the
-// elements of data, for the 16-bit types only.
+// Adds in a fixed order if `deterministic`, else with atomics. `sums` has as
+// many elements as data and is used only for the 16-bit types.
 int LaunchResamplerAdjoint(NumericType type, const ResamplerDims& dims,
                            ResamplerOrder order, bool deterministic,
                            const void* gradients, const void* warp, float* sums,

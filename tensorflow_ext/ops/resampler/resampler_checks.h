@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks of the Resampler ops' attributes and shapes, for shape functions,
-// kernels and XLA lowerings. Errors are InvalidArgument naming op, argument,
-// value and what was expected. `op` is the op's name.
+// kernels and XLA lowerings. Errors are InvalidArgument and name the op, the
+// argument, its value and what was expected. `op` is the op's name.
 
 #ifndef TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_RESAMPLER_RESAMPLER_CHECKS_H_
@@ -44,8 +44,8 @@ absl::Status ReadOrder(Context* context, absl::string_view op,
   return absl::OkStatus();
 }
 
-// The dimensions, from the shapes of images (argument `name`) and of warp, and
-// the shape of the output: that of warp with channels in the place of x and y.
+// Reads the dimensions from the shapes of warp and of images (argument `name`).
+// The shape of the output is that of warp with channels instead of x and y.
 inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
                                       const tensorflow::TensorShape& data,
                                       const tensorflow::TensorShape& warp,
@@ -61,7 +61,8 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
         op, "warp", warp,
         absl::StrCat(kWarpExpected, ", data of shape ", data.DebugString()));
   }
-  // No product of sizes where one of them is 0: it may be out of range.
+  // If a size is 0, their product is not computed, because it may be out of
+  // range.
   const int64_t points = warp.num_elements() / 2;
   dims->points = points == 0 ? 0 : points / dims->images;
   auto sizes = warp.dim_sizes();
@@ -69,7 +70,7 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
   return BuildOutputShape(op, sizes, kTooManyPoints, output);
 }
 
-// gradients: the shape of the output.
+// Checks that gradients has the shape of the output.
 inline absl::Status CheckResamplerGradients(
     const std::string& op, const tensorflow::TensorShape& gradients,
     const tensorflow::TensorShape& output) {

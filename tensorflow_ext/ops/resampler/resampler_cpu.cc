@@ -23,11 +23,11 @@ struct Tap {
   ComputeType<T> weight;
 };
 
-// How many points the loops ask ahead, and for at most how many bytes of each
-// row of pixels. Measured.
+// The number of points that the loops prefetch ahead, and the largest number of
+// bytes per row of pixels. Both are measured.
 constexpr int64_t kPointsAhead = 16, kBytesAhead = 2048;
 
-// Unrolled, since a processor mispredicts where so short a loop ends.
+// Unrolled, because a processor mispredicts the end of such a short loop.
 template <typename T>
 TENSORFLOW_EXT_INLINE void PrefetchRow(const T* values, int64_t size) {
   constexpr int64_t kLine = 64 / sizeof(T), kMost = kBytesAhead / sizeof(T);
@@ -36,7 +36,8 @@ TENSORFLOW_EXT_INLINE void PrefetchRow(const T* values, int64_t size) {
   for (int64_t i = 0; i < end; i += kLine) Prefetch(values + i, 1);
 }
 
-// The points [begin, end) of all images, one by one, without a division each.
+// Iterates over the points [begin, end) of all images without a division per
+// point.
 struct Points {
   TENSORFLOW_EXT_INLINE Points(const ResamplerDims& dims, int64_t begin,
                                int64_t end)
@@ -54,7 +55,7 @@ struct Points {
     }
   }
 
-  // Asks for the corners of a point to come, as if it were of this `image`: two
+  // Prefetches the corners of a point as if it belonged to this `image`: two
   // neighbours in each of two rows.
   template <typename T>
   TENSORFLOW_EXT_INLINE void PrefetchCorners(const ResamplerDims& dims,
@@ -79,7 +80,8 @@ struct Points {
   const int64_t end_;
 };
 
-// The corners of a point that are pixels of `image` and whose weight is not 0.
+// The corners of a point that are pixels of `image` and have a weight other
+// than 0.
 template <typename T>
 TENSORFLOW_EXT_INLINE int FindTaps(const ResamplerDims& dims,
                                    ResamplerOrder order, const T* image,
@@ -97,7 +99,7 @@ TENSORFLOW_EXT_INLINE int FindTaps(const ResamplerDims& dims,
   return count;
 }
 
-// Writes the channels that Sums has, from `first` on.
+// Writes the channels of Sums, starting at `first`.
 template <typename Sums, typename T>
 TENSORFLOW_EXT_INLINE void SampleBlock(const Tap<T>* taps, int count,
                                        int64_t first, PixelSums<Sums>* sums,
@@ -108,7 +110,7 @@ TENSORFLOW_EXT_INLINE void SampleBlock(const Tap<T>* taps, int count,
   sums->Finish(output + first);
 }
 
-// Writes the weighted sum of four pixels straight to the output.
+// Writes the weighted sum of four pixels directly to the output.
 template <typename C>
 TENSORFLOW_EXT_INLINE void Blend(const Tap<C>* taps, int64_t channels,
                                  C* __restrict output) {
@@ -154,8 +156,8 @@ struct SamplePoints {
   }
 };
 
-// What channel c adds to the derivatives by x and y, of a gradient and the
-// values at the four corners.
+// The terms that channel c adds to the derivatives by x and y, from a gradient
+// and the values at the four corners.
 template <typename C>
 struct WarpTerms {
   const C* gradient;
@@ -220,8 +222,9 @@ struct WarpGradients {
   }
 };
 
-// Adds to row `row` of `sums`, an image, what the points of the cells' row
-// `row` - `below` give to it: corners 2 and 3 where below, else 0 and 1.
+// Adds the contributions of the points in the cells' row `row` - `below` to row
+// `row` of `sums`, an image. If `below`, they are from corners 2 and 3, else 0
+// and 1.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE void AddPoints(const ResamplerDims& dims,
                                      ResamplerOrder order, const T* gradients,
@@ -275,8 +278,8 @@ struct AdjointRows {
   }
 };
 
-// Calls fn(p, 1 + row) for those of points [begin, end) that are inside, with
-// the row of the cell.
+// Calls fn(p, 1 + row), with the row of the cell, for those of points [begin,
+// end) that are inside.
 template <typename T, typename Fn>
 void ForEachRow(const ResamplerDims& dims, const void* warp, int64_t begin,
                 int64_t end, Fn&& fn) {
@@ -289,7 +292,8 @@ void ForEachRow(const ResamplerDims& dims, const void* warp, int64_t begin,
                   });
 }
 
-// Calls fn(std::integral_constant<int, kSize>{}), for channels that are few.
+// Calls fn(std::integral_constant<int, kSize>{}) for a small number of
+// channels.
 template <typename Fn>
 void DispatchFewChannels(int64_t channels, Fn&& fn) {
   if (channels == 1) return fn(std::integral_constant<int, 1>{});

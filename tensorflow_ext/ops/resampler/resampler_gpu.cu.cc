@@ -13,7 +13,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// One thread for each pack of neighbouring channels of a point: a warp reads
+// One thread for each pack of neighbouring channels of a point, so a warp reads
 // and writes whole lines. In `dims`, a channel is a pack.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// As above, of sums of single channels.
+// The same from sums of single channels.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleScatterKernel(ResamplerDims dims, ResamplerOrder order,
@@ -72,8 +72,9 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// One block for each row of an image, one thread for each channel of the row:
-// no other thread adds to it, and this one adds in the order of the points.
+// One block for each row of an image, and one thread for each channel of the
+// row. No other thread adds to it, and this thread adds in the order of the
+// points.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleRowsKernel(ResamplerDims dims, ResamplerOrder order,
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kBlockThreads)
     };
     const auto add = [&](int64_t point) {
       const auto cell = FindCell(dims, points + 2 * point);
-      const int first = cell.y == row ? 0 : 2;  // corner of this row
+      const int first = cell.y == row ? 0 : 2;  // this row's corner
       for (int64_t c = threadIdx.x; c < dims.channels; c += kBlockThreads) {
         const C gradient = ToCompute(upstream[point * dims.channels + c]);
         for (int k = first; k < first + 2; ++k) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Write R_ab(data, warp) for the value at a point, differentiated a times by x
-// and b times by y (ResamplerDerivative), and R_ab* for its adjoint in data
-// (ResamplerAdjoint). R is linear in data, bilinear in a point's x and y:
+// R_ab(data, warp) is the value at a point, differentiated a times by x and b
+// times by y (ResamplerDerivative). R_ab* is its adjoint in data
+// (ResamplerAdjoint). R is linear in data and bilinear in a point's x and y:
 //
 //   d<g, R_ab(data, warp)> = <R_ab*(g, warp), ddata>
 //                            + sum over c of g R_{a+1,b}(data, warp) dx
 //                            + sum over c of g R_{a,b+1}(data, warp) dy
 //
-// where R_2b = R_a2 = 0. As <A, R_ab*(g, warp)> = <g, R_ab(A, warp)>, these two
+// Here R_2b = R_a2 = 0. <A, R_ab*(g, warp)> = <g, R_ab(A, warp)>, so these two
 // ops have gradients of every order. ResamplerGrad is the case a = b = 0 in one
 // op.
 
@@ -67,7 +67,7 @@ void ResamplerAdjointGradient(Gradient& g) {
 REGISTER_GRADIENT("TfExt>ResamplerAdjoint", ResamplerAdjointGradient);
 
 // With upstream gradients A of R_00*(g, warp) and (B_x, B_y) of the gradient
-// with respect to warp: that of
+// with respect to warp, this is the gradient of
 //   <g, R_00(A, warp)> + <g B_x, R_10(data, warp)> + <g B_y, R_01(data, warp)>
 void ResamplerGradGradient(Gradient& g) {
   const Value gradients = g.Input(0), data = g.Input(1), warp = g.Input(2);

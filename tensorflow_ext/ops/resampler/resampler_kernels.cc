@@ -16,7 +16,7 @@ namespace {
 
 // ----- Checks and allocation, for both devices. -----
 
-// Resampler, and ResamplerDerivative, which has an order.
+// Resampler and ResamplerDerivative. Only ResamplerDerivative has an order.
 class ResamplerOp : public TypedOp {
  public:
   explicit ResamplerOp(OpKernelConstruction* context) : TypedOp(context) {
@@ -118,7 +118,7 @@ class SortedPoints {
  public:
   absl::Status Sort(OpKernelContext* context, NumericType type,
                     const ResamplerDims& dims, const void* warp) {
-    // Chunks of an image are counted, and then placed, side by side.
+    // Chunks of an image are counted in parallel, and then placed in parallel.
     constexpr int64_t kSmallest = 4096;
     const int64_t wanted = 2 * Workers(context)->NumThreads();
     const int64_t chunks = std::clamp<int64_t>(1 + wanted / dims.images, 1,
@@ -153,7 +153,7 @@ class SortedPoints {
     for_each_chunk([&](int64_t begin, int64_t end, int64_t* counts) {
       CountRowsCpu(type, dims, warp, begin, end, counts);
     });
-    // Row by row, and within a row chunk by chunk.
+    // The places go row by row, and chunk by chunk within a row.
     int64_t next = 0;
     for (int64_t image = 0; image < dims.images; ++image) {
       for (int64_t row = 0; row < rows_; ++row) {
@@ -175,7 +175,7 @@ class SortedPoints {
   const int64_t* sorted() const {
     return static_cast<const int64_t*>(Data(sorted_));
   }
-  // From row -1 on, and an end.
+  // The starts of rows, from row -1 on, and an end.
   const int64_t* starts(int64_t image) const {
     return static_cast<const int64_t*>(Data(starts_)) + image * (rows_ + 1);
   }
@@ -185,7 +185,7 @@ class SortedPoints {
   Tensor starts_, sorted_;
 };
 
-// The gradient with respect to data, of either gradient op.
+// The gradient with respect to data, for both gradient ops.
 absl::Status AdjointCpu(OpKernelContext* context, NumericType type,
                         const ResamplerDims& dims, ResamplerOrder order,
                         const void* gradients, const void* warp,
@@ -197,7 +197,7 @@ absl::Status AdjointCpu(OpKernelContext* context, NumericType type,
   Tensor sums;
   TF_RETURN_IF_ERROR(
       AllocateSums(context, type, dims.has_few_channels() ? 0 : size, &sums));
-  // Rows of an image belong to one thread, so that no sum is shared.
+  // Each row of an image belongs to one thread, so no sum is shared.
   const int64_t cost = (size + dims.all_points() * (40 + 2 * dims.channels)) /
                        (dims.images * dims.height);
   Parallel(context, dims.images * dims.height, cost,
@@ -216,7 +216,7 @@ absl::Status AdjointCpu(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
-// Cycles to find a point's pixels.
+// The number of cycles to find a point's pixels.
 int64_t PointCost(const ResamplerDims& dims) {
   return dims.has_few_channels() ? 8 : 40;
 }
@@ -274,7 +274,7 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>ResamplerGrad").Device(DEVICE_CPU),
 
 #if TENSORFLOW_EXT_CUDA
 
-// As AdjointCpu.
+// Like AdjointCpu.
 absl::Status AdjointGpu(OpKernelContext* context, NumericType type,
                         const ResamplerDims& dims, ResamplerOrder order,
                         const void* gradients, const void* warp,

@@ -15,8 +15,8 @@ using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
-// The shape of warp, input `index`, on images of shape `data`, and that of the
-// output.
+// The shape of warp, which is input `index`, for images of shape `data`, and
+// the shape of the output.
 absl::Status InferPoints(InferenceContext* c, const char* op, ShapeHandle data,
                          int index, ShapeHandle* warp, ShapeHandle* output) {
   DimensionHandle images, two;
@@ -94,16 +94,16 @@ REGISTER_OP("TfExt>Resampler")
     .Doc(R"doc(
 Samples images at given points by bilinear interpolation, per channel.
 
-The value at (x, y) is interpolated between the four pixels around it; those
-outside of the image count as 0, so that it falls to 0 within one pixel of the
-edge. A point outside of (-1, W) x (-1, H), or with a coordinate that is NaN, is
-0. A pixel of weight 0 is not read. half and bfloat16 are computed in float.
+The value at (x, y) is interpolated between the four pixels around it. Pixels
+outside the image count as 0, so the value falls to 0 within one pixel of the
+edge. It is 0 at a point outside (-1, W) x (-1, H) or with a coordinate that is
+NaN. A pixel of weight 0 is not read. half and bfloat16 are computed in float.
 
 The sampler is that of M. Jaderberg et al., "Spatial Transformer Networks",
 NeurIPS 2015, section 3.3, and of TensorFlow Addons' resampler.
 
-The gradient: ResamplerGrad to both inputs. Where a coordinate is a whole number
-the derivative by it has a jump, and is the one from the right.
+The gradient: ResamplerGrad for both inputs. Where a coordinate is a whole
+number, its derivative has a jump and takes the value from the right.
 
 data: Images, [N, H, W, C]; H and W below 2^31.
 warp: Points (x, y) in pixels, [N, ..., 2].
@@ -121,10 +121,10 @@ REGISTER_OP("TfExt>ResamplerGrad")
     .Doc(R"doc(
 Gradients of Resampler with respect to data and warp.
 
-half and bfloat16 are summed in float. The sums' order is fixed on the CPU, for
-any number of threads, and on the GPU when op determinism is on.
+half and bfloat16 are summed in float. The order of the sums is fixed on the
+CPU, for any number of threads, and on the GPU if op determinism is on.
 
-The gradient: through ResamplerDerivative and ResamplerAdjoint, to all inputs.
+The gradient: through ResamplerDerivative and ResamplerAdjoint, for all inputs.
 
 gradients: Upstream gradient of Resampler's output, [N, ..., C].
 data: Images, [N, H, W, C].
@@ -142,17 +142,18 @@ REGISTER_OP("TfExt>ResamplerDerivative")
     .Doc(R"doc(
 A derivative of Resampler's output by the coordinates of its points.
 
-It is linear in data, and within a cell of the pixel grid in each coordinate; at
-a cell's edge it is the one from the right. A point where Resampler is 0 gives 0.
+It is linear in data, and within a cell of the pixel grid it is linear in each
+coordinate. At a cell's edge it takes the value from the right. It is 0 at a
+point where Resampler is 0.
 
-The gradient: ResamplerAdjoint to data; to warp, sums over the channels of the
+The gradient: ResamplerAdjoint for data; for warp, sums over the channels of the
 upstream gradient times derivatives of the next order.
 
 data: Images, [N, H, W, C]; H and W below 2^31.
 warp: Points (x, y) in pixels, [N, ..., 2].
 output: [N, ..., C].
-x_order: How often it is differentiated by x, 0 or 1.
-y_order: How often it is differentiated by y, 0 or 1.
+x_order: Order of the derivative by x, 0 or 1.
+y_order: Order of the derivative by y, 0 or 1.
 )doc");
 
 REGISTER_OP("TfExt>ResamplerAdjoint")
@@ -166,12 +167,12 @@ REGISTER_OP("TfExt>ResamplerAdjoint")
 Gradient of ResamplerDerivative with respect to its data: each point's gradient
 goes to the pixels around it, times their weights in that derivative.
 
-half and bfloat16 are summed in float. The sum's order is fixed on the CPU, for
-any number of threads, and on the GPU when op determinism is on.
+half and bfloat16 are summed in float. The order of the sum is fixed on the CPU,
+for any number of threads, and on the GPU if op determinism is on.
 
-The gradient: ResamplerDerivative of the upstream gradient to gradients; to
-warp, sums over the channels of gradients times its derivatives of the next
-order; none to data_shape.
+The gradient: ResamplerDerivative of the upstream gradient for gradients; for
+warp, sums over the channels of gradients times ResamplerDerivative of the
+upstream gradient at the next order; none for data_shape.
 
 gradients: Upstream gradient of ResamplerDerivative's output, [N, ..., C].
 warp: Points (x, y) in pixels, [N, ..., 2].

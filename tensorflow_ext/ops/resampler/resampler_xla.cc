@@ -17,9 +17,9 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// FindCell of resampler.h for all points. All is of the shape that warp has
-// before its coordinates: were it reshaped before the output, XLA would divide
-// the index of every element.
+// FindCell of resampler.h for all points. All members have the shape of warp
+// without its coordinates. If they were reshaped before the output, XLA would
+// divide the index of every element.
 struct Cells {
   Cells(XlaOp warp, const TensorShape& warp_shape, const ResamplerDims& dims)
       : dims(dims) {
@@ -38,8 +38,8 @@ struct Cells {
     image = xla::Iota(warp.builder(), xla::S32, points, /*dimension=*/0);
   }
 
-  // Corner k: where it is, whether it is a pixel, and its weight, which is 0
-  // where it is none.
+  // Corner k: its position, whether it is a pixel, and its weight, which is 0
+  // if it is no pixel.
   XlaOp Column(int k) const { return x + (k & 1); }
   XlaOp Row(int k) const { return y + (k >> 1); }
   XlaOp IsPixel(int k) const {
@@ -50,7 +50,7 @@ struct Cells {
                   Side(fx, k & 1, order.x) * Side(fy, k >> 1, order.y), 0);
   }
 
-  // A value of each point for all of its channels.
+  // Broadcasts a value of each point to all channels.
   XlaOp OverChannels(XlaOp of_points) const {
     std::vector<int64_t> sizes = points, dimensions(points.size());
     sizes.push_back(dims.channels);
@@ -80,8 +80,8 @@ struct Cells {
   }
 };
 
-// Corner k of every point, for all channels, in the compute type; of some pixel
-// where it is none.
+// Corner k of every point, for all channels, in the compute type. If the corner
+// is no pixel, the result is some other pixel.
 XlaOp CornerValues(XlaOp data, const Cells& cells, int k) {
   const XlaOp values = xla::GatherNd(
       data,
@@ -90,15 +90,16 @@ XlaOp CornerValues(XlaOp data, const Cells& cells, int k) {
                                  xla::ComputeType(xla::ElementType(data)));
 }
 
-// weight * values for all channels; 0 where the weight is 0, also of values
-// that are infinite or NaN.
+// weight * values for all channels. It is 0 where the weight is 0, even if the
+// value is infinite or NaN.
 XlaOp Weighted(const Cells& cells, XlaOp weight, XlaOp values) {
   const XlaOp weights = cells.OverChannels(weight);
   const XlaOp product = weights * values;
   if (!cells.dims.has_few_channels()) return Select(weights != 0, product, 0);
-  // LLVM takes a condition that all channels share out of the loop over them.
-  // Where that is short, the branches cost more than all else: over the points
-  // nothing is vectorized then. This one, of the product, stays in the loop.
+  // LLVM moves a condition that all channels share out of the loop over them.
+  // If that loop is short, the branches cost more than everything else, because
+  // nothing is vectorized over the points. This condition uses the product, so
+  // it stays in the loop.
   const XlaOp instead_of_nan =
       Select(weight != 0, std::numeric_limits<double>::quiet_NaN(),
              xla::ZerosLike(weight));
@@ -111,7 +112,7 @@ XlaOp ComputeZeros(LoweringContext* context, const TensorShape& shape) {
                     shape.dim_sizes());
 }
 
-// ResampleCpu of resampler.h; the output has `shape`.
+// ResampleCpu of resampler.h. The output has `shape`.
 XlaOp Resample(LoweringContext* context, const ResamplerDims& dims,
                ResamplerOrder order, XlaOp data, XlaOp warp,
                const TensorShape& warp_shape, const TensorShape& shape) {
@@ -127,7 +128,7 @@ XlaOp Resample(LoweringContext* context, const ResamplerDims& dims,
   return sum;
 }
 
-// Its adjoint: the gradient of data, whose shape is `shape`. `gradients` are in
+// The adjoint: the gradient of data, with data's `shape`. `gradients` are in
 // the compute type.
 XlaOp Adjoint(LoweringContext* context, const ResamplerDims& dims,
               ResamplerOrder order, XlaOp gradients, XlaOp warp,
@@ -147,7 +148,7 @@ XlaOp Adjoint(LoweringContext* context, const ResamplerDims& dims,
   return sum;
 }
 
-// The gradient of order (0, 0) with respect to warp, whose shape is `shape`.
+// The gradient of order (0, 0) with respect to warp, with warp's `shape`.
 XlaOp WarpGrad(LoweringContext* context, const ResamplerDims& dims,
                XlaOp gradients, XlaOp data, XlaOp warp,
                const TensorShape& shape) {
@@ -162,7 +163,8 @@ XlaOp WarpGrad(LoweringContext* context, const ResamplerDims& dims,
   }
   std::vector<int64_t> one_coordinate = cells.points;
   one_coordinate.push_back(1);
-  // Between low and high corners, interpolated along the other coordinate.
+  // The difference of high and low corners, interpolated along the other
+  // coordinate.
   const auto derivative = [&](XlaOp low, XlaOp high, XlaOp fraction) {
     const XlaOp f = cells.OverChannels(fraction);
     const XlaOp slope = low * (1 - f) + high * f;
@@ -176,7 +178,7 @@ XlaOp WarpGrad(LoweringContext* context, const ResamplerDims& dims,
   return xla::ConcatInDim({by_x, by_y}, cells.channel_dimension());
 }
 
-// Resampler, and ResamplerDerivative, which has an order.
+// Resampler and ResamplerDerivative. Only ResamplerDerivative has an order.
 class ResamplerLowering : public Lowering {
   absl::Status ReadAttributes(LoweringConstruction* context) override {
     if (!context->HasAttr("x_order")) return absl::OkStatus();

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activation functions and their gradients against stock compositions, XLA and
-PyTorch."""
+"""Activation functions and their gradients against stock compositions, XLA and PyTorch."""
 
 import functools
 from collections.abc import Callable
@@ -26,7 +25,7 @@ def _softshrink(x: tf.Tensor) -> tf.Tensor:
     return tf.where(x > 0.5, x - 0.5, tf.where(x < -0.5, x + 0.5, 0.0))
 
 
-# Gradient op: (ours, the function that XLA is to differentiate).
+# Gradient op: (ours, the function that XLA differentiates).
 _GRADIENTS: dict[str, tuple[Function, Function]] = {
     "GeluGrad": (raw_ops.gelu_grad, lambda x: tf.nn.gelu(x, approximate=True)),
     "GeluGrad, exact": (lambda dy, x: raw_ops.gelu_grad(dy, x, approximate=False), tf.nn.gelu),
@@ -43,7 +42,7 @@ def _torch_lisht_grad(dy: pytorch.Tensor, x: pytorch.Tensor) -> pytorch.Tensor:
     return dy * y + pytorch.aten.tanh_backward(dy * x, y)
 
 
-# The same in PyTorch: by its gradient op, or by its formula where it has none.
+# The same in PyTorch: its gradient op, or the formula if it has none.
 _TORCH_GRADIENTS: dict[str, tuple[str, pytorch.Function]] = {
     "GeluGrad": (
         "gelu_backward",
@@ -65,7 +64,7 @@ _TORCH_GRADIENTS: dict[str, tuple[str, pytorch.Function]] = {
 
 
 def _differentiate(function: Function) -> Function:
-    """The gradient alone: the compiler leaves out what it does not need."""
+    """The gradient alone: the compiler removes everything else."""
 
     def run(dy: tf.Tensor, *inputs: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
@@ -77,7 +76,7 @@ def _differentiate(function: Function) -> Function:
 
 
 def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
-    """Ours against the gradient compiled by XLA."""
+    """Compares ours with the gradient that XLA compiles."""
     results = []
     for name, (ours, function) in _GRADIENTS.items():
         side = measure.contender(ours, arguments, mode="eager")
@@ -100,7 +99,7 @@ def _gradients(arguments: list[tf.Tensor]) -> list[measure.Result]:
 
 
 def _values(tensors: int) -> limits.Needs:
-    """To read or write so many tensors of kernels.ELEMENTS floats."""
+    """The cost of reading or writing `tensors` tensors of kernels.ELEMENTS floats."""
     return limits.Needs(tensors * kernels.ELEMENTS * 4)
 
 
@@ -144,11 +143,11 @@ def stock_rrelu(
 
 
 def _rrelu(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
-    """Without PyTorch, which draws other slopes."""
+    """Skips PyTorch, which draws other slopes."""
     results = []
     for case, by in measure.forward_and_backward(0):
         contender = functools.partial(measure.contender, inputs=[x], by=by, upstream=upstream)
-        # Each way with the generator that is faster there.
+        # Each mode uses its fastest generator.
         results += measure.compare(
             f"activations, {kernels.MEGABYTES} MB float",
             f"Rrelu in training, {case}",
@@ -178,7 +177,7 @@ def _torch_snake(x: pytorch.Tensor, frequency: pytorch.Tensor) -> pytorch.Tensor
 
 
 def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
-    """A frequency for each of 256 channels."""
+    """Uses a frequency for each of 256 channels."""
     x = tf.reshape(x, [-1, 256])
     inputs = [x, tf.linspace(0.5, 4.0, 256)]
     upstream = tf.reshape(upstream, x.shape)
@@ -199,7 +198,7 @@ def _snake(upstream: tf.Tensor, x: tf.Tensor) -> list[measure.Result]:
             side,
             rivals,
             rounds=11,
-            # Forward x and y; backward x, dy and dx.
+            # Forward moves x and y; backward moves x, dy and dx.
             needs=_values(5 if by else 2),
         )
     return results

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each op's gradient as one would write it in Python, for tf.RegisterGradient."""
+"""Each op's gradient as a user would write it in Python, for tf.RegisterGradient."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ class Case:
 
     Attributes:
       op: Its name.
-      function: Runs it, and nothing else.
+      function: Runs only the op.
       gradient: Takes a tf.Operation and its upstream gradients.
-      inputs: What `function` takes.
+      inputs: The arguments of `function`.
       by: The inputs that have a gradient.
     """
 
@@ -35,7 +35,7 @@ class Case:
 
 
 def _elementwise(gradient: Callable[..., tf.Tensor], *attributes: str) -> Gradient:
-    """That of an op with one input and an op for its gradient."""
+    """The gradient of an op with one input and a gradient op."""
 
     def found(op: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
         return gradient(dy, op.inputs[0])
@@ -54,7 +54,7 @@ def _swiglu(op: tf.Operation, dy: tf.Tensor) -> object:
 def _summed(
     x: tf.Tensor, y: tf.Tensor, dx: tf.Tensor, dy: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Gradients in the shape of what was broadcast."""
+    """Sums the gradients to the shapes of the inputs that were broadcast."""
     x_shape, y_shape = tf.shape(x), tf.shape(y)
     x_axes, y_axes = tf.raw_ops.BroadcastGradientArgs(s0=x_shape, s1=y_shape)
     return (
@@ -191,7 +191,7 @@ def _zero_out_with_index(op: tf.Operation, dy: tf.Tensor, _: object) -> tf.Tenso
     return raw_ops.zero_out(dy)
 
 
-# How tests/python/comparisons.py runs an op; these make a tensor of several.
+# Ops that comparisons.py of tests/python runs differently; these make a tensor of several.
 _OTHERWISE: dict[str, Callable[..., object]] = {
     "clip_by_global_norm": lambda x, y, norm: tfe.clip_by_global_norm([x, y], norm),
     "layer_norm": tfe.layer_norm,
@@ -201,7 +201,7 @@ _OTHERWISE: dict[str, Callable[..., object]] = {
     "zero_out_with_index": tfe.zero_out_with_index,
 }
 
-# By the names there.
+# Gradients by the names in comparisons.py.
 _GRADIENTS: dict[str, Gradient] = {
     "relu": _elementwise(raw_ops.relu_grad),
     "gelu": _elementwise(raw_ops.gelu_grad, "approximate"),

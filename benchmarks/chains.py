@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """TF_AddGradients over chains of ops: the cost of a node, ours against stock.
 
-The C API in this process, through the test suite's ctypes client; the graphs
-are imported before the clock starts. What a node costs grows with the graph, for stock
-ops as for ours: nodes, names and shapes outgrow the processor's caches.
+The C API runs in this process, through the test suite's ctypes client; the graphs are imported
+before the clock starts. The cost of a node grows with the graph, for stock ops as for ours, because
+nodes, names and shapes outgrow the processor's caches.
 """
 
 import statistics
@@ -18,8 +18,7 @@ from tensorflow_ext import sysconfig
 
 LENGTHS = (10, 100, 1_000, 10_000, 100_000)
 BAR = 1.3
-# Ours, and a stock op whose client gradient is TensorFlow's own and of the same shape:
-# one node.
+# Our op, and a stock op with TensorFlow's own client gradient of the same form: one node.
 PAIRS = {"TfExt>Relu": "Elu", "TfExt>ReverseGradient": "Neg"}
 
 

@@ -13,17 +13,16 @@ import tensorflow_ext as tfe
 
 TENSORS = 200
 BAR = 1 / 1.5
-# As in a residual network: kernels, and for each two vectors. Large tensors wait
-# for memory: every value is read for the norm, and if it is clipped read and
-# written after that, whoever does it.
+# The tensors of a residual network: for each kernel two vectors. Large tensors are bound by memory:
+# any implementation reads every value for the norm, and if it clips, reads and writes it again.
 SHAPES = {
     "small": ((3, 3, 16, 16), (16,), (16,)) * 67,
     "large": ((3, 3, 64, 64), (64,), (64,), (1, 1, 128, 256), (256,), (256,)) * 34,
 }
-# Each of several calls clips, or none.
+# Either each of several calls clips, or none does.
 CLIP_NORMS = {"clipped": lambda call: 100.0 * 0.8**call, "not clipped": lambda _: 1e6}
-# Calls in a row, by the way to run them. The first must copy, the others find
-# gradients that nobody else needs, as a training step does.
+# Consecutive calls, by mode. The first call must copy; the others get gradients that nobody else
+# needs, as in a training step.
 CALLS: dict[measure.Mode, int] = {"eager": 1, "tf.function": 16, "jit_compile": 8}
 
 Clip = Callable[[list[tf.Tensor], float], tuple[list[tf.Tensor], tf.Tensor]]
@@ -31,7 +30,7 @@ Step = Callable[..., object]
 
 
 def _step(clip: Clip, clip_norm: Callable[[int], float], calls: int) -> Step:
-    """Clips what was clipped, `calls` times."""
+    """Clips the values `calls` times in a row."""
 
     def step(*values: tf.Tensor) -> object:
         clipped = list(values)
@@ -43,8 +42,8 @@ def _step(clip: Clip, clip_norm: Callable[[int], float], calls: int) -> Step:
 
 
 def _in_graph(step: Step, values: list[tf.Tensor], mode: measure.Mode) -> Step:
-    """The step as a graph with neither arguments nor results but one: to hand 200
-    tensors in and out takes longer than the work."""
+    """The step as a graph without arguments and with one result, because passing 200 tensors in and
+    out takes longer than the work."""
 
     def run() -> tf.Tensor:
         outputs = tf.nest.flatten(step(*values))
@@ -57,8 +56,7 @@ def _in_graph(step: Step, values: list[tf.Tensor], mode: measure.Mode) -> Step:
 def _torch_step(
     values: list[tf.Tensor], clip_norm: Callable[[int], float], calls: int
 ) -> Callable[[], list[pytorch.Tensor]]:
-    """In place, so that later steps find nothing to clip; it multiplies all the
-    same."""
+    """Works in place, so later steps find nothing to clip; it multiplies anyway."""
     parameters = []
     for value in values:
         parameter = pytorch.torch.empty(value.shape.as_list())
@@ -75,7 +73,7 @@ def _torch_step(
 
 
 def of_size(size: str, label: str, backward: bool, mode: measure.Mode) -> list[measure.Result]:
-    """Gradients of a network, its size of SHAPES, clipped or not."""
+    """Measures the gradients of a network of a size in SHAPES, clipped or not."""
     random = tf.random.Generator.from_seed(0)
     values = [random.normal(shape) for shape in SHAPES[size][:TENSORS]]
     calls = min(CALLS[mode], 8) if backward else CALLS[mode]
@@ -85,12 +83,12 @@ def of_size(size: str, label: str, backward: bool, mode: measure.Mode) -> list[m
         one = measure.contender(_step(clip, CLIP_NORMS[label], 1), values, by, bar, mode=mode)
         if mode == "eager":
             return one
-        # What is measured has several calls; the memory is that of one.
+        # The time is that of several calls, the memory that of one.
         step = _step(clip, CLIP_NORMS[label], calls)
         graph = _in_graph(measure.with_gradients(step, by), values, mode)
         return dataclasses.replace(one, work=graph)
 
-    # Against XLA too our side is an ordinary tf.function.
+    # Our side is an ordinary tf.function even against XLA.
     our_mode: measure.Mode = "eager" if mode == "eager" else "tf.function"
     side = contender(tfe.clip_by_global_norm, None, our_mode)
     rivals = {f"tf.clip_by_global_norm, {mode}": contender(tf.clip_by_global_norm, BAR, mode)}

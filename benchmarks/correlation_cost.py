@@ -15,8 +15,8 @@ import tensorflow_ext as tfe
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """A correlation layer as networks have it: windows of one pixel, an output for
-    each pixel. `compiles`: few enough displacements for XLA to unroll."""
+    """A typical correlation layer: windows of one pixel, an output for each pixel. `compiles` means
+    that XLA can unroll its displacements because they are few."""
 
     name: str
     shape: tuple[int, int, int, int]
@@ -35,7 +35,7 @@ class Layer:
         )
 
     def shifted(self, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-        """Displacement by displacement: a slice, a product, a mean."""
+        """One displacement at a time: a slice, a product, a mean."""
         _, height, width, _ = self.shape
         edge = [self.max_displacement, self.max_displacement]
         padded = tf.pad(b, [[0, 0], edge, edge, [0, 0]])
@@ -48,7 +48,7 @@ class Layer:
         return tf.stack(costs, axis=3)
 
     def multiplied(self, a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
-        """Row by row: the matrix of all products, and of that the diagonals."""
+        """One row at a time: the matrix of all products, then its diagonals."""
         _, height, _, channels = self.shape
         edge = [self.max_displacement, self.max_displacement]
         padded = tf.pad(b, [[0, 0], edge, edge, [0, 0]])
@@ -84,8 +84,7 @@ def of_layer(layer: Layer, **options: Any) -> list[measure.Result]:
             rivals["slices, products, means, jit_compile"] = ops.Rival(
                 layer.shifted, bar=1.0, mode="jit_compile"
             )
-        # A product and a sum of each channel of a displacement; backward for both
-        # inputs.
+        # A product and a sum per channel of a displacement; the backward pass has both inputs.
         passes = 3 if by else 1
         results += ops.compare(
             "CorrelationCost",

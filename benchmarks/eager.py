@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replay of C++ gradients against the same gradients written in Python, and what
-the package costs once: its import, and the first gradient of an op."""
+"""The replay of C++ gradients against the same gradients written in Python, and the one-time costs
+of the package: its import, and the first gradient of an op."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ from tensorflow.python.framework import ops as python_ops
 import tensorflow_ext as tfe
 
 GRADIENT_BAR = 1.0
-# In seconds.
+# The bars in seconds.
 IMPORT_BAR = 1.5
 FIRST_GRADIENT_BAR = 1e-3
 BY_HAND = "RegisterGradient by hand"
@@ -27,7 +27,7 @@ def _by_hand(op: str, gradient: Callable, step: Callable) -> Callable[[], object
     entry = python_ops.gradient_registry._registry[op]
     replayed = entry["type"]
 
-    # The two assignments cost nothing beside the step; a context manager does.
+    # The two assignments cost nothing compared with the step; a context manager does.
     def run() -> object:
         entry["type"] = gradient
         result = step()
@@ -38,7 +38,7 @@ def _by_hand(op: str, gradient: Callable, step: Callable) -> Callable[[], object
 
 
 def forward_and_gradient() -> list[measure.Result]:
-    """Eager forward and gradient of small tensors: all cost is overhead."""
+    """Measures eager forward and gradient of small tensors, which is all overhead."""
     results = []
     for case in by_hand.CASES:
         arguments = [tf.constant(value) for value in case.inputs]
@@ -51,7 +51,7 @@ def forward_and_gradient() -> list[measure.Result]:
 
 
 def tracing(count: int = 1000) -> list[measure.Result]:
-    """Tracing a tf.function of `count` ops and their gradients."""
+    """Measures tracing a tf.function of `count` ops and their gradients."""
 
     def trace() -> None:
         @tf.function
@@ -86,7 +86,7 @@ print("seconds", time.perf_counter() - start)
 
 
 def _lines(*arguments: str) -> list[list[str]]:
-    """Of a Python process of its own that prints; split into words."""
+    """The output of a separate Python process, split into words."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     output = subprocess.check_output(
         [sys.executable, *arguments], env=environment, stderr=subprocess.DEVNULL, text=True
@@ -95,7 +95,7 @@ def _lines(*arguments: str) -> list[list[str]]:
 
 
 def imports(rounds: int = 5) -> list[measure.Result]:
-    """Importing the package after TensorFlow and Keras, in processes of their own."""
+    """Measures importing the package after TensorFlow and Keras, in separate processes."""
     seconds = statistics.median(float(_lines("-c", _IMPORTS)[-1][1]) for _ in range(rounds))
     return [
         measure.Result(
@@ -110,7 +110,7 @@ def imports(rounds: int = 5) -> list[measure.Result]:
 
 
 def first_gradients(rounds: int = 3) -> list[measure.Result]:
-    """What the first gradient of each op costs; the ops that cost most."""
+    """Measures the first gradient of each op; reports the most expensive."""
     script = pathlib.Path(__file__).with_name("first_gradient.py")
     times: dict[str, list[float]] = {}
     for _ in range(rounds):

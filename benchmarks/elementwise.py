@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op that takes tensors of any shape, forward and backward, against TensorFlow's
-own ops that compute the same: the comparisons of tests/python, on large tensors."""
+"""Every op that takes tensors of any shape, forward and backward, against the same computation in
+TensorFlow's own ops: the comparisons of tests/python, on large tensors."""
 
 import limits
 import measure
@@ -9,7 +9,7 @@ import tensorflow as tf
 from comparisons import COMPARISONS, Comparison
 from kernels import MEGABYTES
 
-# Without those that differ by their norm: of tensors so large all are clipped.
+# Excludes the variant without clipping: tensors this large are always clipped.
 LARGE = [
     comparison
     for comparison in COMPARISONS
@@ -20,9 +20,9 @@ _COLUMNS = 1024
 
 
 def make_inputs(comparison: Comparison, megabytes: int) -> list[tf.Tensor]:
-    """Normally distributed values with the mean and the deviation of those that are
-    compared: a processor would learn the branches of few. Rows and what is broadcast
-    over them are as long as those of a network's layer, scalars stay as they are."""
+    """Normally distributed values with the mean and deviation of the compared inputs, because a
+    processor would learn the branches of few values. Rows and the vectors broadcast over them are
+    as long as in a network's layer; scalars stay as they are."""
     rows = megabytes * 2**20 // 4 // _COLUMNS
     rng = np.random.default_rng(0)
 

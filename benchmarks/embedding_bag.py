@@ -60,14 +60,14 @@ def make_inputs(
 def of_shape(
     bags: int, bag_size: int, rows: int, width: int, dtype: tf.DType = tf.float32, **options: Any
 ) -> list[measure.Result]:
-    """Bags of one size from a table; `options` are those of ops.compare."""
+    """Measures bags of one size from a table; `options` are those of ops.compare."""
     inputs = make_inputs(bags, bag_size, rows, width, dtype)
     read = bags * bag_size * (dtype.size * (width + 1) + tf.int32.size)
     written = dtype.size * bags * width
     group, torch = "EmbeddingBag", ops.Torch(_torch)
     if dtype != tf.float32:
         group += f" of {dtype.name}"
-        # Both round each result.
+        # Both sides round each result.
         torch = dataclasses.replace(torch, tolerance=1e-2)
     results = []
     for case, by in measure.forward_and_backward(1, 2):
@@ -75,8 +75,8 @@ def of_shape(
             RIVAL: ops.Rival(gathered, bar=1 / 3),
             f"{RIVAL}, jit_compile": ops.Rival(gathered, bar=1.0, mode="jit_compile"),
         }
-        # Backward each row that is named is read again, for its weight, and the
-        # gradient of the table is written.
+        # The backward pass reads each named row again, for its weight, and writes the gradient of
+        # the table.
         moved = read + written
         if by:
             moved += read + written + dtype.size * rows * width
@@ -96,7 +96,7 @@ def of_shape(
 
 
 def _against_indexed_slices(*shape: int) -> list[measure.Result]:
-    """TensorFlow's gradient of the table as it is, not yet summed by row."""
+    """Compares with TensorFlow's unsummed gradient of the table."""
     inputs = make_inputs(*shape)
     return measure.compare(
         "EmbeddingBag",

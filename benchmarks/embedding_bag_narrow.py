@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EmbeddingBag of tables of 16 bits a value."""
+"""EmbeddingBag with tables of 16-bit values."""
 
 import embedding_bag
 import measure

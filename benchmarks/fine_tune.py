@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step of training what Keras exported, in C and in a tf.function.
+"""A training step on a Keras export, in C and in a tf.function.
 
 examples/fine_tune has both: the same SavedModel, the same batch, plain gradient
 descent. C runs in this process, through ctypes.
@@ -27,7 +27,7 @@ BAR = 1.1
 def _in_c(
     library: ctypes.CDLL, model: pathlib.Path, inlined: bool, data: fine_tune.Data
 ) -> measure.Work:
-    """A step of fine_tune.c."""
+    """A step in fine_tune.c."""
     library.FineTune_Load.restype = ctypes.c_void_p
     library.FineTune_Load.argtypes = [ctypes.c_char_p, ctypes.c_float, ctypes.c_bool]
     training = library.FineTune_Load(str(model).encode(), fine_tune.RATE, inlined)
@@ -46,7 +46,7 @@ def _in_c(
 def _in_python(model: pathlib.Path, data: fine_tune.Data) -> measure.Work:
     training = fine_tune.Training(model)
     x, labels = tf.constant(data.x[0]), tf.constant(data.labels[0])
-    # As C has it: a number in the client's memory.
+    # Like C, returns a number in the client's memory.
     return lambda: training.step(x, labels).numpy()
 
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the first gradient of a new op costs; prints a line for each op.
+"""The cost of the first gradient of a new op; prints a line for each op.
 
-A process of its own, for in one that has differentiated nothing is the first. Python's
-gradient by hand runs before, so that the kernels are there; from the time of ours the
-first time is subtracted that of ours from then on. Of a first time there is but one, so
-that the time is that of the thread: what other processes take is not in it. Nor is what
-Python takes to collect garbage of all that is loaded, 0.1 s, which the same op met in
-every process.
+This is a separate process, because the first gradient must be the first in its process. Python's
+hand-written gradient runs before, so that the kernels are loaded; the median of our later times is
+subtracted from our first time. A first time cannot be repeated, so the clock counts the time of the
+thread, which excludes other processes. It also excludes Python's garbage collection of everything
+loaded, 0.1 s, which would hit the same op in every process.
 """
 
 import gc
@@ -39,7 +38,7 @@ def _first(case: by_hand.Case, dtype: tf.DType) -> float:
 
 def main() -> None:
     gc.disable()
-    # What any gradient of any op needs once.
+    # Pays the one-time costs of the first gradient of any op.
     _first(by_hand.RELU, tf.bfloat16)
     for case in by_hand.CASES:
         seconds = [_first(case, dtype) for dtype in (tf.float32, tf.float64)]

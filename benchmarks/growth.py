@@ -25,10 +25,10 @@ from tensorflow_ext import raw_ops
 
 _OPTIONS = {"rounds": 5, "one_call": False}
 BYTES = [4**exponent for exponent in range(5, 16)]  # 1 KB to 1 GB
-# What all contenders hold together, in tensors of that size. What this machine has no
-# memory for is left out.
+# The number of tensors of that size that all contenders hold together. Sizes that do not fit in
+# this machine's memory are skipped.
 _TENSORS = 24
-COLUMNS = 256  # of the rows that are normalized
+COLUMNS = 256  # of the normalized rows
 REGIONS = [4**exponent for exponent in range(1, 7)]
 BAGS = [4**exponent for exponent in range(2, 8)]
 TABLE_ROWS = [1024 * 4**exponent for exponent in range(6)]  # 256 KB to 256 MB
@@ -38,7 +38,7 @@ DISPLACEMENTS = (1, 2, 4, 8, 16)
 def grown(
     group: str, op: str, size: float, results: Iterable[measure.Result]
 ) -> Iterator[measure.Result]:
-    """The rows with the names by which the pictures know them."""
+    """Renames the rows for the pictures."""
     for result in results:
         phase = result.case.split(",")[0]
         yield dataclasses.replace(
@@ -102,7 +102,7 @@ ELEMENTWISE = {
 def _over(
     group: str, op: str, sizes: Iterable[int], of_size: Callable[..., list[measure.Result]]
 ) -> list[measure.Result]:
-    """The op in all sizes, forward and then backward: a panel each."""
+    """Measures the op at all sizes, forward and then backward: a panel each."""
     rows: list[measure.Result] = []
     for size in sizes:
         machine.give_back_freed_memory()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a case needs at least, and how long this machine takes for that alone."""
+"""The least work that a case needs, and how long this machine takes for it."""
 
 import concurrent.futures
 import ctypes
@@ -14,32 +14,32 @@ import libraries
 import numpy as np
 import tensorflow as tf
 
-# Of a product of square matrices, large enough to be bound by arithmetic.
+# The side of square matrices whose product is bound by arithmetic.
 _MATRIX = 1536
 _PRODUCTS = 10
-_TRIALS = 5  # of each way to copy
+_TRIALS = 5  # for each way to copy
 
 
 @dataclasses.dataclass(frozen=True)
 class Needs:
-    """What one call must do, whoever computes it.
+    """The work that one call must do in any implementation.
 
     Attributes:
-      bytes: Read and written: each input and each result once, and a row of a table
-        as often as it is named.
-      operations: Additions, multiplications and comparisons of floating-point
-        numbers; 0 where they are few beside the bytes.
+      bytes: Read and written: each input and each result once, and a row of a table as often as it
+        is named.
+      operations: Additions, multiplications and comparisons of floating-point numbers; 0 if they
+        are few compared with the bytes.
     """
 
     bytes: int
     operations: int = 0
 
     def seconds(self, copying: float, calls: int = 1) -> float:
-        """The limit of so many calls: whichever of the two takes longer.
+        """The limit for `calls` calls: the larger of the two times.
 
         Args:
-          copying: What `copy` took for their bytes, in seconds.
-          calls: How many.
+          copying: The time of `copy` for their bytes, in seconds.
+          calls: The number of calls.
         """
         if not self.operations:
             return copying
@@ -48,7 +48,7 @@ class Needs:
 
 @functools.cache
 def _copy_past_caches() -> Callable[[np.ndarray, np.ndarray], object]:
-    """`np.copyto` that writes past the caches, as copying.cc says."""
+    """`np.copyto` that bypasses the caches, as copying.cc explains."""
     function = ctypes.CDLL(libraries.find("libcopying.so")).tfe_copy_past_caches
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     function.restype = None
@@ -56,11 +56,11 @@ def _copy_past_caches() -> Callable[[np.ndarray, np.ndarray], object]:
 
 
 def copy(bytes_moved: int) -> Callable[[], object]:
-    """Copies floats on all cores of this process, between buffers that exist: through
-    the caches or past them, in whichever way so many are copied faster.
+    """Copies floats on all cores of this process, between existing buffers, through the caches or
+    past them, whichever is faster for this size.
 
     Args:
-      bytes_moved: Read and written together.
+      bytes_moved: The sum of bytes read and written.
     """
     source = np.random.default_rng(0).random(bytes_moved // 8, dtype=np.float32)
     target = np.empty_like(source)
@@ -89,8 +89,8 @@ def _seconds(work: Callable[[], object]) -> float:
 
 @functools.cache
 def operations_a_second() -> float:
-    """Of this machine on all cores, in float: the best of some products of matrices,
-    of which each fused multiply-add counts as two operations."""
+    """The floating-point operations per second of this machine on all cores, in float: the best of
+    several matrix products. A fused multiply-add counts as two operations."""
     a, b = (tf.random.normal([_MATRIX, _MATRIX]) for _ in range(2))
     best = math.inf
     for _ in range(_PRODUCTS):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op with a kernel for XLA against the same maths of stock ops, both compiled by
-XLA, forward and with its gradients."""
+"""Every op with an XLA kernel against the same maths in stock ops, both compiled by XLA, forward
+and with gradients."""
 
 import dataclasses
 import functools
@@ -25,7 +25,7 @@ import tensorflow_ext as tfe
 
 Function = Callable[..., tf.Tensor]
 
-# Ours over the rival's.
+# Our time over the rival's.
 BAR = 1.0
 
 
@@ -34,11 +34,11 @@ class _Case:
     """An op on given inputs, and its stock counterparts.
 
     Attributes:
-      name: The op, and on what.
-      function: Ours.
-      rivals: By name.
-      inputs: Of each call.
-      by: Which of them have gradients.
+      name: The op and its inputs.
+      function: Our op.
+      rivals: Stock functions by name.
+      inputs: The arguments of each call.
+      by: The inputs that have gradients.
     """
 
     name: str
@@ -48,12 +48,12 @@ class _Case:
     by: Sequence[int]
 
 
-# Few enough for the caches: beyond them all that is compiled waits for memory.
+# Small enough for the caches: beyond them, all compiled code waits for memory.
 MEGABYTES = 1
 
-# Whose reference in comparisons.py is no rival: it is less exact.
+# Rivals for ops whose reference in comparisons.py is less exact.
 _RIVALS: dict[str, Function] = {"floor_mod": tf.math.floormod}
-# Beside the reference: by erfc, which like ours is exact in the tail.
+# Additional rivals: with erfc, which like ours is exact in the tail.
 _MORE_RIVALS: dict[str, dict[str, Function]] = {
     "gelu, exact": {"tf.nn.gelu": lambda x: tf.nn.gelu(x, approximate=False)}
 }
@@ -61,7 +61,7 @@ _MORE_RIVALS: dict[str, dict[str, Function]] = {
 
 def _of_any_shape() -> Iterator[_Case]:
     for comparison in elementwise.LARGE:
-        # That of Rrelu in training has slopes which are known when it is compiled.
+        # In training the slopes of Rrelu's reference are compile-time constants.
         if comparison.name == "rrelu":
             continue
         inputs = elementwise.make_inputs(comparison, MEGABYTES)
@@ -215,7 +215,7 @@ def _compare(case: _Case, backward: bool) -> list[measure.Result]:
 
 
 def cases() -> Iterator[_Case]:
-    """All that is measured, one after the other: some have large inputs."""
+    """All cases, one at a time, because some have large inputs."""
     yield from _regions()
     yield from _resamplers()
     yield from _correlations()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What numbers are measured on."""
+"""The machine that numbers are measured on."""
 
 import ctypes
 import gc
@@ -11,11 +11,11 @@ import re
 import pytorch
 import tensorflow as tf
 
-# What simd.h tells apart, the widest first.
+# The instruction sets that simd.h distinguishes, widest first.
 _VECTORS = (("avx512f", "AVX-512"), ("avx2", "AVX2"))
-# What glibc's manual calls tunables of malloc: one arena for all threads, for in a
-# thread's own a large tensor has no place; nothing mapped for itself; nothing given
-# back; large pages, also of a kernel that gives them to those alone that ask.
+# Malloc tunables from glibc's manual: one arena for all threads, because a large tensor does not
+# fit in a thread's own; no separate mappings; nothing returned to the system; large pages, even if
+# the kernel gives them only on request.
 _KEEP_FREED_MEMORY = ":".join(
     f"glibc.malloc.{name}={value}"
     for name, value in {
@@ -28,27 +28,26 @@ _KEEP_FREED_MEMORY = ":".join(
 
 
 def keep_freed_memory() -> None:
-    """Has malloc keep what is freed, in processes that begin from now on.
+    """Makes malloc keep freed memory, in processes that start from now on.
 
-    Else a result of 64 MB is memory that the system maps and clears anew, 16,384 page
-    faults, in which most ops spend more time than in their work. A caller who has set
-    GLIBC_TUNABLES has decided otherwise.
+    Otherwise the system maps and clears a result of 64 MB each time, with 16,384 page faults, which
+    take most ops longer than their work. A value of GLIBC_TUNABLES that the caller has set stays.
     """
     os.environ.setdefault("GLIBC_TUNABLES", _KEEP_FREED_MEMORY)
 
 
 def give_back_freed_memory() -> None:
-    """Has malloc give back what it keeps, and Python find what is free.
+    """Makes malloc return the memory that it keeps, and Python collect garbage.
 
-    Between cases of different sizes: the pieces of smaller tensors hold no larger one,
-    and would be kept beside it.
+    Call it between cases of different sizes: the pieces of smaller tensors hold no larger one, and
+    would stay allocated.
     """
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
 
 
 def describe() -> dict[str, str]:
-    """The processor and the versions of what runs there, by what they are."""
+    """The processor and the versions of the software, by what they are."""
     cpu_info = pathlib.Path("/proc/cpuinfo")
     lines = cpu_info.read_text() if cpu_info.exists() else ""
     facts = dict(re.findall(r"^(model name|flags)\s*:\s*(.+)$", lines, re.M))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our kernels' shards on a machine with 64 threads, found on one that has fewer.
+"""The shards of our kernels for a machine with 64 threads, simulated on one with fewer.
 
-shards.cc has the kernels split their work as for 64 threads and runs the shards one
-after the other: their times say how far the longest is from an equal part, and the
-memory after each says whether two write to one cache line. What 64 threads do to each
-other through the memory they share, it cannot say.
+shards.cc makes the kernels split their work as for 64 threads and runs the shards one after the
+other. Their times show how far the longest is from an equal part, and the memory after each shows
+which shards write to the same cache line. The simulation cannot show how 64 threads slow each other
+down through shared memory.
 """
 
 import os
@@ -21,7 +21,7 @@ import tensorflow as tf
 from results import Result
 from shards import THREADS, Recorder, Region
 
-# TensorFlow is imported after a recorder was made.
+# The recorder must exist before TensorFlow is imported.
 _PROGRAM = """
 import sys
 import shards
@@ -66,19 +66,19 @@ def _rows(recorder: Recorder) -> Iterator[Result]:
 def write(recorder: Recorder, file: str) -> None:
     """Writes the rows to a file, for `results.load`.
 
-    Who reads them knows the machine; to describe it would load PyTorch here.
+    The reader knows the machine; describing it would load PyTorch here.
     """
     suite = results.measured_today(list(_rows(recorder)), machine={})
     results.save({_SUITE: suite}, pathlib.Path(file))
 
 
 def environment() -> dict[str, str]:
-    """Of a process that imports what this one can."""
+    """The environment of a process that has the imports of this one."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def run() -> list[Result]:
-    """Runs them in a process of their own: here TensorFlow is imported."""
+    """Runs them in a separate process, because this one has imported TensorFlow."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "rows.json")
         subprocess.run([sys.executable, "-c", _PROGRAM, str(file)], env=environment(), check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Side by side: contenders take turns in one process, and medians are compared."""
+"""Side-by-side measurement: contenders take turns in one process; medians are compared."""
 
 import concurrent.futures
 import dataclasses
@@ -29,14 +29,14 @@ _LIMIT = "the limit"
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """What is measured, and what is known of it.
+    """A side of a measurement.
 
     Attributes:
-      work: One step of it.
-      bar: Our time over its time that is to be reached, if there is one.
+      work: Runs one step of it.
+      bar: The ratio of our time to its time that we must reach, if there is one.
       memory: Bytes at the peak of a step, if measured.
-      own_threads: Whether it runs on threads of its own, which may still spin when
-        the next contender has its turn.
+      own_threads: True if it runs on its own threads, which may still spin when the next contender
+        has its turn.
     """
 
     work: Work
@@ -50,13 +50,13 @@ def with_gradients(
 ) -> Function:
     """A function of tensors followed by its gradients.
 
-    What it returns has the function's value too: a tf.function would leave out what
-    is not returned.
+    The result includes the function's value, because a tf.function omits values that are not
+    returned.
 
     Args:
-      function: What is differentiated.
-      by: The arguments whose gradients are taken, as dense tensors; none: the
-        function alone.
+      function: The function to differentiate.
+      by: The arguments whose gradients are taken, as dense tensors; if empty, only the function
+        runs.
       upstream: The gradient of its result; ones if not given.
     """
 
@@ -82,17 +82,17 @@ def step(
     """Runs a function of tensors and takes its gradients.
 
     Args:
-      function: What is run.
-      inputs: What it is given.
+      function: The function to run.
+      inputs: Its arguments.
       by: As in `with_gradients`.
       upstream: As in `with_gradients`.
-      mode: Eagerly, or as a graph, or compiled by XLA.
-      more: Inputs of more calls in the same step. To call a tf.function may take as
-        long as the work of one.
+      mode: Eager, as a graph, or compiled by XLA.
+      more: Inputs of more calls in the same step, because calling a tf.function may take as long as
+        the work of one call.
     """
     call = with_gradients(function, by, upstream)
 
-    # Captured: each argument of a tf.function takes 20 us of a call of it.
+    # Captures the inputs, because each argument of a tf.function adds 20 us to a call.
     def run() -> object:
         return [call(*values) for values in (inputs, *more)]
 
@@ -112,9 +112,9 @@ def contender(
     mode: Mode = "tf.function",
     more: Sequence[Sequence[tf.Tensor]] = (),
 ) -> Contender:
-    """A step as a contender, its memory measured if it is a tf.function.
+    """A step as a contender; its memory is measured if it is a tf.function.
 
-    For the arguments see `step` and `Contender`; the memory is that of one call.
+    See `step` and `Contender` for the arguments; the memory is that of one call.
     """
     work = step(function, inputs, by, upstream, mode, more)
     is_graph = mode == "tf.function"
@@ -141,15 +141,15 @@ def compare(
     """Measures ours, its rivals and the limit in turns: a row for each rival.
 
     Args:
-      group: As in the rows.
-      case: As in the rows.
+      group: The group of the rows.
+      case: The case of the rows.
       ours: Our side.
-      rivals: Whom it is compared with, by name.
-      rounds: Turns of each.
+      rivals: The contenders to compare with, by name.
+      rounds: The number of turns of each.
       calls: Calls in one step of every contender.
-      needs: What one call must move and do, if that is to be compared.
-      size: As in the rows.
-      note: Makes the note from our time, in seconds a call.
+      needs: The least bytes and operations of one call, for a comparison with the limit.
+      size: The size of the rows.
+      note: Makes the note from our time, in seconds per call.
     """
     work = {"": ours.work, **{name: rival.work for name, rival in rivals.items()}}
     if needs:
@@ -188,12 +188,12 @@ def interleave(
     seconds_a_round: float = 0.05,
     pause: float = 0.0,
 ) -> dict[str, list[float]]:
-    """Seconds a call of each contender, round by round.
+    """Seconds per call of each contender, round by round.
 
-    In each round every contender runs for about `seconds_a_round`, in turn; the
-    order is reversed every other round, so that a drifting machine favours none.
-    One warm-up before. With a pause, in seconds, each turn begins with it and with
-    a call that is not timed, which wakes the contender's threads.
+    In each round every contender runs for about `seconds_a_round`, in turn; the order is reversed
+    every other round, so that a drifting machine favours none. One warm-up comes before. With a
+    pause, in seconds, each turn begins with the pause and an untimed call, which wakes the
+    contender's threads.
     """
     repeats = {}
     for name, contender in contenders.items():
@@ -218,11 +218,11 @@ def interleave(
 
 
 def in_own_process(function: Callable[..., list[Result]], *arguments: Any) -> list[Result]:
-    """What the function of a module returns in a new process, which leaves no memory
-    behind and has the cores that this thread has.
+    """The result of a module's function in a new process, which leaves no memory behind and has the
+    cores of this thread.
 
     Raises:
-      concurrent.futures.process.BrokenProcessPool: The process was ended.
+      concurrent.futures.process.BrokenProcessPool: The process was killed.
     """
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(
@@ -232,8 +232,8 @@ def in_own_process(function: Callable[..., list[Result]], *arguments: Any) -> li
 
 
 def _end_with_parent() -> None:
-    """Ends this process when its parent has ended, in whatever way: it would go on
-    beside what is measured next."""
+    """Ends this process when its parent ends for any reason; otherwise it would run beside the next
+    measurement."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -254,7 +254,7 @@ def ratio(times: Mapping[str, list[float]], ours: str, rival: str) -> float:
 
 
 def spread(times: Mapping[str, list[float]], ours: str, rival: str) -> float:
-    """Half the distance of the quartiles of what `ratio` is the median of."""
+    """Half the interquartile range of the ratios whose median `ratio` is."""
     lower, _, upper = statistics.quantiles(_ratios(times, ours, rival), n=4)
     return (upper - lower) / 2
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much memory a step takes, as TensorFlow's allocators record it."""
+"""The memory of a step, as TensorFlow's allocators record it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,13 +13,12 @@ def peak(
     by: Sequence[int] = (),
     upstream: tf.Tensor | None = None,
 ) -> int:
-    """Bytes allocated at the peak of a step, inputs and upstream gradient aside.
+    """Bytes allocated at the peak of a step, without inputs and upstream gradient.
 
     Args:
       function: Runs as a graph on the CPU, not compiled.
-      inputs: What it is given.
-      by: The inputs by which its result is differentiated in the step, each
-        gradient a dense tensor.
+      inputs: Its arguments.
+      by: The inputs by which the step differentiates its result; each gradient is a dense tensor.
       upstream: The gradient of its result; ones if not given.
     """
     feeds = {}
@@ -42,7 +41,7 @@ def peak(
 
 
 def of_step(session: tf.compat.v1.Session, fetches: Sequence[Any], feeds: Mapping[Any, Any]) -> int:
-    """Bytes allocated at the peak of a run of `fetches`, what is fed aside."""
+    """Bytes allocated at the peak of a run of `fetches`, without the feeds."""
     options = tf.compat.v1.RunOptions(
         trace_level=tf.compat.v1.RunOptions.FULL_TRACE  # with every allocation
     )

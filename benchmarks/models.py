@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole models, as Keras exports them, differentiated by TF_AddGradients and in Python.
 
-Both sides have the graph of the SavedModel, the calls in its signature inlined, and the
-mean of the squared outputs as loss; each adds the gradients by all variables that are
-trained. What is compared is what networks.py compares.
+Both sides have the SavedModel's graph, with the calls in its signature inlined, and the mean of the
+squared outputs as loss. Each side adds the gradients of all trained variables. networks.py makes
+the same comparison.
 """
 
 import dataclasses
@@ -49,13 +49,13 @@ def encoder() -> keras.Model:
 
 
 def lstm() -> keras.Model:
-    """An LSTM over 500 steps, unrolled: a loop is a function that runs again."""
+    """An LSTM over 500 steps, unrolled, because a loop would be a function that runs repeatedly."""
     x = keras.Input([500, 26], name="x")
     y = layers.LSTM(64, unroll=True)(x)
     return keras.Model(x, layers.Dense(10)(y))
 
 
-# With the batch and how often each side differentiates.
+# The batch size and the number of differentiations of each side.
 MODELS: dict[str, tuple[Callable[[], keras.Model], int, int]] = {
     "ResNet-50": (resnet_50, 2, 3),
     "encoder of 12 layers": (encoder, 1, 3),
@@ -65,12 +65,12 @@ MODELS: dict[str, tuple[Callable[[], keras.Model], int, int]] = {
 
 @dataclasses.dataclass
 class _Model:
-    """A model that Keras has exported.
+    """A model that Keras exported.
 
     Attributes:
-      graph: That of the SavedModel with the loss.
+      graph: The graph of the SavedModel with the loss.
       loss: The name of the loss.
-      handles: The names of the handles of the variables that are trained.
+      handles: The names of the handles of the trained variables.
       batch: As in networks.Side.
       restore: As in networks.Side.
     """
@@ -107,7 +107,7 @@ def _export(model: keras.Model, batch: int, folder: pathlib.Path) -> _Model:
 
 
 def _differentiate(client: Client, model: _Model) -> tuple[networks.Side, networks.Side]:
-    """Ours, and Python's."""
+    """Our side, and Python's."""
 
     def side(
         graph: tf.Graph, gradients: Sequence[str | None], seconds: float, before: int

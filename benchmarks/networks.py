@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """TF_AddGradients on whole networks against Python's tf.gradients.
 
-The graph is built once, in Python; then each side adds the gradients by all
-weights to a graph of its own. Compared are the time that takes, the nodes added,
-the nodes that are left of the whole graph when TensorFlow has optimized it to run,
-the time of a step and the memory at its peak.
+The graph is built once, in Python; then each side adds the gradients of all weights to its own
+graph. The comparison covers the time to add them, the number of added nodes, the number of nodes
+left after TensorFlow has optimized the whole graph to run, the time of a step, and its peak memory.
 """
 
 import dataclasses
@@ -106,13 +105,12 @@ class Side:
     """A graph of a network and its gradients.
 
     Attributes:
-      graph: The whole.
+      graph: The whole graph.
       fetches: The tensors of a step: the loss and the gradients.
-      seconds: The time it took to add the gradients.
-      nodes: The nodes they have.
-      batch: What takes the place of sizes that are not known.
-      restore: The operation that gives the variables their values, if there are any,
-        and what it is fed.
+      seconds: The time to add the gradients.
+      nodes: The number of their nodes.
+      batch: The value for unknown sizes.
+      restore: The operation that sets the variables, if there are any, and its feeds.
     """
 
     graph: tf.Graph
@@ -123,7 +121,7 @@ class Side:
     restore: tuple[str, dict[str, str]] | None = None
 
     def optimized_nodes(self) -> int:
-        """The nodes of what TensorFlow runs in place of this graph."""
+        """The number of nodes that TensorFlow runs for this graph after optimization."""
         with self.graph.as_default():
             meta_graph = v1.train.export_meta_graph()
         meta_graph.collection_def["train_op"].node_list.value.extend(self.fetches)
@@ -131,7 +129,7 @@ class Side:
         return len(optimized.node)
 
     def contender(self, bar: float | None = None) -> measure.Contender:
-        """Computes the loss and all gradients, with what that takes of memory."""
+        """Computes the loss and all gradients, and measures their memory."""
         rng = np.random.default_rng(0)
         feeds = {}
         for operation in self.graph.get_operations():
@@ -142,7 +140,7 @@ class Side:
                 shape = [self.batch if size is None else size for size in fed.shape]
                 values = np.abs(rng.normal(scale=0.1, size=shape))  # a label is 0
                 feeds[fed] = values.astype(fed.dtype.as_numpy_dtype)
-        # Of an operation nothing is copied to where the client is.
+        # Fetching an operation copies nothing to the client.
         operations = [self.graph.get_tensor_by_name(name).op for name in self.fetches]
         session = v1.Session(graph=self.graph)
         if self.restore:
@@ -152,7 +150,7 @@ class Side:
 
 
 def _differentiate(client: Client, network: Callable, batch: int | None) -> tuple[Side, Side]:
-    """Ours, and Python's."""
+    """Our side, and Python's."""
     with tf.Graph().as_default() as graph:
         weights = _Weights()
         loss = network(weights, batch)
@@ -188,14 +186,14 @@ def _compare(
 def rows(
     group: str, case: str, sides: Sequence[tuple[Side, Side]], time_bar: float, rounds: int = 11
 ) -> list[measure.Result]:
-    """The rows of a network: of time the median, of the rest the last.
+    """The rows of a network: the median of the times, and the last of the other values.
 
     Args:
-      group: As in the rows.
-      case: What they begin with.
-      sides: Ours and Python's, each time that they were differentiated.
-      time_bar: That of the time to add the gradients.
-      rounds: Of the time of a step.
+      group: The group of the rows.
+      case: The beginning of their cases.
+      sides: Our side and Python's, for each differentiation.
+      time_bar: The bar for the time to add the gradients.
+      rounds: The number of rounds for the time of a step.
     """
     times = {
         "ours": [ours.seconds for ours, _ in sides],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LayerNorm and RmsNorm against Keras' layers of those names, in a tf.function
-and compiled by XLA. The bars are for forward and backward."""
+"""LayerNorm and RmsNorm against the Keras layers with those names, in a tf.function and compiled by
+XLA. The bars are for forward and backward."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ import tensorflow_ext as tfe
 
 SHAPES = ((4096, 1024), (512, 768), (65536, 64))
 EPSILON = 1e-5
-# Ours over the rival's: 2 times and 1.2 times faster.
+# Our time over the rival's: 2 times and 1.2 times faster.
 STOCK_BAR, XLA_BAR = 1 / 2, 1 / 1.2
 
 Function = Callable[..., tf.Tensor]
@@ -50,14 +50,14 @@ def _torch_rms_norm(x: pytorch.Tensor, scale: pytorch.Tensor) -> pytorch.Tensor:
 
 
 def measure_layer_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
-    """LayerNorm of rows; `options` are those of ops.compare."""
+    """Measures LayerNorm of rows; `options` are those of ops.compare."""
     return _of_shape(
         "LayerNorm", layer_norm, keras_layer_norm, _torch_layer_norm, 2, (rows, columns), **options
     )
 
 
 def measure_rms_norm(rows: int, columns: int, **options: Any) -> list[measure.Result]:
-    """RmsNorm of rows; `options` are those of ops.compare."""
+    """Measures RmsNorm of rows; `options` are those of ops.compare."""
     return _of_shape(
         "RmsNorm", rms_norm, keras_rms_norm, _torch_rms_norm, 1, (rows, columns), **options
     )
@@ -79,7 +79,7 @@ def _of_shape(
         tf.constant(rng.standard_normal(shape[-1:], dtype=np.float32)) for _ in range(parameters)
     ]
     for case, by in measure.forward_and_backward(*range(len(inputs))):
-        # Forward x and y; backward x, dy and dx.
+        # Forward moves x and y; backward moves x, dy and dx.
         moved = (5 if by else 2) * 4 * x.shape.num_elements()
         results += ops.compare(
             group,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An op beside its rivals: the op itself, of which a step has several where one takes
-less than a few milliseconds, and one call in eager mode, with what a call costs."""
+"""Measures an op against its rivals: the op itself, several times per step if it takes less than a
+few milliseconds, and one eager call, which includes the cost of a call."""
 
 import dataclasses
 import math
@@ -13,8 +13,7 @@ import pytorch
 import tensorflow as tf
 from limits import Needs
 
-# In seconds: to call a tf.function takes 0.1 to 0.5 ms, which is to be little beside a
-# step.
+# In seconds: calling a tf.function takes 0.1 to 0.5 ms, which must be small compared with a step.
 _SHORT, _STEP = 4e-3, 16e-3
 _MOST_CALLS = 24
 
@@ -24,10 +23,10 @@ class Rival:
     """A composition of TensorFlow's ops that computes the same.
 
     Attributes:
-      function: Of tensors.
-      inputs: What it is given, if that is not what the op is given.
-      bar: Our time over its time that is to be reached, if there is one.
-      mode: How it runs.
+      function: A function of tensors.
+      inputs: Its arguments, if they differ from the op's.
+      bar: The ratio of our time to its time that we must reach, if there is one.
+      mode: The mode that it runs in.
     """
 
     function: measure.Function
@@ -46,12 +45,12 @@ class Torch:
 
 
 def copies(inputs: Sequence[tf.Tensor], count: int) -> list[list[tf.Tensor]]:
-    """The same values elsewhere: of the same tensors a graph computes once."""
+    """Copies of the values, because a graph computes the same tensors only once."""
     return [[tf.constant(x.numpy()) for x in inputs] for _ in range(count)]
 
 
 def calls_of_a_step(work: measure.Work) -> int:
-    """How many calls a step is to have, of work that is one of them."""
+    """The number of calls for a step, given work that is one call."""
     seconds = []
     for _ in range(6):
         start = time.perf_counter()
@@ -78,18 +77,18 @@ def compare(
     """Measures an op, forward or forward and backward.
 
     Args:
-      group: As in the rows.
-      case: As in the rows.
-      function: Ours.
-      inputs: What it is given.
+      group: The group of the rows.
+      case: The case of the rows.
+      function: Our op.
+      inputs: Its arguments.
       rivals: Compositions of TensorFlow's ops, by name.
-      needs: What one call must move and do.
+      needs: The least bytes and operations of one call.
       torch: Functions of PyTorch, by name.
-      by: The inputs whose gradients are taken; none: the function alone.
+      by: The inputs whose gradients are taken; if empty, only the function runs.
       upstream: The gradient of the result; ones if not given.
-      rounds: Turns of each contender.
-      size: As in the rows.
-      one_call: Whether there are rows of one call in eager mode, too.
+      rounds: The number of turns of each contender.
+      size: The size of the rows.
+      one_call: True to add rows for one eager call.
     """
     calls = calls_of_a_step(measure.step(function, inputs, by, upstream))
     more = copies(inputs, calls - 1)
@@ -120,7 +119,7 @@ def _one_call(
     upstream: tf.Tensor | None,
     rounds: int,
 ) -> list[measure.Result]:
-    """Of what cannot be compiled, without bars: how a call is made is not ours."""
+    """Compares with rivals that are not compiled, without bars: a call's overhead is not ours."""
     side = measure.contender(function, inputs, by, None, upstream, "eager")
     contenders = {
         f"{name}, eager": measure.contender(

@@ -11,16 +11,16 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from results import Result, by_group
 
-# Groups of rows that have a size are named by this and what the size is.
+# The prefix of the groups whose rows have a size; the kind of size follows.
 COST_OVER = "cost over "
 
 _PANELS_A_ROW = 4
-# So many sizes each have their tick.
+# Up to this many sizes, each has its own tick.
 _FEW = 5
 
 
 def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
-    """A bar a result: the ratio, on a logarithmic axis, with its bar marked."""
+    """Draws a bar for each result: its ratio on a logarithmic axis, and a mark for its target."""
     lines: list[tuple[str, Result | None]] = []
     for group, members in by_group(results):
         lines.append((group, None))
@@ -35,7 +35,7 @@ def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
         else:
             axes.plot([result.bar] * 2, [row - 0.4, row + 0.4], "k", linewidth=1.5)
         axes.barh(row, result.ratio - 1, left=1, color=color, height=0.75)
-        # The number stands where neither the bar nor its mark is.
+        # Places the number outside the bar and the mark.
         is_faster = result.ratio < 1
         end = result.ratio if is_faster else max(result.ratio, result.bar or 0)
         axes.annotate(
@@ -65,12 +65,12 @@ def draw_ratios(results: Sequence[Result], file: pathlib.Path) -> None:
 
 
 def draw_growth(results: Sequence[Result], file: pathlib.Path) -> list[str]:
-    """A picture for each group whose rows have sizes: time over size, ours and each
-    rival's, both axes logarithmic.
+    """Draws a picture for each group whose rows have sizes: time over size, for ours and each
+    rival, with logarithmic axes.
 
     Args:
-      results: Rows; those without a size are left out.
-      file: Beside it the pictures are written, each with its group in its name.
+      results: Rows; those without a size are skipped.
+      file: The pictures are written to its folder, each with its group in its name.
 
     Returns:
       The names of the pictures.
@@ -84,7 +84,7 @@ def draw_growth(results: Sequence[Result], file: pathlib.Path) -> list[str]:
 
 
 def _draw_curves(group: str, rows: Sequence[Result], file: pathlib.Path) -> None:
-    """A panel for each op, which the case names before its first comma."""
+    """Draws a panel for each op; the case names the op before its first comma."""
     ops = {op: list(of) for op, of in itertools.groupby(rows, op_of)}
     columns = min(_PANELS_A_ROW, len(ops))
     lines = -(-len(ops) // columns)
@@ -129,6 +129,6 @@ def op_of(row: Result) -> str:
 
 
 def _points(values: dict[float, float]) -> tuple[list[float], list[float]]:
-    """The axes of a curve: its arguments, in their order, and its values there."""
+    """The axes of a curve: its sorted arguments and their values."""
     arguments = sorted(values)
     return arguments, [values[argument] for argument in arguments]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's equivalents as rivals, where `./run bench --torch` has installed it.
+"""PyTorch's equivalents as rivals, if `./run bench --torch` has installed it.
 
-Without it `torch` is None, `contenders` are none, and functions of PyTorch are not
-called.
+Without PyTorch `torch` is None, `contenders` returns {}, and PyTorch functions are not called.
 """
 
 import importlib
@@ -19,20 +18,20 @@ import tensorflow as tf
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / ".venv" / "pytorch"
 HOW_TO_INSTALL = "PyTorch is not installed: ./run bench --torch installs it and adds its rows"
 
-# Of torch, of which nothing is known without its package.
+# Types of torch, which are unknown without its package.
 Tensor = Any
 Function = Callable[..., Tensor]
 
 
 def _load(module: str) -> Any:
-    """A module of PyTorch, or None where it is not installed."""
+    """A module of PyTorch, or None if it is not installed."""
     is_complete = (FOLDER / ".made-from").exists()
     if is_complete and str(FOLDER) not in sys.path:
-        sys.path.append(str(FOLDER))  # behind the packages that both need
-    # Triton, for GPUs, brings a second LLVM into the process: it aborts on
-    # finding the options of TensorFlow's LLVM registered.
+        sys.path.append(str(FOLDER))  # after the packages that both need
+    # Triton, for GPUs, brings a second LLVM into the process, which aborts because TensorFlow's
+    # LLVM has registered the same options.
     sys.modules.setdefault("triton", None)  # type: ignore[arg-type]
-    # torch.compile is to leave no processes behind that wait for work.
+    # torch.compile must leave no idle processes behind.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     try:
         return importlib.import_module(module)
@@ -59,23 +58,22 @@ def contenders(
     tolerance: float = 1e-3,
     more: Sequence[Sequence[tf.Tensor]] = (),
 ) -> dict[str, measure.Contender]:
-    """PyTorch's side, by its name, to be no faster than ours; {} without PyTorch.
+    """PyTorch's side, by name, which we must at least match in time; {} without PyTorch.
 
     Args:
-      name: That of the function of PyTorch.
-      function: Of tensors, which have the values and shapes of `inputs`.
-      inputs: What it is given.
-      by: The inputs whose gradients are taken; none: the function alone.
+      name: The name of the PyTorch function.
+      function: A function of tensors with the values and shapes of `inputs`.
+      inputs: Its arguments.
+      by: The inputs whose gradients are taken; if empty, only the function runs.
       ours: Our step, which must compute the same.
       upstream: The gradient of the result; ones if not given.
-      layout: How images [N, H, W, C], of any shape with four dimensions, lie in
-        memory: "NHWC" or "NCHW".
-      tolerance: Of each result, by how much of its Euclidean norm the two may be
-        apart.
+      layout: The memory layout of images [N, H, W, C], of any shape with four dimensions: "NHWC" or
+        "NCHW".
+      tolerance: The largest difference of each result, relative to its Euclidean norm.
       more: Inputs of more calls in the same step.
 
     Raises:
-      AssertionError: They are farther apart.
+      AssertionError: The difference is larger.
     """
     if torch is None:
         return {}
@@ -88,14 +86,14 @@ def contenders(
 
 
 def compiled(function: Function) -> Function:
-    """The function by torch.compile, which needs a C++ compiler."""
+    """Compiles the function with torch.compile, which needs a C++ compiler."""
     return function if torch is None else torch.compile(function)
 
 
 def checked(
     name: str, theirs: Callable[[], Sequence[Tensor]], ours: measure.Work, tolerance: float = 1e-3
 ) -> dict[str, measure.Contender]:
-    """As `contenders`, of a step that exists already."""
+    """Like `contenders`, for an existing step."""
     values = tf.nest.flatten(ours())
     for number, (their_value, value) in enumerate(zip(theirs(), values, strict=True)):
         expected = value.numpy().astype(np.float64)
@@ -108,7 +106,7 @@ def checked(
 
 def _tensor(value: tf.Tensor, layout: str) -> Tensor:
     """A copy of the value."""
-    if value.dtype == tf.bfloat16:  # which NumPy does not have
+    if value.dtype == tf.bfloat16:  # NumPy does not have it.
         bits = tf.bitcast(value, tf.int16)
         return _tensor(bits, layout).view(torch.bfloat16)
     if layout == "NCHW" and value.shape.rank == 4:

@@ -59,7 +59,7 @@ through the memory that they share is not in it."""
 
 
 def _cells(results: Sequence[Result]) -> Iterator[list[str]]:
-    """The texts of each row; what is as in the row above is left out."""
+    """The texts of each row; a cell equal to the one above is omitted."""
     case = side = note = None
     for result in results:
         is_case = case != result.case
@@ -127,12 +127,12 @@ def print_table(console: Console, results: Sequence[Result]) -> None:
 def write_markdown(
     record: Mapping[str, Suite], pictures: Sequence[str], file: pathlib.Path
 ) -> None:
-    """Writes the tables, and on what they were measured, as Markdown.
+    """Writes the tables and the machine as Markdown.
 
     Args:
       record: The suites, in their order.
-      pictures: Names of files beside `file`.
-      file: Is written.
+      pictures: Names of files in the folder of `file`.
+      file: The file to write.
     """
     newest = max(record.values(), key=lambda suite: suite.date)
     lines = ["# Benchmarks", ""]
@@ -154,7 +154,7 @@ def write_markdown(
 
 
 def _when(suite: Suite, newest: Suite) -> list[str]:
-    """When a suite was measured, and on what else, if that is not as of the newest."""
+    """The date of a suite and its machine, if they differ from the newest suite's."""
     other = [
         f"{name} {value}"
         for name, value in suite.machine.items()
@@ -178,7 +178,7 @@ def _markdown_rows(results: Sequence[Result]) -> Iterator[str]:
 
 
 def print_moves(console: Console, moves: Sequence[Move], against: pathlib.Path) -> None:
-    """Prints the rows that moved beyond the noise since the run that wrote a file."""
+    """Prints the rows that moved beyond the noise since the run that wrote the file `against`."""
     if not moves:
         console.print(f"nothing moved beyond the noise since {against}")
         return

@@ -17,13 +17,13 @@ SHAPES = ((4, 128, 3), (4, 64, 64), (2, 32, 256))
 
 
 def gathered(data: tf.Tensor, warp: tf.Tensor, image: tf.Tensor | None = None) -> tf.Tensor:
-    """The best composition of stock ops: four gathers of pixels, clamped into the
-    image, times weights that are 0 outside.
+    """The best composition of stock ops: four gathers of pixels, clamped into the image, times
+    weights that are 0 outside.
 
     Args:
       data: The images.
       warp: The points of each image, or of each entry of `image`.
-      image: Of which image the points are; those of all images in turn if not given.
+      image: The image of each point; if not given, warp has the points of all images in order.
     """
     images, height, width, _ = data.shape
     image = tf.range(images) if image is None else image
@@ -47,7 +47,7 @@ def gathered(data: tf.Tensor, warp: tf.Tensor, image: tf.Tensor | None = None) -
 
 
 def _torch(data: pytorch.Tensor, warp: pytorch.Tensor) -> pytorch.Tensor:
-    """Its coordinates reach from -1 to 1, the centres of the outermost pixels."""
+    """PyTorch's coordinates range from -1 to 1, the centres of the outermost pixels."""
     size = data.shape[1]
     sampled = pytorch.functional.grid_sample(
         data.movedim(-1, 1),
@@ -66,14 +66,14 @@ def run() -> list[measure.Result]:
 def make_inputs(rng: np.random.Generator, images: int, size: int, channels: int) -> list[tf.Tensor]:
     """Images, and for each of their pixels a point."""
     data = tf.constant(rng.random((images, size, size, channels), dtype=np.float32))
-    # A grid that is shifted by up to two pixels.
+    # A grid shifted by up to two pixels.
     grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), axis=-1)
     shifts = rng.uniform(-2, 2, (images, size**2, 2))
     return [data, tf.constant(grid.reshape(1, -1, 2) + shifts, tf.float32)]
 
 
 def of_shape(images: int, size: int, channels: int, **options: Any) -> list[measure.Result]:
-    """Images of one shape; `options` are those of ops.compare."""
+    """Measures images of one shape; `options` are those of ops.compare."""
     inputs = make_inputs(np.random.default_rng(0), images, size, channels)
     points, values = images * size**2, images * size**2 * channels
     results = []
@@ -89,8 +89,8 @@ def of_shape(images: int, size: int, channels: int, **options: Any) -> list[meas
                     gathered, bar=1.0, mode="jit_compile"
                 ),
             },
-            # Data, warp and output, with their gradients; of each channel of a point
-            # four products and sums, then those of three gradients.
+            # Data, warp and output, with their gradients; for each channel of a point four products
+            # and sums, then those of three gradients.
             limits.Needs(
                 4 * (2 if by else 1) * (2 * values + 2 * points), (8 + 8 + 14 if by else 8) * values
             ),

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from limits import Needs
 
-# A row moved if its ratio did by more than this part of it, and by more than so many
-# times what the rounds of the two runs were apart. The median of 15 rounds has a
-# standard error of half that, and two of them make three standard errors of both.
+# A row moved if its ratio changed by more than this fraction, and by more than this multiple of the
+# spread of the two runs' rounds. The median of 15 rounds has a standard error of half the spread,
+# so the multiple equals three standard errors of both runs.
 _SMALLEST_MOVE = 0.05
 _SPREADS = 2.0
 
-# The part of our time that the machine's limit is to be.
+# The fraction of our time that the machine's limit must reach.
 LIMIT_BAR = 0.85
 
 
@@ -28,21 +28,20 @@ class Result:
     """One row of the table.
 
     Attributes:
-      group: What was measured, e.g. "eager replay".
-      case: On what.
-      seconds: The median time of our side, where the ratio is one of times.
-      rival: Whom it is compared with.
+      group: The thing measured, e.g. "eager replay".
+      case: The inputs of the measurement.
+      seconds: The median time of our side, if the ratio is one of times.
+      rival: The contender that it is compared with.
       ratio: Our time over the rival's: the median of the rounds' ratios.
-      bar: The ratio that is to be reached, if there is one.
-      memory: The bytes at the peak of a step of ours and of the rival's; None
-        where it was not measured.
-      note: Anything to know beside it.
-      needs: What a call must move and do, if that was counted.
-      of_limit: The part of our time that these take alone (see `limits`): 1 at the
-        limit. Above 1 is possible where more is read than written.
-      spread: Half the distance of the rounds' quartiles of the ratio.
-      size: Where the row stands in the picture of its group, if that is one of a
-        cost that grows.
+      bar: The ratio that we must reach, if there is one.
+      memory: The bytes at the peak of a step, for us and the rival; None if not measured.
+      note: Other information.
+      needs: The least bytes and operations of a call, if counted.
+      of_limit: The fraction of our time that these alone take (see `limits`): 1 at the limit. It
+        can exceed 1 if more is read than written.
+      spread: Half the interquartile range of the rounds' ratios.
+      size: The position of the row in the picture of its group, if the picture shows a cost that
+        grows.
     """
 
     group: str
@@ -60,24 +59,22 @@ class Result:
 
     @property
     def reached(self) -> bool:
-        """Whether the ratio, as it is printed, is within its bar, if it has one."""
+        """True if the ratio, as printed, is within its bar, or if there is no bar."""
         return self.bar is None or round(self.ratio, 2) <= self.bar
 
     def is_clearly_above(self, limit: float) -> bool:
-        """Whether the ratio, as it is printed, is above a limit, and by more than its
-        rounds are apart."""
+        """True if the ratio, as printed, is above a limit by more than the spread of its rounds."""
         noise = _SPREADS * self.spread
         return round(self.ratio, 2) > limit and self.ratio - limit > noise
 
     @property
     def is_at_limit(self) -> bool | None:
-        """Whether the machine's limit is as much of our time as it is to be; None where
-        that was not found out."""
+        """True if the machine's limit is a large enough fraction of our time; None if unknown."""
         return None if self.of_limit is None else self.of_limit >= LIMIT_BAR
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What is the same row in another run."""
+        """Identifies the same row in another run."""
         return self.group, self.case, self.rival
 
 
@@ -92,8 +89,8 @@ class Suite:
     """The rows of one suite.
 
     Attributes:
-      date: The day they were measured, as ISO writes it.
-      machine: What on (see `machine.describe`); empty where an older file has it not.
+      date: The day they were measured, in ISO format.
+      machine: The machine (see `machine.describe`); empty if an older file lacks it.
       results: The rows.
     """
 
@@ -115,15 +112,15 @@ def save(record: Mapping[str, Suite], file: pathlib.Path) -> None:
     suites = {name: dataclasses.asdict(suite) for name, suite in record.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
     text = (json.dumps(suites, indent=1) + "\n").encode()
-    # Without the time, so that the same rows are the same file.
+    # Without the time, so that the same rows give the same file.
     file.write_bytes(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 
 
 def load(file: pathlib.Path) -> Record:
-    """What `save` wrote.
+    """Reads a record that `save` wrote.
 
     Raises:
-      ValueError: The file is none of an earlier run.
+      ValueError: The file is not from an earlier run.
     """
     text = file.read_bytes()
     try:
@@ -158,7 +155,7 @@ def _result(row: dict) -> Result:
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """A row whose ratio moved beyond the noise: `was` and is `now`."""
+    """A row whose ratio moved beyond the noise, from `was` to `now`."""
 
     row: Result
     was: float
@@ -166,12 +163,12 @@ class Move:
 
     @property
     def is_slower(self) -> bool:
-        """Whether we lost against the rival."""
+        """True if we lost against the rival."""
         return self.now > self.was
 
 
 def moves(before: Mapping[str, Suite], now: Mapping[str, Suite]) -> Iterator[Move]:
-    """The rows of both whose ratios differ by more than noise, the worst first."""
+    """The rows in both whose ratios differ by more than noise, worst first."""
     old = {row.key: row for suite in before.values() for row in suite.results}
     found = []
     for suite in now.values():

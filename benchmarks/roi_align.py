@@ -15,11 +15,11 @@ import tensorflow as tf
 
 import tensorflow_ext as tfe
 
-# (images, size, channels, rois, scale): as in benchmarks/roi_pool.py, and a map
-# of a feature pyramid with its proposals.
+# (images, size, channels, rois, scale): the sizes in benchmarks/roi_pool.py, and a map of a feature
+# pyramid with its proposals.
 SHAPES = ((2, 64, 64, 128, 1 / 16), (1, 100, 256, 256, 1 / 8))
-# Samples along a side of a bin. With 2, both sides take the same samples; with 0
-# RoiAlign takes one a pixel, here up to 14 x 14 of them, which its rival cannot.
+# Samples along a side of a bin. With 2, both sides take the same samples. With 0, RoiAlign takes
+# one per pixel, here up to 14 x 14, which its rival cannot.
 SAMPLING_RATIOS = (2, 0)
 BINS = 7
 
@@ -27,7 +27,7 @@ BINS = 7
 def _make_rois(
     rng: np.random.Generator, images: int, size: int, rois: int, scale: float
 ) -> np.ndarray:
-    """Boxes of the image, at `1 / scale` pixels a cell: (batch, x1, y1, x2, y2)."""
+    """Boxes of the image, at `1 / scale` pixels per cell: (batch, x1, y1, x2, y2)."""
     corners = np.sort(rng.uniform(0, size / scale, size=(rois, 2, 2)), axis=1)
     batch = rng.integers(0, images, size=(rois, 1))
     return np.hstack([batch, corners[:, 0], corners[:, 1]]).astype(np.float32)
@@ -52,15 +52,15 @@ def ours(x: tf.Tensor, rois: tf.Tensor, scale: float, sampling_ratio: int) -> tf
 
 
 def _sample(rois: tf.Tensor, first: int, scale: float, size: int) -> tf.Tensor:
-    """Two samples a bin, [R, 2 * BINS], of regions whose corners are columns `first`
-    and `first` + 2; those beyond the centres of the outermost pixels moved there."""
+    """Two samples per bin, [R, 2 * BINS], of regions whose corners are columns `first` and `first`
+    + 2. Samples beyond the centres of the outermost pixels are moved there."""
     begin, end = (rois[:, k, tf.newaxis] * scale - 0.5 for k in (first, first + 2))
     steps = (tf.range(2 * BINS, dtype=rois.dtype) + 0.5) / (2 * BINS)
     return tf.clip_by_value(begin + (end - begin) * steps, 0, size - 1)
 
 
 def gathered(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
-    """The same maths by stock ops: 2 x 2 samples a bin, of each its four corners."""
+    """The same maths in stock ops: 2 x 2 samples per bin, each with its four corners."""
     size, channels = x.shape[2:]
     row = _sample(rois, 2, scale, size)[:, :, tf.newaxis]
     column = _sample(rois, 1, scale, size)[:, tf.newaxis]
@@ -74,8 +74,8 @@ def gathered(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
 
 
 def multiplied(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
-    """The same maths by stock ops: products with the weights of all rows and of all
-    columns in each bin."""
+    """The same maths in stock ops: products with the weights of all rows and all columns in each
+    bin."""
     size = x.shape[2]
 
     def weights(first: int) -> tf.Tensor:
@@ -90,12 +90,12 @@ def multiplied(x: tf.Tensor, rois: tf.Tensor, scale: float) -> tf.Tensor:
 
 
 def _needs(data: tf.Tensor, rois: np.ndarray, sampling_ratio: int, passes: int) -> limits.Needs:
-    """Of each sample four products and four sums a channel; data and output once.
+    """Four products and four sums per sample and channel; data and output once.
 
     Args:
       data: Images.
       rois: Regions, in pixels of `data`.
-      sampling_ratio: Samples along a side of a bin; 0: one a pixel.
+      sampling_ratio: Samples along a side of a bin; 0 means one per pixel.
       passes: 1 forward, 2 with the gradient.
     """
     sides = rois[:, 3:] - rois[:, 1:3]
@@ -122,9 +122,9 @@ def of_shape(
     sampling_ratios: Sequence[int] = SAMPLING_RATIOS,
     **options: Any,
 ) -> list[measure.Result]:
-    """Regions of some images; `options` are those of ops.compare."""
+    """Measures regions of some images; `options` are those of ops.compare."""
     data, rois = make_inputs(images, size, channels, num_rois, scale)
-    # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
+    # crop_and_resize expects (y1, x1, y2, x2) relative to the image.
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * scale / (size - 1)
     of_image = tf.cast(rois[:, 0], tf.int32)
 

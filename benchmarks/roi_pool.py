@@ -16,7 +16,7 @@ IMAGES, SIZE, CHANNELS, ROIS, BINS, SCALE = 2, 64, 64, 128, 7, 1 / 16
 
 
 def _make_rois(rng: np.random.Generator) -> np.ndarray:
-    """Boxes of the image, at `1 / SCALE` pixels a cell: (batch, x1, y1, x2, y2)."""
+    """Boxes of the image, at `1 / SCALE` pixels per cell: (batch, x1, y1, x2, y2)."""
     extent = SIZE / SCALE
     corners = np.sort(rng.uniform(0, extent - 1, size=(ROIS, 2, 2)), axis=1)
     batch = rng.integers(0, IMAGES, size=(ROIS, 1))
@@ -36,13 +36,13 @@ def ours(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
 
 
 def masked(x: tf.Tensor, rois: tf.Tensor) -> tf.Tensor:
-    """The same maxima by stock ops: over each bin's rows, then over its columns. For
-    XLA, which does not write down what it takes the maxima of."""
+    """The same maxima in stock ops: over each bin's rows, then over its columns. Intended for XLA,
+    which does not store the operands of a maximum."""
     image = tf.cast(rois[:, 0], tf.int32)
     lowest = tf.constant(-np.inf, x.dtype)
 
     def is_in_bin(first: int) -> tf.Tensor:
-        """Of regions whose corners are columns `first` and `first` + 2: [R, BINS,
+        """The masks of regions whose corners are columns `first` and `first` + 2: [R, BINS,
         SIZE]."""
         corners = tf.floor(tf.gather(rois, [first, first + 2], axis=1) * SCALE + 0.5)
         begin, end = tf.unstack(corners[..., tf.newaxis, tf.newaxis], axis=1)
@@ -66,9 +66,9 @@ def _torch(x: pytorch.Tensor, rois: pytorch.Tensor) -> pytorch.Tensor:
 
 
 def run(**options: Any) -> list[measure.Result]:
-    """`options` are those of ops.compare."""
+    """Measures RoiPool; `options` are those of ops.compare."""
     data, rois = make_inputs()
-    # crop_and_resize wants (y1, x1, y2, x2) relative to the image.
+    # crop_and_resize expects (y1, x1, y2, x2) relative to the image.
     boxes = tf.gather(rois, [2, 1, 4, 3], axis=1) * SCALE / (SIZE - 1)
     of_image = tf.cast(rois[:, 0], tf.int32)
 
@@ -76,8 +76,8 @@ def run(**options: Any) -> list[measure.Result]:
         crops = tf.image.crop_and_resize(x, boxes, of_image, (2 * BINS, 2 * BINS))
         return tf.nn.max_pool2d(crops, 2, 2, "VALID")
 
-    # Each channel of the pixels of a region is compared; data, output and argmax are
-    # read or written once, in the backward pass their gradients.
+    # Each channel of a region's pixels is compared; data, output and argmax are read or written
+    # once, and so are their gradients in the backward pass.
     sides = np.floor((rois.numpy()[:, 3:] - rois.numpy()[:, 1:3]) * SCALE) + 1
     pooled = ROIS * BINS**2 * CHANNELS
     comparisons = int(np.prod(sides, axis=1).sum()) * CHANNELS
@@ -92,7 +92,7 @@ def run(**options: Any) -> list[measure.Result]:
             {"crop_and_resize + max": ops.Rival(rival, [data, boxes, of_image], bar=1.0)},
             limits.Needs(4 * (1 + len(by)) * (data.shape.num_elements() + 2 * pooled), comparisons),
             {
-                # It rounds where bins begin and end: some have a row more.
+                # PyTorch rounds the bounds of bins, so some have an extra row.
                 "roi_pool": ops.Torch(_torch, "NCHW", tolerance=0.05)
             },
             by,

@@ -105,7 +105,7 @@ def main() -> int:
     except (OSError, ValueError) as error:
         parser.error(str(error))
 
-    # Where nobody says how wide the screen is, as wide as the table.
+    # If the screen width is unknown, it is the width of the table.
     console = Console(width=None if sys.stdout.isatty() else 170)
     ended = []
     if not arguments.measured:
@@ -134,7 +134,7 @@ def main() -> int:
 
 
 def _measure_all(suites: Sequence[str], console: Console) -> tuple[results.Record, list[str]]:
-    """What was measured, and the suites whose processes were ended."""
+    """The measurements, and the suites whose processes were killed."""
     record: results.Record = {}
     ended = []
     machine.keep_freed_memory()
@@ -147,13 +147,13 @@ def _measure_all(suites: Sequence[str], console: Console) -> tuple[results.Recor
             console.print(f"{suite}: its process was killed. Did it run out of memory?")
             continue
         record[suite] = results.measured_today(rows, measured_on)
-        # Not at the end alone: if it is stopped, what was measured is there.
+        # Saves after each suite, so that an interrupted run keeps its measurements.
         results.save(record, ROOT / "out" / "benchmarks.json")
     return record, ended
 
 
 def _measure(suite: str) -> list[results.Result]:
-    # Of many functions that are traced once it warns as of one traced often.
+    # Otherwise it warns about many traced functions as if one were traced often.
     tf.get_logger().setLevel("ERROR")
     return importlib.import_module(suite).run()
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What threads would be given on a machine with many cores, found on one with
-// few. This library, loaded before TensorFlow, has
+// The work of threads on a machine with many cores, simulated on one with few.
+// This library, loaded before TensorFlow, has
 //
-// - what kernels/parallel.h calls where it is there, in place of sharing work
-//   out: it runs the shards one after the other and takes their times;
-// - a ThreadPool::NumThreads in place of TensorFlow's, by which there are
-//   kThreads;
-// - an allocator in place of TensorFlow's, which knows all that is in use and
-//   fills what it hands out, so that after each shard the cache lines are known
-//   that it wrote.
+// - the function that kernels/parallel.h calls, if present, instead of sharing
+//   work out: it runs the shards one after the other and records their times;
+// - a ThreadPool::NumThreads that replaces TensorFlow's and returns kThreads;
+// - an allocator that replaces TensorFlow's, tracks all memory in use and fills
+//   new memory, so that the cache lines that each shard wrote are known after
+//   it.
 //
-// benchmarks/shards.py loads it and reads what it finds.
+// benchmarks/shards.py loads the library and reads its results.
 
 #include <algorithm>
 #include <atomic>
@@ -42,31 +41,31 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A part of the work that threads share, as shards.py reads it.
+// A part of the work that threads share; the layout matches shards.py.
 struct Region {
   double seconds;  // of all its shards
-  double longest;  // of one of them
+  double longest;  // of one shard
   int64_t shards;
   int64_t lines;         // cache lines that were written
-  int64_t shared_lines;  // those of them that several shards wrote
+  int64_t shared_lines;  // written by several shards
 };
 
 enum class Mode { kOff, kTimes, kLines };
 
 struct Recording {
   std::atomic<Mode> mode{Mode::kOff};
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::vector<Region> regions;
-  std::map<char*, size_t> blocks;  // in use, and their sizes
+  std::map<char*, size_t> blocks;  // in use, with their sizes
 };
 
-// Never destroyed: tensors may be freed after it would be.
+// Never destroyed, because tensors may be freed after its destruction.
 Recording& TheRecording() {
   static auto* const recording = new Recording;
   return *recording;
 }
 
-// Of what is handed out: no result has it by chance.
+// The fill value of new memory, which no result has by chance.
 constexpr int kFresh = 0x5B;
 
 class KnownBlocks : public tensorflow::Allocator {
@@ -98,19 +97,19 @@ class KnownBlocks : public tensorflow::Allocator {
 class KnownBlocksFactory : public tensorflow::AllocatorFactory {
  public:
   tensorflow::Allocator* CreateAllocator() override { return new KnownBlocks; }
-  // For TensorFlow's arenas, which a CPU has only when it is told so.
+  // For TensorFlow's arenas, which a CPU has only on request.
   tensorflow::SubAllocator* CreateSubAllocator(int /*numa_node*/) override {
     return nullptr;
   }
 };
 
-// TensorFlow's own have at most 200.
+// TensorFlow's own allocators have at most 200.
 constexpr int kPriority = 1000;
 const tsl::AllocatorFactoryRegistration registration(__FILE__, __LINE__,
                                                      "KnownBlocks", kPriority,
                                                      new KnownBlocksFactory);
 
-// The memory in use, and who wrote which of its lines.
+// The memory in use, and the shard that wrote each line.
 class WrittenLines {
  public:
   WrittenLines() {
@@ -123,7 +122,7 @@ class WrittenLines {
     }
   }
 
-  // What differs from when this was last called, a shard wrote.
+  // Assigns the lines that changed since the last call to this shard.
   void Find(int shard) {
     for (Block& block : blocks_) {
       if (std::memcmp(block.data, block.before.data(), block.size) == 0)
@@ -189,8 +188,8 @@ extern "C" void tfe_record_shards(int mode) {
   if (recording.mode != Mode::kOff) recording.regions.clear();
 }
 
-// Copies the regions of the last recording, as many as there is room for;
-// returns how many there were.
+// Copies the regions of the last recording, as many as fit; returns their total
+// number.
 extern "C" int tfe_recorded_shards(Region* regions, int room) {
   Recording& recording = TheRecording();
   const std::lock_guard<std::mutex> lock(recording.mutex);
@@ -213,5 +212,5 @@ extern "C" void tensorflow_ext_run_shards(int64_t units, int64_t shard_size,
   recording.regions.push_back(region);
 }
 
-// In place of TensorFlow's, whose declaration it follows.
+// Replaces TensorFlow's function and matches its declaration.
 int tsl::thread::ThreadPool::NumThreads() const { return kThreads; }

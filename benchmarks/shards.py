@@ -22,8 +22,8 @@ _RUNS = 5
 
 
 class Region(ctypes.Structure):
-    """A part of the work that threads share, as shards.cc has it: seconds of all its
-    shards and of the longest, shards, cache lines that they wrote, and those of them
+    """A part of the work that threads share, with the layout of shards.cc: the seconds of all its
+    shards and of the longest, the number of shards, of cache lines that they wrote, and of lines
     that several wrote."""
 
     _fields_ = [
@@ -36,24 +36,24 @@ class Region(ctypes.Structure):
 
     @property
     def on_threads(self) -> float:
-        """Seconds at least, on so many threads."""
+        """The least seconds on THREADS threads."""
         return max(self.longest, self.seconds / THREADS)
 
 
 class Recorder:
-    """Records the shards of what is run. To be made before TensorFlow is imported."""
+    """Records the shards of a step. Create it before TensorFlow is imported."""
 
     def __init__(self) -> None:
         if "tensorflow" in sys.modules:
             raise RuntimeError("Recorder: TensorFlow is imported already")
-        # OpenSSL first: TensorFlow's library has functions of the same names, and now
-        # all that is loaded after it sees those.
+        # OpenSSL comes first, because TensorFlow's library has functions with the same names, which
+        # all libraries loaded after it now see.
         for module in ("hashlib", "ssl"):
             importlib.import_module(module)
         tensorflow = importlib.util.find_spec("tensorflow")
         assert tensorflow
         assert tensorflow.origin
-        # By its name the library that needs it finds it.
+        # The library that needs it finds it by name.
         ctypes.CDLL(str(pathlib.Path(tensorflow.origin).parent / _FRAMEWORK))
         library = libraries.find("libshards.so")
         self._library = ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
@@ -70,8 +70,8 @@ class Recorder:
         return seconds, list(regions[:count])
 
     def regions(self, work: Callable[[], object]) -> tuple[list[Region], float]:
-        """The regions of a step, in the quickest of some runs, and the seconds that
-        it took beside them, TensorFlow's own included."""
+        """The regions of a step, in its quickest run, and the other seconds of that run,
+        TensorFlow's own work included."""
         work()
         seconds, regions = min(
             (self._record(work, _TIMES) for _ in range(_RUNS)), key=lambda run: run[0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparsemax forward and backward against its composition of TensorFlow's ops, by
-sorting. keras.ops.sparsemax is one too, but of Keras 3.15 gives another function."""
+"""Sparsemax forward and backward against a composition of TensorFlow's ops, by sorting.
+keras.ops.sparsemax is one too, but in Keras 3.15 it computes another function."""
 
 import limits
 import measure
@@ -11,7 +11,7 @@ import tensorflow_ext as tfe
 
 SHAPES = ((1024, 10), (1024, 1000), (64, 32_000))
 RIVAL = "sort, sum up, gather"
-# Ours over the rival's: of the shortest rows most is what a call costs anyway.
+# Our time over the rival's; for the shortest rows most of it is the cost of a call.
 BAR = 1.0
 
 
@@ -26,7 +26,7 @@ def by_sorting(x: tf.Tensor) -> tf.Tensor:
 
 
 def of_shape(rows: int, columns: int) -> list[measure.Result]:
-    """Rows of one length."""
+    """Measures rows of one length."""
     rng = np.random.default_rng(0)
     x, upstream = (
         tf.constant(rng.normal(size=(rows, columns)).astype(np.float32)) for _ in range(2)

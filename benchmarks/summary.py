@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A record in few lines: by family, the median ratio to each kind of rival, and the
-worst. docs/benchmarks.md has them of docs/benchmarks.json.gz."""
+"""A summary of a record: by family, the median ratio to each kind of rival, and the worst.
+docs/benchmarks.md has the summary of docs/benchmarks.json.gz."""
 
 import re
 import statistics
@@ -37,13 +37,13 @@ def _ratios(rows: Sequence[Result], kind: str) -> str:
 
 
 def _cases_with_limit(rows: Iterable[Result]) -> list[Result]:
-    """The cases whose limit is known, each once, whatever rivals it has."""
+    """The cases whose limit is known, each once, independent of its rivals."""
     cases = {(row.group, row.case, row.seconds): row for row in rows if row.of_limit is not None}
     return list(cases.values())
 
 
 def text(rows: Sequence[Result]) -> tuple[str, str]:
-    """A table in Markdown, and how many rows reach their bars and the limit."""
+    """A table in Markdown, and the number of rows that reach their bars and the limit."""
     families: dict[str, list[Result]] = {}
     for row in rows:
         if row.group not in _WITHOUT_RIVAL:

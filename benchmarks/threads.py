@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops on one thread and on more, beside their rivals on as many."""
+"""Ops on one thread and on more, against their rivals on as many."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ _MEGABYTES = 4
 
 
 def _cases() -> Mapping[str, Callable[[], list[measure.Result]]]:
-    """The rows of each op, in one size."""
+    """The rows of each op, at one size."""
     return {
         **{
             op: lambda of_size=of_size: of_size(_MEGABYTES * 2**20, **_OPTIONS)
@@ -49,7 +49,7 @@ def _cases() -> Mapping[str, Callable[[], list[measure.Result]]]:
 
 
 def _measure(threads: int) -> list[measure.Result]:
-    """In a process that has so many cores."""
+    """Runs in a process with `threads` cores."""
     return [
         row
         for op, of_op in _cases().items()
@@ -59,8 +59,8 @@ def _measure(threads: int) -> list[measure.Result]:
 
 @contextlib.contextmanager
 def _cores(count: int) -> Iterator[None]:
-    """This thread, and the processes that it starts, have so many cores: TensorFlow,
-    XLA and PyTorch have as many threads."""
+    """Gives this thread, and the processes that it starts, `count` cores: TensorFlow, XLA and
+    PyTorch then use as many threads."""
     all_cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(all_cores)[:count])
     try:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow_ext.override_gradient: replaces the gradients of ops in a block."""
 
-
 import difflib
 import functools
 import inspect
@@ -39,51 +38,52 @@ class override_gradient:
     >>> @tfe.override_gradient({"Relu": guided_relu_gradient})
     ... def features(images): ...
 
-    It holds for every op of these types that the thread runs in the block (with a
-    decorator: in the function), eagerly, and that it adds to a graph, in tf.function,
-    tf.cond, tf.while_loop, Keras, v1 graphs and tf.distribute's replicas. The tape may
-    be inside or outside, and the gradient be asked for after the block. A tf.function
-    that is called in the block is traced for it, and again for calls outside, so that
-    no trace of one is used in the other. Blocks nest: what an inner one names, it
-    replaces, the rest stays. Other threads, and ops that gradients run, keep theirs.
+    It applies to every op of these types that the thread runs eagerly in the block (as a
+    decorator: in the function) or adds to a graph there: in tf.function, tf.cond,
+    tf.while_loop, Keras, v1 graphs and tf.distribute's replicas. The tape may be inside
+    or outside, and you may compute the gradient after the block. A tf.function that is
+    called in the block is traced for it, and again for calls outside, so neither uses
+    the other's trace. Blocks nest: an inner block replaces the gradients that it names
+    and keeps the others. Other threads, and ops that gradients run, keep their own.
 
-    The object may be used as often as wanted, by many threads at once. Make it once
-    where functions are traced: a new function in it is a reason to trace again.
+    You may use the object any number of times, from many threads at once. Where functions
+    are traced, create it once: a new function in it causes a new trace.
 
-    What it does not reach: ops of a ConcreteFunction, of a loaded SavedModel or of an
-    imported GraphDef, which are there already; a body of tf.py_function, which runs in
-    another thread; a function of tf.recompute_grad, which runs again as a gradient:
-    decorate the function itself. A SavedModel keeps the new gradients for Python (with
-    experimental_custom_gradients, the default), but TensorFlow cannot load those of ops
-    in branches and loops; C and C++ differentiate the model by the ops' own gradients.
+    It does not apply to ops of a ConcreteFunction, a loaded SavedModel or an imported
+    GraphDef, because these exist already. It does not apply to the body of a
+    tf.py_function, which runs in another thread, or to a function of tf.recompute_grad,
+    which runs again as a gradient: decorate the function itself. A SavedModel keeps the
+    new gradients for Python (with experimental_custom_gradients, the default), but
+    TensorFlow cannot load those of ops in branches and loops. C and C++ differentiate
+    the model by the ops' own gradients.
 
     Args:
-      gradients: For each op type, such as 'Sign', its gradient, one of
+      gradients: The gradient of each op type, such as 'Sign'. It is one of
 
         * the name of an op with the same number of inputs and outputs, such as
-          'TfExt>SignStraightThrough', or what tf.RegisterGradient was given: the
-          gradient that Python has for it, which for this library's ops is the C++
-          definition. It sees the inputs and outputs of the op that ran, and of the
-          attributes those that both ops have; others are as by default.
-        * a FunctionDef, one of your own or what tensorflow_ext.gradients.function_def
-          returns: it takes the op's inputs and an upstream gradient for each output and
-          returns a gradient for each input.
+          'TfExt>SignStraightThrough', or a name given to tf.RegisterGradient. It stands
+          for the gradient that Python has for this name; for this library's ops that is
+          the C++ definition. The gradient sees the inputs and outputs of the op that
+          ran, and the attributes that both ops have; others have their defaults.
+        * a FunctionDef, either your own or from tensorflow_ext.gradients.function_def.
+          It takes the op's inputs and an upstream gradient for each output and returns a
+          gradient for each input.
         * a function `gradient(op, *upstream)`, as tf.RegisterGradient takes. `op` has
-          type, inputs, outputs and get_attr; there is one upstream gradient for each
+          type, inputs, outputs and get_attr. There is one upstream gradient for each
           output (None for one without derivatives, such as an integer). It returns one
           tensor (or tf.IndexedSlices, or None) for each input, in a list when there are
           several. In a graph it is called whenever gradients are added.
         * None: the op has no gradient.
 
     Raises:
-      TypeError: `gradients` is no mapping from str to these.
-      ValueError: There is no such op, or it has no inputs or outputs, calls functions,
-        or its variables are read in a way of their own; or the op whose gradient is
-        to be used has none, or other inputs and outputs.
+      TypeError: `gradients` is not a mapping from str to these.
+      ValueError: There is no such op; it has no inputs or outputs, calls functions, or
+        reads variables in a special way; or the op whose gradient to use has no gradient
+        or has other inputs and outputs.
 
-    While gradients are computed, what the new gradient returns is checked: TypeError
-    for what is no tensor or has another type than the input, ValueError for another
-    number than there are inputs and for another shape, where it is known.
+    When gradients are computed, the results of the new gradient are checked. TypeError:
+    a result is not a tensor, or its type differs from the input's. ValueError: the number
+    of results differs from that of the inputs, or a known shape differs from the input's.
     """
 
     def __init__(self, gradients: Mapping[str, NewGradient]) -> None:
@@ -322,7 +322,7 @@ class _NamedGradient:
 
 
 def _form(args: Sequence[op_def_pb2.OpDef.ArgDef]) -> list[bool]:
-    """Whether each argument is a list."""
+    """For each argument, True if it is a list."""
     return [bool(arg.number_attr or arg.type_list_attr) for arg in args]
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thin part: loads the library, registers its gradients in Python and replays their plans."""
+"""Loads the library, registers its gradients in Python, and replays their plans."""

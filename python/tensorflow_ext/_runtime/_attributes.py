@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An op's attributes as Python values, as a NodeDef, and back."""
+"""Converts an op's attributes between Python values and a NodeDef."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +18,8 @@ _EXPECTED = {
 
 
 class Argument(NamedTuple):
-    """An argument of an op: of its OpDef.ArgDef what is read again and again, for a
-    field of a protocol buffer takes ten times as long to read."""
+    """An argument of an op: the often-read fields of its OpDef.ArgDef. Reading a field of
+    a protocol buffer takes ten times as long."""
 
     name: str
     number_attr: str
@@ -77,8 +77,8 @@ def to_node_def(op: str, attrs: Mapping[str, Any]) -> node_def_pb2.NodeDef:
 
     Args:
       op: Name of a registered op.
-      attrs: Values by attribute, each an AttrValue or whatever TensorFlow's own
-        wrappers take. Annotations (a name that begins with '_') are left out.
+      attrs: Values by attribute, each an AttrValue or anything that TensorFlow's own
+        wrappers take. Annotations (names that begin with '_') are skipped.
 
     Raises:
       tf.errors.NotFoundError: The op is not registered.
@@ -117,7 +117,7 @@ def _to_attr_value(op: str, name: str, attr_type: str, value: object) -> attr_va
 
 
 def to_python(value: attr_value_pb2.AttrValue) -> Any:
-    """Converts to what both TFE_Py_FastPathExecute and the graph builder take."""
+    """Converts to a value that both TFE_Py_FastPathExecute and the graph builder take."""
     kind = value.WhichOneof("value")
     if kind == "list":
         filled = value.list.ListFields()
@@ -139,13 +139,13 @@ def _scalar(kind: str, value: Any) -> Any:
 
 
 def num_inputs(node: node_def_pb2.NodeDef) -> int:
-    """The number of inputs of an op, elements of list inputs counted one by one."""
+    """The number of inputs of an op, with list inputs flattened."""
     sizes = argument_sizes(signature(node.op).inputs, node)
     return sum(1 if size is None else size for size in sizes)
 
 
 def argument_sizes(arguments: Arguments, node: node_def_pb2.NodeDef) -> list[int | None]:
-    """The length of each argument that is a list, None for one that is not."""
+    """The length of each argument that is a list; None for any other."""
 
     def size(argument: op_def_pb2.OpDef.ArgDef | Argument) -> int | None:
         if argument.number_attr:
@@ -160,7 +160,7 @@ def argument_sizes(arguments: Arguments, node: node_def_pb2.NodeDef) -> list[int
 def inferred(arguments: Arguments, inputs: Sequence[object]) -> set[str]:
     """The attributes that TensorFlow infers from the inputs for these arguments.
 
-    Of a list that is empty that is its length alone.
+    From an empty list, TensorFlow infers only the length.
     """
     names = set()
     for argument, value in zip(arguments, inputs, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts gradients of this library in the place of TensorFlow's Python gradients."""
+"""Replaces TensorFlow's Python gradients by gradients of this library."""
 
 import dataclasses
 import threading
@@ -11,9 +11,9 @@ from tensorflow.python.framework import op_def_registry, ops
 
 from tensorflow_ext._runtime import _eager_op, _library, _registration
 
-# The ops whose gradient in TensorFlow's Python is wrong, fails or is missing, in one of
-# the versions that this package is for at least, where this library's is right:
-# docs/known_differences.md says how.
+# The ops whose gradient in TensorFlow's Python is wrong, fails or is missing in at least
+# one supported version, while this library's is right. docs/known_differences.md has the
+# details.
 _FIXED = (
     "BesselI0 BesselI1 BesselJ1 Betainc BlockLSTM BlockLSTMV2 CSRSparseMatrixToDense "
     "CTCGreedyDecoder ConcatV2 ConjugateTranspose Conv3D Conv3DBackpropFilterV2 "
@@ -51,7 +51,7 @@ _FIXED = (
 FIXED = tuple(_FIXED.split())
 
 _lock = threading.Lock()
-# TensorFlow's entries of Python's registry, by op, of those that are fixed.
+# TensorFlow's entries in Python's registry for the fixed ops, by op.
 _originals: dict[str, dict[str, Any]] = {}
 
 
@@ -86,9 +86,9 @@ def restore(names: Iterable[str] | None) -> list[str]:
 
 def put_asked_for_in_place() -> None:
     """Gives Python the gradients that libraries registered with
-    TFEXT_GRADIENT_INSTEAD, in place of whatever Python has for the op.
+    TFEXT_GRADIENT_INSTEAD, which replace any gradient that Python has for the op.
 
-    Made anew each time: another library may have asked for another since.
+    They are created anew each time, because another library may have registered one.
     """
     entries = ops.gradient_registry._registry
     with _lock:
@@ -100,7 +100,7 @@ def put_asked_for_in_place() -> None:
 
 @dataclasses.dataclass
 class _Kept:
-    """What a tape knows of an op that it ran, completed."""
+    """An op as a tape recorded it, with missing tensors filled in."""
 
     inputs: Sequence[Any]
     outputs: Sequence[Any]
@@ -109,7 +109,7 @@ class _Kept:
 
 
 class _NotKept(Exception):
-    """A tape has not kept this input, which the gradient takes."""
+    """A tape has not kept this input, which the gradient needs."""
 
     def __init__(self, op_type: str, index: int) -> None:
         restore = ""
@@ -124,14 +124,14 @@ class _NotKept(Exception):
 
 
 def _make_gradient(op_type: str, original: Callable[..., Any] | None) -> Callable[..., Any]:
-    """The gradient that Python gets.
+    """Makes the gradient for Python's registry.
 
-    A tape keeps what TensorFlow's own gradient of the op needs, and None in the place
-    of other inputs and outputs, or of them all. Outputs are computed once more here;
-    where an input is missing, TensorFlow's gradient it is.
+    A tape keeps only the inputs and outputs that TensorFlow's own gradient of the op
+    needs, with None for the others, or drops the lists. This gradient computes missing
+    outputs again. If an input is missing, it falls back to TensorFlow's gradient.
     """
     replay = _registration.make_gradient(op_type)
-    # What the definition takes: iK, oK and gK for input, output and upstream K.
+    # The tensors that the definition uses: iK, oK and gK for input, output and upstream K.
     used_by_attrs: dict[Any, frozenset[str]] = {}
 
     def used(op: Any) -> frozenset[str]:
@@ -139,7 +139,7 @@ def _make_gradient(op_type: str, original: Callable[..., Any] | None) -> Callabl
         if not _registration.is_hashable(key):
             return frozenset(_registration.plan_of(op, op_type).used)
         found = used_by_attrs.get(key)
-        if found is None:  # ... as far as this thread sees; others empty the table
+        if found is None:  # Another thread may empty the table at any time.
             found = frozenset(_registration.plan_of(op, op_type).used)
             _registration.insert(used_by_attrs, key, found)
         return found
@@ -163,18 +163,18 @@ def _make_gradient(op_type: str, original: Callable[..., Any] | None) -> Callabl
 
 
 def _operation(op: Any, op_type: str) -> tf.Operation | None:
-    """The op of a graph, which has all inputs and outputs, where there is one."""
+    """The op's node in a graph, which has all inputs and outputs, or None."""
     if isinstance(op, tf.Operation):
         return op
     for output in op.outputs or ():
         if isinstance(output, tf.Tensor) and not isinstance(output, ops.EagerTensor):
-            # In forward mode the outputs are arguments of a function.
+            # In forward mode, the outputs are arguments of a function.
             return output.op if output.op.type == op_type else None
     return None
 
 
 def _completed(op_type: str, op: Any, upstream: Sequence[Any], used: frozenset[str]) -> _Kept:
-    """The op with the outputs that its gradient takes, and checked inputs."""
+    """The op with the outputs that its gradient needs, and its inputs checked."""
     inputs, outputs = op.inputs or (), op.outputs or ()
     takes_outputs = any(name[0] == "o" for name in used) or any(
         gradient is None and f"g{i}" in used for i, gradient in enumerate(upstream)
@@ -187,7 +187,7 @@ def _completed(op_type: str, op: Any, upstream: Sequence[Any], used: frozenset[s
         if i >= len(inputs) or inputs[i] is None:
             raise _NotKept(op_type, i)
     if run_again:
-        # As part of what the tapes around this gradient see.
+        # The tapes around this gradient record this op.
         outputs = _eager_op.run(op_type, op.inputs, op.attrs or (), len(upstream))
     return _Kept(inputs, outputs, op.attrs, op.skip_input_indices)
 
@@ -197,7 +197,7 @@ def _is_own(gradient: Any) -> bool:
 
 
 def _checked(names: Iterable[str]) -> list[str]:
-    """The ops, all of which have a definition that Python can replay."""
+    """The ops, after a check that Python can replay a definition of each."""
     if isinstance(names, str):
         raise TypeError(
             f"ops: expected a list of op types, got the string {names!r}; write [{names!r}]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A FunctionDef as the gradient of an op: tensorflow_ext.override_gradient."""
+"""A FunctionDef as the gradient of an op, for tensorflow_ext.override_gradient."""
 
 import threading
 from typing import Any
@@ -10,12 +10,12 @@ from tensorflow.python.framework import function_def_to_graph
 
 from tensorflow_ext._runtime import _attributes, _recording, _registration
 
-# Says in a definition that an input has no gradient.
+# The op that marks an input without gradient in a definition.
 _NO_GRADIENT = "TfExt>NoGradient"
 
 
 class FunctionGradient:
-    """Runs a definition whose arguments are an op's inputs and upstream gradients."""
+    """Runs a definition that takes an op's inputs and upstream gradients."""
 
     def __init__(self, forward: op_def_pb2.OpDef, definition: function_pb2.FunctionDef) -> None:
         self.__qualname__ = definition.signature.name
@@ -64,7 +64,7 @@ class FunctionGradient:
         return list(function(*op.inputs, *arguments))
 
     def _node(self, op: _recording.Operation) -> node_def_pb2.NodeDef:
-        """The op's attributes."""
+        """A NodeDef with the op's attributes."""
         flat = op.attrs
         attrs = dict(zip(flat[::2], flat[1::2], strict=True))
         return _attributes.to_node_def(self._forward, attrs)
@@ -112,7 +112,7 @@ class FunctionGradient:
         return node.attr[name]
 
     def _fill_in(self, node: node_def_pb2.NodeDef, value: attr_value_pb2.AttrValue) -> None:
-        """Puts an attribute of the op where the definition names it."""
+        """Replaces references to the op's attributes by their values."""
         if value.placeholder:
             value.CopyFrom(self._value(node, value.placeholder))
         for inner in value.func.attr.values():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a gradient's plan into the current graph: its nodes, as ordinary ones.
+"""Adds the nodes of a gradient's plan to the current graph, as ordinary nodes.
 
-A step's op, attributes and names are known beforehand, so that all that is left for
-each node is to create it. TensorFlow's generated wrappers find these out each time,
-which takes as long; they are asked in the rare cases that need more than that.
+A step's op, attributes and names are known beforehand, so each node only has to be
+created. TensorFlow's generated wrappers determine them each time, which takes as long as
+creating the node. They are used only in the rare cases that need them.
 """
 
 import functools
@@ -29,7 +29,7 @@ class GraphReplay:
 
     @functools.cached_property
     def _nodes(self) -> list["_Node"]:
-        """Made when a graph first needs them."""
+        """The nodes, made when a graph first needs them."""
         return [_Node(step) for step in self._plan.steps]
 
     def __call__(self, inputs: Tensors, outputs: Tensors, upstream: Sequence[Any]) -> Gradients:
@@ -57,7 +57,7 @@ class GraphReplay:
 
 
 def to_tensor(gradient: object, outputs: Tensors, index: int) -> tf.Tensor:
-    """An upstream gradient as a tensor: zeros where there is none."""
+    """An upstream gradient as a tensor; zeros if there is none."""
     if gradient is None:
         return tf.zeros_like(outputs[index])
     return tf.convert_to_tensor(gradient)
@@ -69,14 +69,14 @@ def flat(attrs: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class _Node:
-    """A step as a node of any graph."""
+    """A step that can be added to any graph as a node."""
 
     def __init__(self, step: _plan.Step) -> None:
         self.step = step
         self._inputs = step.flat_inputs
         self._outputs = step.flat_outputs
         self._op_def = _attributes.find_op_def(step.op)
-        # The wrappers colocate what takes a reference with it.
+        # The wrappers colocate a node with a reference that it takes.
         self._takes_references = any(a.is_ref for a in self._op_def.input_arg)
 
     def add(self, graph: tf.Graph, tensors: dict[str, tf.Tensor]) -> tf.Operation:
@@ -99,7 +99,7 @@ class _Node:
     def _add_by_wrapper(
         self, tensors: dict[str, tf.Tensor]
     ) -> tuple[tf.Operation, list[tf.Tensor]]:
-        """As TensorFlow's generated wrappers add it."""
+        """Adds the node as TensorFlow's generated wrappers do."""
         step = self.step
         names = (argument.name for argument in self._op_def.input_arg)
         keywords = dict(zip(names, step.arguments(tensors), strict=True))
@@ -110,10 +110,10 @@ class _Node:
 
 
 def _are_simple(inputs: list[tf.Tensor], graph: tf.Graph) -> bool:
-    """Whether these can be inputs of a node of the graph as they are.
+    """True if these can be inputs of a node of the graph without conversion.
 
-    Others are to be captured or refused, and callbacks, the debugger's, may replace
-    what a node makes.
+    Others must be captured or refused. Op callbacks, such as the debugger's, may replace
+    a node's outputs.
     """
     if op_callbacks.should_invoke_op_callbacks():
         return False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads libtensorflow_ext.so and calls its C interface (gradient/c_api.h).
 
-Importing this module loads the library; Python imports a module once, whatever
+Importing this module loads the library. Python imports a module only once, whatever
 the number of threads.
 """
 
@@ -21,7 +21,7 @@ _LOADER = "libtensorflow_ext_loader.so"
 
 
 class Registries(enum.IntFlag):
-    """Which registries know a gradient of an op (c_api.h)."""
+    """The registries that have a gradient of an op (c_api.h)."""
 
     FUNCTION_GRADIENT = 1
     FUNCTION_NO_GRADIENT = 2
@@ -46,7 +46,7 @@ class _Buffer(ctypes.Structure):
 
 
 def _find() -> pathlib.Path:
-    """The library's path: each minor version of TensorFlow has a folder of its own."""
+    """The library's path; each minor version of TensorFlow has its own folder."""
     folder = pathlib.Path(__file__).absolute().parents[1] / "lib"
     minor = _compatibility.TENSORFLOW
     path = folder / minor / _FILE
@@ -76,15 +76,15 @@ def _load(path: pathlib.Path) -> ctypes.CDLL:
 
 
 PATH = _find()
-# What TF_LoadLibrary of other languages is given: it takes the library of the
-# TensorFlow that they have, or says that there is none.
+# The library that other languages pass to TF_LoadLibrary. It loads the library for their
+# TensorFlow, or reports that there is none.
 LOADER = PATH.parent.with_name(_LOADER)
 VERSION = _version.check(PATH, tf.__version__)
 _LIBRARY = _load(PATH)
 
 
 def _declare() -> None:
-    """Tells ctypes the signatures of the functions that are called below."""
+    """Declares the signatures of the functions below to ctypes."""
     buffer = ctypes.POINTER(_Buffer)
     status = ctypes.c_void_p
     node_def = (ctypes.c_char_p, ctypes.c_size_t)
@@ -131,7 +131,7 @@ def _call(function: Callable[..., None], *arguments: object) -> bytes:
 
 
 def _call_filling(count: int, function: Callable[..., None], *arguments: object) -> list[bytes]:
-    """Calls a function that fills `count` buffers; returns what is in them."""
+    """Calls a function that fills `count` buffers; returns their contents."""
     buffers = [_LIBRARY.TF_NewBuffer() for _ in range(count)]
     try:
         with _status() as status:
@@ -148,7 +148,7 @@ def _call_filling(count: int, function: Callable[..., None], *arguments: object)
 
 @contextlib.contextmanager
 def _status() -> Iterator[int]:
-    """A TF_Status for a call; raises what the call has written into it."""
+    """A TF_Status for a call; raises the error that the call has set."""
     status = _LIBRARY.TF_NewStatus()
     try:
         yield status
@@ -169,22 +169,22 @@ def _exception(code: int, message: str) -> errors.OpError:
 
 
 def registries(op: str) -> Registries:
-    """The registries that know a gradient of `op`; 0 for an unknown op."""
+    """The registries that have a gradient of `op`; 0 for an unknown op."""
     return Registries(_LIBRARY.TfExt_GradientRegistries(op.encode()))
 
 
 def register_gradients() -> int:
-    """TfExt_RegisterGradients: hands function gradients to the C++ registry."""
+    """TfExt_RegisterGradients: copies function gradients to the C++ registry."""
     return _LIBRARY.TfExt_RegisterGradients()
 
 
 def take_registration_errors() -> list[str]:
-    """What libraries could not register while they were loaded, since last asked."""
+    """Registration errors of libraries that were loaded since the last call."""
     return _call(_LIBRARY.TfExt_TakeRegistrationErrors).decode().splitlines()
 
 
 def register_addons_ops() -> int:
-    """TfExt_RegisterAddonsOps: how many ops of TensorFlow Addons are new.
+    """TfExt_RegisterAddonsOps: the number of newly registered ops of TensorFlow Addons.
 
     Raises:
       tf.errors.FailedPreconditionError: See addons/register_ops.h.
@@ -194,7 +194,7 @@ def register_addons_ops() -> int:
 
 
 def list_ops() -> list[str]:
-    """The ops whose gradient the function registry holds, sorted."""
+    """The ops that have a gradient in the function registry, sorted."""
     return _call(_LIBRARY.TfExt_ListOps).decode().splitlines()
 
 
@@ -211,12 +211,11 @@ def gradient_function_def(node_def: bytes) -> bytes:
 
 
 def gradient_plan(node_def: bytes, wanted: Sequence[bool] | None) -> bytes:
-    """What to run for the gradient of an op, as a serialized GraphDef.
+    """The plan for the gradient of an op, as a serialized GraphDef.
 
     Args:
       node_def: A serialized NodeDef: the op and its attributes.
-      wanted: For each input (flattened) whether its gradient is asked for; None
-        asks for all.
+      wanted: For each input (flattened) whether its gradient is wanted; None means all.
 
     Raises:
       tf.errors.OpError: See c_api.h.
@@ -229,7 +228,7 @@ def check_definition(node_def: bytes) -> None:
     """Checks the gradient of an op for all types that the op admits.
 
     Args:
-      node_def: A serialized NodeDef: the op and the attributes that are given.
+      node_def: A serialized NodeDef: the op and the given attributes.
 
     Raises:
       tf.errors.OpError: See TfExt_CheckDefinition in c_api.h.
@@ -239,20 +238,20 @@ def check_definition(node_def: bytes) -> None:
 
 
 def check_gradient_shapes(check: bool | None = None) -> bool:
-    """TfExt_CheckGradientShapes: what the debug switch was; None leaves it."""
+    """TfExt_CheckGradientShapes: returns the previous state of the debug switch. None
+    does not change it."""
     return bool(_LIBRARY.TfExt_CheckGradientShapes(-1 if check is None else int(check)))
 
 
 def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[str]]:
-    """What computes tensors of a graph without calls of functions.
+    """Nodes that compute tensors of a graph without function calls.
 
     Args:
       graph_def: A serialized GraphDef, its library included.
       outputs: The tensors, as "node:index".
 
     Returns:
-      A serialized GraphDef of the nodes to add, and the tensors that take the place
-      of `outputs`.
+      A serialized GraphDef of the nodes to add, and the tensors that replace `outputs`.
 
     Raises:
       tf.errors.OpError: See TfExt_InlineCallsOfGraphDef in c_api.h.
@@ -268,7 +267,7 @@ def inline_calls(graph_def: bytes, outputs: Sequence[str]) -> tuple[bytes, list[
 
 
 def describe_meta_graph(meta_graph_def: bytes | None) -> list[list[str]]:
-    """The names that a client needs of a SavedModel; a list of fields a line.
+    """The names that a client needs of a SavedModel: a list of fields for each line.
 
     Args:
       meta_graph_def: A serialized MetaGraphDef; None stands for NULL.

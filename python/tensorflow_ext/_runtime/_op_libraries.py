@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads op libraries of others, with the gradients that they bring."""
+"""Loads other op libraries, with their gradients."""
 
 import ctypes
 import inspect
@@ -20,24 +20,23 @@ from tensorflow_ext._runtime._wrappers import load as load_functions
 
 _lock = threading.Lock()
 
-# By real path: what loading gave, and what the file was.
+# The result of loading each file, and the file's status then, by real path.
 _loaded: dict[str, tuple[types.ModuleType | RuntimeError, os.stat_result]] = {}
 
-# By op: the file that it came from.
+# The file of each op, by op.
 FILES: dict[str, str] = {}
 
 
 def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
-    """Loads an op library and hands its gradients to every client.
+    """Loads an op library and makes its gradients available to every client.
 
-    As tf.load_op_library, and more than that: the gradients that the library has in
-    C++ (TFEXT_REGISTER_GRADIENT, TFEXT_REGISTER_OP_GRADIENT, REGISTER_OP_GRADIENT) are
-    then those of Python and of C; each wrapper's docstring ends with the op's gradient
-    and who provides it; what is wrong is an error that says what to do about it. A
-    second call for the same file returns the same module.
+    It extends tf.load_op_library. Python and C use the gradients that the library has in
+    C++ (TFEXT_REGISTER_GRADIENT, TFEXT_REGISTER_OP_GRADIENT, REGISTER_OP_GRADIENT). Each
+    wrapper's docstring ends with the op's gradient and its provider. Errors say how to
+    fix them. A second call for the same file returns the same module.
 
-    Other threads may differentiate meanwhile, in any language. TensorFlow itself ends
-    the process where REGISTER_OP_GRADIENT names an op that has a gradient; with
+    Meanwhile other threads may differentiate, in any language. If REGISTER_OP_GRADIENT
+    names an op that already has a gradient, TensorFlow itself ends the process; with
     TFEXT_REGISTER_OP_GRADIENT this is an error.
 
     Args:
@@ -49,10 +48,10 @@ def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
 
     Raises:
       FileNotFoundError: There is no such file.
-      ImportError: The file is no library that this process can load: no shared
-        library, built for another TensorFlow, linked without something.
-      RuntimeError: A gradient was not registered, because the op has one, say (the
-        ops are there all the same); or the file has changed since this process
+      ImportError: This process cannot load the file: it is not a shared library, was
+        built for another TensorFlow, or lacks a library to link with.
+      RuntimeError: A gradient was not registered, for example because the op has one
+        (the ops are loaded nevertheless); or the file has changed since this process
         loaded it.
     """
     file = pathlib.Path(path).absolute()
@@ -96,7 +95,7 @@ def _load(file: pathlib.Path) -> types.ModuleType | RuntimeError:
 
 
 def _warn_of_earlier_errors() -> None:
-    """So that they are not taken for those of the library that is loaded next."""
+    """Reports earlier errors now, so they are not attributed to the next library."""
     if earlier := _library.take_registration_errors():
         lines = "\n".join(earlier)
         warnings.warn(
@@ -106,19 +105,19 @@ def _warn_of_earlier_errors() -> None:
         )
 
 
-# ----- What the wrappers say. -----
+# ----- Docstrings of the wrappers. -----
 
 _PROVIDED = "Gradient provided by:"
 
 
 def _wrappers(module: types.ModuleType) -> Iterator[tuple[str, types.FunctionType]]:
-    """The ops' functions in a generated module: each names its op in its code."""
+    """The ops' functions in a generated module, found by the op's name in their code."""
     ops = set(_node.registered_ops())
     for name, function in list(vars(module).items()):
         if name.startswith("_") or not isinstance(function, types.FunctionType):
             continue
         if function.__doc__ and _PROVIDED in function.__doc__:
-            continue  # that of another file with the same ops
+            continue  # Another file with the same ops has set it.
         strings = inspect.unwrap(function).__code__.co_consts
         named = [word for word in strings if isinstance(word, str) and word in ops]
         if named:
@@ -138,18 +137,18 @@ def _describe(op: str, library: str) -> str:
     return "\n".join(f"  {line}".rstrip() for line in lines) + "\n"
 
 
-# ----- What is wrong with a file. -----
+# ----- Errors of files. -----
 
 _ELF64 = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 
 
 def _check_whole(file: pathlib.Path) -> None:
-    """Raises unless the file is an ELF file with all its segments: the loader ends
-    the process where one is cut off, as by a copy that did not finish.
+    """Checks that the file is an ELF file with all its segments. The loader ends the
+    process if one is truncated, for example by an unfinished copy.
 
     Raises:
-      ImportError: It is not.
+      ImportError: The file is not complete.
     """
     with file.open("rb") as opened:
         header = opened.read(_ELF64.size)
@@ -169,7 +168,7 @@ def _check_whole(file: pathlib.Path) -> None:
 
 
 def _mend(message: str) -> str:
-    """What to do about an error of the dynamic loader; nothing if that is unknown."""
+    """The fix for an error of the dynamic loader; empty if it is unknown."""
     _, found, symbol = message.rpartition("undefined symbol: ")
     if found:
         return _mend_of_symbol(symbol.split(",")[0].strip())
@@ -207,7 +206,7 @@ def _mend_of_symbol(symbol: str) -> str:
 
 
 def _demangle(symbol: str) -> str:
-    """A C++ name as its author wrote it; another name as it is."""
+    """A C++ name demangled; any other name unchanged."""
     demangle = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
     demangle.restype = ctypes.c_void_p
     free = ctypes.CDLL(None).free

@@ -15,8 +15,8 @@ from tensorflow.core.framework import attr_value_pb2, graph_pb2, node_def_pb2
 
 from tensorflow_ext._runtime import _attributes, _library
 
-# Ops whose outputs are their inputs. Definitions use them to give tensors names;
-# running them would change nothing.
+# Ops whose outputs are their inputs. Definitions use them to name tensors; running them
+# would change nothing.
 _PASS_THROUGH = ("Identity", "IdentityN")
 
 
@@ -26,25 +26,25 @@ class Step:
 
     op: str
     name: str
-    # One entry an argument of the OpDef: a tensor, or the tensors of a list.
+    # One entry per argument of the OpDef: a tensor, or the tensors of a list.
     inputs: list[str | list[str]]
     outputs: list[str | list[str]]
     # The attributes that cannot be inferred from the inputs.
     attrs: dict[str, Any]
-    # Steps that have to run first.
+    # Steps that must run first.
     control: list[int]
     node: node_def_pb2.NodeDef
 
     @functools.cached_property
     def attr_values(self) -> dict[str, attr_value_pb2.AttrValue]:
-        """All attributes, as a graph has them."""
+        """All attributes, as AttrValues."""
         attr = self.node.attr
         names = _attributes.signature(self.op).attrs
         return {name: attr[name] for name in names if name in attr}
 
     @functools.cached_property
     def all_attrs(self) -> dict[str, Any]:
-        """All attributes, as Python has them."""
+        """All attributes, as Python values."""
         return {k: _attributes.to_python(v) for k, v in self.attr_values.items()}
 
     @functools.cached_property
@@ -56,7 +56,7 @@ class Step:
         return flatten(self.outputs)
 
     def arguments(self, tensors: Mapping[str, Any]) -> list[Any]:
-        """A tensor an argument of the OpDef, or a list of them, out of all by name."""
+        """The arguments of the OpDef, each a tensor or a list of tensors, looked up by name."""
         return [
             tensors[value] if isinstance(value, str) else [tensors[n] for n in value]
             for value in self.inputs
@@ -65,11 +65,11 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to run for the gradient of an op with given attributes."""
+    """The steps that compute the gradient of an op with given attributes."""
 
     op: str
     steps: list[Step]
-    # For each input of the op the tensor that is its gradient, if it has one.
+    # For each input of the op, the tensor that is its gradient, or None.
     results: list[str | None]
     # The argument of the OpDef that each input belongs to.
     input_names: list[str]
@@ -83,9 +83,9 @@ class Plan:
 
     @functools.cached_property
     def released(self) -> list[list[str]]:
-        """For each step the outputs of steps that nothing reads after it, sorted.
+        """For each step, the outputs of steps that nothing reads after it, sorted.
 
-        To free them then is what a nested expression would do.
+        Freeing them then matches a nested expression.
         """
         names = {name for name in self.results if name}
         released = []
@@ -97,7 +97,7 @@ class Plan:
 
 
 def flatten(arguments: list[str | list[str]]) -> list[str]:
-    """The tensors of some arguments, one by one."""
+    """The tensors of some arguments, flattened."""
     return [
         name
         for argument in arguments
@@ -110,7 +110,7 @@ def find(node: node_def_pb2.NodeDef, wanted: list[bool] | None) -> Plan:
 
     Args:
       node: The op and its attributes.
-      wanted: For each input whether its gradient is asked for; None: all.
+      wanted: For each input whether its gradient is wanted; None means all.
 
     Raises:
       tf.errors.OpError: See gradient/c_api.h.
@@ -129,7 +129,7 @@ def find(node: node_def_pb2.NodeDef, wanted: list[bool] | None) -> Plan:
 
 
 class _Parser:
-    """Gives the tensors of one GraphDef their names."""
+    """Names the tensors of a GraphDef."""
 
     def __init__(self, op: str, input_names: list[str], num_outputs: int) -> None:
         self._plan = Plan(op, [], [None] * len(input_names), input_names)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives the outputs of an op that has run a gradient of our choice.
+"""Attaches a custom gradient to the outputs of an op that has run.
 
-Eagerly a tape records it in the place of the op's own. In a graph an IdentityN stands
-behind the op, as tf.custom_gradient puts one there, with the gradient registered for
-that node: so tf.gradients, functions, loops and branches, XLA and SavedModel find it.
+Eagerly, a tape records it instead of the op's own. In a graph, an IdentityN follows the
+op, as with tf.custom_gradient, and the gradient is registered for that node. There
+tf.gradients, functions, loops and branches, XLA and SavedModel find it.
 """
 
 import dataclasses
@@ -23,15 +23,15 @@ from tensorflow.python.ops import gen_array_ops, handle_data_util, resource_vari
 from tensorflow_ext._override._frames import without
 
 Tensors = Sequence[tf.Tensor]
-# What tf.RegisterGradient takes.
+# A function that tf.RegisterGradient takes.
 Gradient = Callable[..., Any]
 
-# How the names begin that gradients of nodes are registered under.
+# The prefix of the names under which gradients of nodes are registered.
 _PREFIX = "tensorflow_ext."
 
 
 class Operation(backprop._MockOp):
-    """What a gradient sees of the op, in every mode: `type`, `name`, `inputs`,
+    """The op that a gradient gets, in every mode. It has `type`, `name`, `inputs`,
     `outputs` and `get_attr`.
     """
 
@@ -46,10 +46,10 @@ class Operation(backprop._MockOp):
 class Attached:
     """A gradient for an op that runs with these attributes."""
 
-    # Who attaches it, in messages and in the names of nodes.
+    # The function that attaches it, for messages and names of nodes.
     by: str
     op_type: str
-    # The op, and its inputs, in messages.
+    # The op and its inputs, for messages.
     name: str
     input_names: Sequence[str]
     # Names and values alternating, as a tape keeps them.
@@ -76,7 +76,7 @@ class Attached:
         return outputs
 
     def _behind(self, outputs: Tensors, inputs: Tensors) -> list[tf.Tensor]:
-        """The outputs behind a node of the graph that has the gradient."""
+        """The outputs, passed through a node of the graph that has the gradient."""
         operation = outputs[0].op
         graph = operation.graph
         scope = graph.name_scope(f"{operation.name}/{self.by}/")
@@ -92,14 +92,14 @@ class Attached:
 
     def _register(self, node: tf.Operation, num_outputs: int) -> str:
         """Registers the gradient of a node for as long as its graph lives."""
-        # No two processes may give one name: one loads what the other has saved.
+        # Names must differ between processes, because one loads models that another saved.
         name = f"{_PREFIX}{self.by}:{self.name}:{uuid.uuid4().hex}"
         node_name = node.name
         graph = weakref.ref(node.graph)
 
         @autograph.do_not_convert
         def gradient(node: tf.Operation | None, *upstream: Any) -> list[Any]:
-            if node is None:  # SavedModel's export traces gradients so
+            if node is None:  # SavedModel's export traces gradients this way.
                 node = _alive(graph).get_operation_by_name(node_name)
             inputs, outputs = node.inputs[num_outputs:], node.outputs[:num_outputs]
             results = self.run(inputs, outputs, upstream[:num_outputs])
@@ -133,7 +133,7 @@ class Attached:
         ]
 
     def _checked(self, index: int, result: Any, tensor: tf.Tensor) -> Any:
-        """A gradient of input `index`, which is `tensor`."""
+        """The checked gradient of input `index`, which is `tensor`."""
         if result is None:
             return None
         if isinstance(result, tf.Variable):
@@ -179,13 +179,13 @@ def _alive(graph: "weakref.ref[tf.Graph]") -> tf.Graph:
 
 
 def name_of(gradient: Any) -> str:
-    """What to call a function in messages."""
+    """The name of a function in messages."""
     name = getattr(gradient, "__qualname__", None)
     return repr(name) if isinstance(name, str) else f"of type {type(gradient).__name__}"
 
 
 def _described(value: Any) -> str:
-    """A value that is no tensor, in a message."""
+    """A value that is not a tensor, described for a message."""
     if isinstance(value, np.ndarray):
         return f"a NumPy array of shape {value.shape}"
     text = repr(value)
@@ -193,7 +193,7 @@ def _described(value: Any) -> str:
 
 
 def attached_to(node: tf.Operation) -> tuple[Attached, int] | None:
-    """What `Attached.to` has put this node there for, and of how many outputs."""
+    """The gradient for which `Attached.to` made this node, and its number of outputs."""
     try:
         name = node.get_attr("_gradient_op_type").decode()
     except ValueError:
@@ -207,7 +207,7 @@ def attached_to(node: tf.Operation) -> tuple[Attached, int] | None:
 def _here(tensor: tf.Tensor) -> tf.Tensor:
     """A gradient as a tensor of the graph that is being built.
 
-    An op's input that is returned as it is belongs to the graph of the op.
+    If the gradient returns an op's input unchanged, it belongs to the graph of the op.
     """
     graph = tf.compat.v1.get_default_graph()
     if isinstance(tensor, ops.EagerTensor) or tensor.graph is graph:
@@ -216,7 +216,7 @@ def _here(tensor: tf.Tensor) -> tf.Tensor:
 
 
 def _upstream(gradient: Any, output: tf.Tensor) -> Any:
-    """The same in all modes: a gradient, but None for what has no derivatives."""
+    """An upstream gradient, the same in all modes; None for an output without derivatives."""
     if not backprop_util.IsTrainable(output):
         return None
     return tf.zeros_like(output) if gradient is None else gradient
@@ -227,7 +227,7 @@ def _may_have_gradient(tensor: tf.Tensor) -> bool:
 
 
 def _dtype_and_shape(tensor: tf.Tensor) -> tuple[tf.DType, tf.TensorShape]:
-    """What a gradient has: of a variable's handle, those of the variable."""
+    """The type and shape of a tensor's gradient; for a variable's handle, the variable's."""
     if tensor.dtype == tf.resource:
         data = resource_variable_ops.get_eager_safe_handle_data(tensor)
         if data is not None and data.is_set and len(data.shape_and_type) == 1:
@@ -240,7 +240,7 @@ def _dtype_and_shape(tensor: tf.Tensor) -> tuple[tf.DType, tf.TensorShape]:
 
 
 def _outermost(graph: tf.Graph) -> tf.Graph:
-    """The function that is not within another one, or the graph."""
+    """The outermost function's graph, or the graph itself."""
     while isinstance(graph, func_graph.FuncGraph):
         outer = graph.outer_graph
         if not isinstance(outer, func_graph.FuncGraph):

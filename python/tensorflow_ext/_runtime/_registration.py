@@ -2,8 +2,8 @@
 """Gives Python the gradients that the function registry holds.
 
 Each op gets an ordinary Python gradient (tf.RegisterGradient) that replays the
-C++ definition. Its plan is found once for the attributes and wanted inputs that
-it meets; after that the gradient costs a dictionary look-up and its ops.
+C++ definition. Its plan is made once for each combination of attributes and wanted
+inputs; after that the gradient costs a dictionary lookup and its ops.
 """
 
 import threading
@@ -14,16 +14,16 @@ import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2
 from tensorflow.python.framework import ops
 
-# Registers gradients of its own when it is imported, which TensorFlow does not do.
+# This module registers gradients when it is imported, but TensorFlow does not import it.
 from tensorflow.python.ops import map_ops  # noqa: F401
 
 from tensorflow_ext._runtime import _attributes, _library, _plan, _replay, _wrappers
 
-# A table of plans is emptied when it has this many: an attribute may take a new
-# value at every step of a training, and its plans are never met again.
+# A table of plans is emptied at this size. An attribute may have a new value in every
+# training step, and such plans are never used again.
 _MAX_PLANS = 1024
 
-# TensorFlow's public ops, which are here before anything is loaded into it.
+# TensorFlow's public ops, which exist before any library is loaded.
 _TENSORFLOW = frozenset(dir(tf.raw_ops))
 
 _lock = threading.Lock()
@@ -33,9 +33,9 @@ def register() -> set[str]:
     """Registers a Python gradient for every op that has a function gradient and
     no Python gradient; returns those ops.
 
-    Also says of the ops of libraries that they have no gradient, where the function
-    registry says so. Not of TensorFlow's ops: there it often means that nobody has
-    written one.
+    It also declares ops of libraries to have no gradient if the function registry does.
+    It does not do so for TensorFlow's ops, where this often means that nobody has
+    written a gradient.
     """
     with _lock:
         alone = _library.Registries.FUNCTION_RUNTIME_ALONE
@@ -54,7 +54,7 @@ def register() -> set[str]:
 
 
 def _ops_of_libraries() -> list[str]:
-    """The ops that are not TensorFlow's, and a few inner ones of TensorFlow."""
+    """The ops that are not TensorFlow's, and a few internal ops of TensorFlow."""
     names = (op_def.name for op_def in _wrappers.op_defs())
     return [name for name in names if name[0] != "_" and name not in _TENSORFLOW]
 
@@ -70,15 +70,15 @@ def _has_gradient(op: str) -> bool:
 def make_gradient(op_type: str) -> Callable[..., _replay.Gradients]:
     """Returns the Python gradient of an op type.
 
-    It takes a tf.Operation, or the stand-in for one that a tape makes, and an
-    upstream gradient for each output.
+    It takes a tf.Operation, or the stand-in that a tape makes, and an upstream gradient
+    for each output.
     """
     by_attrs: dict[Any, _replay.Replay] = {}
     by_node: dict[Any, _replay.Replay] = {}
 
     def gradient(op: Any, *upstream: Any) -> _replay.Gradients:
         try:
-            # A tape's stand-in: attributes as a tuple of names and values.
+            # A tape's stand-in has its attributes as a tuple of names and values.
             replay = by_attrs[op.attrs, op.skip_input_indices]
         except (AttributeError, KeyError, TypeError):
             replay = _find(op, op_type, by_attrs, by_node)
@@ -91,9 +91,9 @@ def make_gradient(op_type: str) -> Callable[..., _replay.Gradients]:
 def _find(
     op: Any, op_type: str, by_attrs: dict[Any, _replay.Replay], by_node: dict[Any, _replay.Replay]
 ) -> _replay.Replay:
-    """The plan for the op's attributes and wanted inputs, made when there is none.
+    """The plan for the op's attributes and wanted inputs; makes it if there is none.
 
-    Threads that need the same plan at once each make an equal one.
+    Threads that need the same plan at the same time each make an equal one.
     """
     skip = getattr(op, "skip_input_indices", None)
     node = _node_def(op, op_type)
@@ -124,7 +124,7 @@ def _node_def(op: Any, op_type: str) -> node_def_pb2.NodeDef:
     if isinstance(op, tf.Operation):
         return _attributes.to_node_def(op_type, op.node_def.attr)
     flat = op.attrs or ()  # None for an op without attributes
-    # A value of None is how a wrapper asks for the default.
+    # A wrapper passes None to request the default.
     attrs = zip(flat[::2], flat[1::2], strict=True)
     return _attributes.to_node_def(
         op_type, {name: value for name, value in attrs if value is not None}
@@ -132,7 +132,7 @@ def _node_def(op: Any, op_type: str) -> node_def_pb2.NodeDef:
 
 
 def insert(table: dict[Any, Any], key: object, value: object) -> None:
-    """Puts a value into a table of what op attributes lead to."""
+    """Puts a value into a table that is keyed by op attributes."""
     if len(table) >= _MAX_PLANS:
         table.clear()
     table[key] = value

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a gradient's plan: its nodes one by one, as ordinary TensorFlow ops.
 
-Ordinary ops, not one opaque call, so that tapes and graphs see them: that is
-what gives second order, forward mode and compilation.
+Tapes and graphs see ordinary ops, unlike one opaque call. This gives second order,
+forward mode and compilation.
 
-Eagerly a plan is compiled, once, into a straight-line Python function that calls
-what TensorFlow's generated wrappers call. The first time it is interpreted: to compile
-it takes longer, and a program that traces what it runs differentiates eagerly once or
-never. For a graph see _graph_replay.py.
+Eagerly, a plan is compiled once into a straight-line Python function that calls the same
+functions as TensorFlow's generated wrappers. The first run is interpreted, because
+compiling takes longer, and a program that uses tf.function differentiates eagerly at
+most once. For graphs see _graph_replay.py.
 """
 
 import contextlib
@@ -24,15 +24,15 @@ from tensorflow.python.framework import ops
 from tensorflow_ext._runtime import _eager_op, _graph_replay, _plan, _shape_checks
 from tensorflow_ext._runtime._graph_replay import Gradients, Tensors
 
-# Inputs and outputs of the forward op and the upstream gradients (None where
+# Maps the inputs and outputs of the forward op and the upstream gradients (None where
 # there is none) to the gradients of the inputs.
 Run = Callable[[Tensors, Tensors, Sequence[Any]], Gradients]
 
 
 class Replay:
-    """A plan that runs: `run` is its function, another one once it is compiled.
+    """A plan that can run. `run` is its function, which changes when it is compiled.
 
-    Threads that compile it at once each make an equal function.
+    Threads that compile it at the same time each make an equal function.
     """
 
     def __init__(self, plan: _plan.Plan) -> None:
@@ -55,7 +55,7 @@ class Replay:
 
 
 def _compile(plan: _plan.Plan, in_graph: Run) -> Run:
-    """Makes a plan a function."""
+    """Compiles a plan to a function."""
     writer = _Writer(plan)
     scope = {
         "context_": context.context,
@@ -131,8 +131,8 @@ class _Writer:
         return name
 
 
-# Of a tensor to be eager is quicker seen than of the context, and an upstream gradient
-# is not eager where a graph is built.
+# Checking whether a tensor is eager is faster than asking the context, and an upstream
+# gradient is never eager while a graph is built.
 _TEMPLATE = """
 def replay(inputs, outputs, upstream):
     {arguments}
@@ -164,7 +164,7 @@ def _argument(name: str) -> str:
 
 
 def _conversion(name: str) -> str:
-    """Makes a tensor of an upstream gradient that is sparse, or missing."""
+    """The source that makes a tensor of a sparse or missing upstream gradient."""
     if name[0] != "g":
         return ""
     return f"{name} = to_tensor({name}, outputs, {name[1:]})"
@@ -178,8 +178,8 @@ def _pattern(names: list[str], brackets: str) -> str:
 class _Constant:
     """A constant that is made once for each device.
 
-    Unless it is a result itself: two gradients must not be one tensor, which a
-    tape could not tell apart.
+    A constant that is itself a result is made each time: a tape cannot distinguish two
+    gradients that are the same tensor.
     """
 
     def __init__(self, value: tensor_pb2.TensorProto, shared: bool) -> None:
@@ -191,7 +191,7 @@ class _Constant:
     def __call__(self, ctx: context.Context) -> tf.Tensor:
         if not self._shared:
             return tf.constant(self._value, self._dtype)
-        # The context is part of the key: a new one has new devices.
+        # The context is part of the key because a new one has new devices.
         key = ctx, ctx.device_name
         tensor = self._tensors.get(key)
         if tensor is None:
@@ -208,8 +208,8 @@ def _check(
     upstream: Sequence[Any],
     results: Gradients,
 ) -> None:
-    """Checks the shapes of eager gradients; `first` has one for each time to come."""
-    with contextlib.suppress(IndexError):  # another thread took the last one
+    """Checks the shapes of eager gradients; `first` has one entry per remaining check."""
+    with contextlib.suppress(IndexError):  # Another thread took the last one.
         first.pop()
     _shape_checks.check(plan, inputs, outputs, upstream, results)
 
@@ -238,7 +238,7 @@ def _interpret(
 
 
 def _run(ctx: context.Context, step: _plan.Step, tensors: dict[str, tf.Tensor]) -> list[tf.Tensor]:
-    """Runs one step; what it gives, lists flattened."""
+    """Runs one step; returns its outputs, lists flattened."""
     if step.op == "Const":
         return [tf.constant(tf.make_ndarray(step.attrs["value"]))]
     if _types_are_known(step):
@@ -259,5 +259,5 @@ def _run(ctx: context.Context, step: _plan.Step, tensors: dict[str, tf.Tensor]) 
 
 
 def _types_are_known(step: _plan.Step) -> bool:
-    """The fast path infers all types from the inputs."""
+    """True if the fast path can infer all types from the inputs."""
     return [] not in step.inputs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A gradient has the shape of its input: the check of what a plan returns."""
+"""Checks that each gradient of a plan has the shape of its input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,16 +10,16 @@ from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_o
 from tensorflow_ext import raw_ops
 from tensorflow_ext._runtime import _library, _plan
 
-# Eagerly a check costs a twentieth of a small gradient: it is made when a plan is run
-# for the first times, which finds definitions that are wrong for all shapes, and from
-# then on only with the debug switch.
+# Eagerly a check costs a twentieth of a small gradient. The first runs of a plan are
+# checked, which finds definitions that are wrong for all shapes; later runs are checked
+# only with the debug switch.
 FIRST = 16
-# Not empty while the debug switch is on. A list, which generated code reads quickly.
+# Not empty while the debug switch is on. Generated code reads a list quickly.
 ALWAYS: list[bool] = [True] if _library.check_gradient_shapes() else []
 
 
 def switch(check: bool) -> bool:
-    """Sets the debug switch for all clients of this process; returns what it was."""
+    """Sets the debug switch for all clients of this process; returns its old state."""
     ALWAYS[:] = [True] if check else []
     return _library.check_gradient_shapes(check)
 
@@ -31,7 +31,7 @@ def check(
     upstream: Sequence[Any],
     results: Sequence[tf.Tensor | None],
 ) -> None:
-    """Checks what is known of the shapes of a plan's results, eager or in a graph.
+    """Checks the known shapes of a plan's results, eager or in a graph.
 
     Raises:
       tf.errors.FailedPreconditionError: A gradient has another shape than its input.
@@ -41,7 +41,7 @@ def check(
     for index, result in enumerate(results):
         if result is None:
             continue
-        # A tape keeps nothing of what the op's gradient in TensorFlow does not take.
+        # A tape keeps no inputs if the op's gradient in TensorFlow does not need them.
         expected = _expected(inputs[index] if inputs else None, result)
         if not expected.is_compatible_with(result.shape):
             _raise_unless_inferred(plan, index, result.shape, expected, outputs, upstream)
@@ -50,7 +50,7 @@ def check(
 def checked_in_graph(
     plan: _plan.Plan, inputs: Sequence[Any], results: Sequence[tf.Tensor | None]
 ) -> tuple[tf.Tensor | None, ...]:
-    """The results, behind nodes that check those whose shapes are not known yet."""
+    """The results, with nodes that check those whose shapes are not known yet."""
     return tuple(
         result if result is None or not inputs else _checked(plan, index, inputs[index], result)
         for index, result in enumerate(results)
@@ -81,8 +81,8 @@ def _is_numeric(dtype: tf.DType) -> bool:
 
 
 def _expected(x: Any, gradient: tf.Tensor) -> tf.TensorShape:
-    """The shape of an input, of the variable where that is the handle of one."""
-    if x is None:  # a tape has not kept it
+    """The shape of an input; for a variable's handle, that of the variable."""
+    if x is None:  # The tape has not kept it.
         return tf.TensorShape(None)
     if x.dtype != tf.resource:
         return x.shape
@@ -106,8 +106,8 @@ def _raise_unless_inferred(
         if output is None or not isinstance(given, tf.Tensor):
             continue
         if not output.shape.is_compatible_with(given.shape):
-            # TensorFlow's inference is wrong where it knows little: of
-            # ExtractVolumePatches it takes 4 axes for 5.
+            # TensorFlow's inference can be wrong where it knows little: it gives 4 axes
+            # instead of 5 for ExtractVolumePatches.
             if not output.shape.is_fully_defined():
                 return
             raise tf.errors.InvalidArgumentError(
@@ -127,7 +127,7 @@ def _raise_unless_inferred(
 
 
 def _text(shape: tf.TensorShape) -> str:
-    """As TensorFlow's C++ writes it: [2,?]."""
+    """The shape as TensorFlow's C++ writes it: [2,?]."""
     if shape.rank is None:
         return "<unknown>"
     return f"[{','.join('?' if n is None else str(n) for n in shape.as_list())}]"
@@ -138,7 +138,7 @@ def _input(plan: _plan.Plan, index: int) -> str:
 
 
 def _explain(plan: _plan.Plan, name: str) -> str:
-    """What of the definition makes a result."""
+    """The part of the definition that makes a result."""
     index = int(name[1:].partition("_")[0])
     if name[0] == "s":
         step = plan.steps[index]

@@ -59,7 +59,7 @@ The gradient: ReluGrad(dy, features) for gradients; none for features, because
 the op is piecewise constant in it.
 
 gradients: Upstream gradient of Relu's output, of any shape.
-features: What Relu was given; the same shape.
+features: Input of Relu; the same shape.
 backprops: Gradient with respect to features; the same shape.
 )doc");
 
@@ -93,11 +93,11 @@ REGISTER_OP("TfExt>GeluGrad")
 Gradient of Gelu: gradients times the derivative of Gelu at x, which is 0 at
 -infinity and 1 at infinity.
 
-The gradient: GeluGrad(dy, x) to gradients; dy * gradients times the second
-derivative of Gelu to x.
+The gradient: GeluGrad(dy, x) for gradients; dy * gradients times the second
+derivative of Gelu for x.
 
 gradients: Upstream gradient of Gelu's output, of any shape.
-x: What Gelu was given; the same shape.
+x: Input of Gelu; the same shape.
 backprops: Gradient with respect to x; the same shape.
 approximate: As in Gelu.
 )doc");
@@ -138,8 +138,8 @@ gradients * value * (s + gate * s * (1 - s)) and gradients * gate * s.
 The gradient: complete, for all three inputs, from both upstream gradients.
 
 gradients: Upstream gradient of SwiGlu's output, of any shape.
-gate: What SwiGlu was given; the same shape.
-value: What SwiGlu was given; the same shape.
+gate: Input of SwiGlu; the same shape.
+value: Input of SwiGlu; the same shape.
 gate_backprops: Gradient with respect to gate; the same shape.
 value_backprops: Gradient with respect to value; the same shape.
 )doc");
@@ -164,11 +164,11 @@ REGISTER_OP("TfExt>MishGrad")
 Gradient of Mish: gradients times the derivative of Mish at x, which is 0 at
 -infinity and 1 at infinity.
 
-The gradient: MishGrad(dy, x) to gradients; dy * gradients times the second
-derivative of Mish to x.
+The gradient: MishGrad(dy, x) for gradients; dy * gradients times the second
+derivative of Mish for x.
 
 gradients: Upstream gradient of Mish's output, of any shape.
-x: What Mish was given; the same shape.
+x: Input of Mish; the same shape.
 backprops: Gradient with respect to x; the same shape.
 )doc");
 
@@ -192,11 +192,11 @@ REGISTER_OP("TfExt>LishtGrad")
 Gradient of Lisht: gradients times the derivative of Lisht at x, which is
 tanh(x) + x (1 - tanh(x)^2), -1 at -infinity and 1 at infinity.
 
-The gradient: LishtGrad(dy, x) to gradients; dy * gradients times the second
-derivative of Lisht to x.
+The gradient: LishtGrad(dy, x) for gradients; dy * gradients times the second
+derivative of Lisht for x.
 
 gradients: Upstream gradient of Lisht's output, of any shape.
-x: What Lisht was given; the same shape.
+x: Input of Lisht; the same shape.
 backprops: Gradient with respect to x; the same shape.
 )doc");
 
@@ -219,11 +219,11 @@ REGISTER_OP("TfExt>TanhshrinkGrad")
     .Doc(R"doc(
 Gradient of Tanhshrink: gradients * tanh(x)^2.
 
-The gradient: TanhshrinkGrad(dy, x) to gradients; dy * gradients times
-2 tanh(x) (1 - tanh(x)^2) to x.
+The gradient: TanhshrinkGrad(dy, x) for gradients; dy * gradients times
+2 tanh(x) (1 - tanh(x)^2) for x.
 
 gradients: Upstream gradient of Tanhshrink's output, of any shape.
-x: What Tanhshrink was given; the same shape.
+x: Input of Tanhshrink; the same shape.
 backprops: Gradient with respect to x; the same shape.
 )doc");
 
@@ -263,7 +263,7 @@ The gradient: HardshrinkGrad(dy, x) for gradients; none for x, because the op is
 piecewise constant in it.
 
 gradients: Upstream gradient of Hardshrink's output, of any shape.
-x: What Hardshrink was given; the same shape.
+x: Input of Hardshrink; the same shape.
 backprops: Gradient with respect to x; the same shape.
 lower: As in Hardshrink.
 upper: As in Hardshrink.
@@ -306,7 +306,7 @@ The gradient: SoftshrinkGrad(dy, x) for gradients; none for x, because the op is
 piecewise constant in it.
 
 gradients: Upstream gradient of Softshrink's output, of any shape.
-x: What Softshrink was given; the same shape.
+x: Input of Softshrink; the same shape.
 backprops: Gradient with respect to x; the same shape.
 lower: As in Softshrink.
 upper: As in Softshrink.

@@ -103,7 +103,7 @@ The gradient: the exact derivative, with respect to all inputs.
 
 clipped_gradients: Upstream gradients of clipped; the shapes of values.
 norm_gradient: Upstream gradient of norm, a scalar.
-values: What ClipByGlobalNorm was given.
+values: Input of ClipByGlobalNorm.
 clip_norm: Scalar >= 0, as in ClipByGlobalNorm.
 value_backprops: Gradients with respect to values; the shapes of values.
 clip_norm_backprop: Gradient with respect to clip_norm, a scalar.

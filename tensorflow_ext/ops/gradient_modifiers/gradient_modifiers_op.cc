@@ -172,7 +172,7 @@ The gradient: ClipGrad(dy, x) for gradients; none for x, because the op is
 piecewise constant in it.
 
 gradients: Upstream gradient of Clip's output, of any shape.
-x: What Clip was given; the same shape.
+x: Input of Clip; the same shape.
 backprops: Gradient with respect to x; the same shape.
 min: As in Clip.
 max: As in Clip.
@@ -222,7 +222,7 @@ The gradient: the same op on dy for gradients; none for x, because the op is
 piecewise constant in it.
 
 gradients: Upstream gradient of SignStraightThrough's output, of any shape.
-x: What SignStraightThrough was given; the same shape.
+x: Input of SignStraightThrough; the same shape.
 backprops: Gradient with respect to x; the same shape.
 clip: As in SignStraightThrough, > 0.
 )doc");

@@ -69,7 +69,7 @@ The gradient: the same op on dy for gradients; none for weights and threshold,
 because the op is piecewise constant in them.
 
 gradients: Upstream gradient of PruneByMagnitude's output, of any shape.
-weights: What PruneByMagnitude was given; the same shape.
+weights: Input of PruneByMagnitude; the same shape.
 threshold: Scalar, as in PruneByMagnitude.
 backprops: Gradient with respect to weights; the same shape.
 )doc");

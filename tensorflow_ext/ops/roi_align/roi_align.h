@@ -2,7 +2,7 @@
 //
 // Region-of-interest alignment (K. He, G. Gkioxari, P. Dollar, R. Girshick,
 // "Mask R-CNN", ICCV 2017, section 3) as torchvision and Detectron2 define it,
-// without any TensorFlow header.
+// without TensorFlow headers.
 //
 // A bin is the mean of bilinear samples on a grid. Both the grid and bilinear
 // interpolation are products of a row's and a column's part, so the mean is
@@ -10,10 +10,10 @@
 //   pooled[i, j] = sum over y, x of row_weight[i, y] * column_weight[j, x] *
 //                  data[y, x]
 //
-// where a bin's weight of a pixel row is the mean, over its sample rows, of
-// their linear interpolation weights. These weights are computed once for each
-// region. What a bin costs then depends on the pixels that it touches, not on
-// the number of samples.
+// where a bin's weight of a pixel row is the mean of the linear interpolation
+// weights of its sample rows. These weights are computed once per region. The
+// cost of a bin then depends on the pixels that it touches, not on the number
+// of samples.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_
 #define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_H_
@@ -28,12 +28,13 @@ namespace tensorflow_ext {
 
 struct RoiAlignOptions {
   float spatial_scale;
-  int64_t sampling_ratio;  // 0: as many samples as a bin has pixels, rounded up
+  int64_t sampling_ratio;  // 0: as many samples as pixels in a bin, rounded up
   bool aligned;
 };
 
-// x * y, rounded before anything is added to it. A device that rounds the sum
-// alone has a sample outside of an image that others have on its edge.
+// x * y, rounded before anything is added to it. A device that rounds only the
+// sum would place a sample outside an image that other devices place on its
+// edge.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE F RoundedProduct(F x, F y) {
 #if defined(__CUDA_ARCH__)
@@ -47,8 +48,9 @@ TENSORFLOW_EXT_HOST_DEVICE F RoundedProduct(F x, F y) {
 #endif
 }
 
-// One side of a region: where it begins, the extent of a bin, which may be
-// negative, and the samples along a bin. No samples: the bins are 0.
+// One side of a region: its start, the extent of a bin, which may be negative,
+// and the number of samples along a bin. If there are no samples, the bins are
+// 0.
 template <typename F>
 struct AlignedSide {
   F begin, bin, samples;
@@ -61,7 +63,7 @@ TENSORFLOW_EXT_HOST_DEVICE AlignedSide<F> MakeAlignedSide(
   const F offset = options.aligned ? F(0.5) : F(0);
   const F begin = RoundedProduct(first, scale) - offset;
   F size = RoundedProduct(last, scale) - offset - begin;
-  // Neither NaN nor infinite, which the least size would hide.
+  // Tests for NaN and infinity, which the least size would hide.
   if (!(begin - begin == F(0) && size - size == F(0))) return {0, 0, 0};
   if (!options.aligned && size < F(1)) size = F(1);
   const F bin = size / static_cast<F>(bins);
@@ -70,10 +72,9 @@ TENSORFLOW_EXT_HOST_DEVICE AlignedSide<F> MakeAlignedSide(
                                      : std::ceil(bin)};
 }
 
-// The samples of one bin along a side, in ascending order: `count` of them,
-// `step` >= 0 apart. Counts and indices are kept in F: they may pass the range
-// of integers, and what is then beyond the precision of F lies outside of every
-// image.
+// The samples of one bin along a side, in ascending order: `count` samples,
+// `step` >= 0 apart. Counts and indices have type F because they may exceed the
+// range of integers. Samples beyond the precision of F are outside every image.
 template <typename F>
 struct BinSamples {
   F begin, step, count, per_step;
@@ -93,12 +94,12 @@ struct BinSamples {
     return begin + RoundedProduct(index + F(0.5), step);
   }
 
-  // How many samples are below `limit`, or, if `with_limit`, at most `limit`.
+  // The number of samples below `limit`, or at most `limit` if `with_limit`.
   TENSORFLOW_EXT_HOST_DEVICE F Below(F limit, bool with_limit) const {
     F below = std::floor(RoundedProduct(limit - begin, per_step) + F(0.5));
-    // NaN, from 0 * infinity, is 0 here.
+    // NaN, from 0 * infinity, becomes 0 here.
     below = below > F(0) ? (below < count ? below : count) : F(0);
-    // The product is rounded: one sample more or less.
+    // The product is rounded, so it may be off by one sample.
     if (below > F(0) && !IsBelow(below - F(1), limit, with_limit)) {
       below -= F(1);
     } else if (below < count && IsBelow(below, limit, with_limit)) {
@@ -114,7 +115,7 @@ struct BinSamples {
   }
 };
 
-// A row or column of pixels that a bin touches, and its share of the bin.
+// A row or column of pixels that a bin touches, and its weight in the bin.
 template <typename F>
 struct PixelWeight {
   F weight;
@@ -126,22 +127,23 @@ struct WeightRange {
   int64_t begin, end;
 };
 
-// Bins that follow each other share two pixels at most, so that bin i has room
-// for its entries from its first pixel + kEntriesOfABin * i on. (One more, for
-// neighbours whose samples are out of order by a rounding.)
+// Successive bins share at most two pixels, so the entries of bin i have room
+// from its first pixel + kEntriesOfABin * i on. (The third entry is for
+// neighbours whose samples are out of order because of rounding.)
 constexpr int64_t kEntriesOfABin = 3;
 
-// The weights of bin `i` of `bins` over `pixels` rows or columns: means over
-// the bin's samples in [-1, pixels], where those outside [0, pixels - 1] count
-// for the pixel at the edge. Writes them in ascending order of pixels, none
-// that is 0, into weights[result.begin] up to weights[result.end].
+// The weights of bin `i` of `bins` over `pixels` rows or columns. They are
+// means over the bin's samples in [-1, pixels]; samples outside [0, pixels - 1]
+// count for the pixel at the edge. The function writes the weights that are not
+// 0, in ascending order of pixels, into weights[result.begin] up to
+// weights[result.end].
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE WeightRange
 MakeBinWeights(const AlignedSide<F>& side, int64_t i, int64_t bins,
                int64_t pixels, PixelWeight<F>* weights) {
   if (!(side.samples > F(0)) || pixels == 0) return {0, 0};
   const BinSamples<F> samples(side, i);
-  // Most bins lie inside, and there is nothing to search for.
+  // Most bins are inside and need no search.
   const F beyond = static_cast<F>(pixels);
   F sample = samples.At(F(0)) >= F(-1) ? F(0) : samples.Below(F(-1), false);
   const F end = samples.At(samples.count - F(1)) <= beyond
@@ -154,7 +156,7 @@ MakeBinWeights(const AlignedSide<F>& side, int64_t i, int64_t bins,
   const int64_t place = side.bin < F(0) ? bins - 1 - i : i;
   int64_t entry = -1, first_entry = 0;
   int32_t cell = -2;
-  F above = 0;  // what the samples so far give to pixel `cell` + 1
+  F above = 0;  // weight of pixel `cell` + 1 from the samples so far
   while (sample < end) {
     // The samples between the pixels `cell` and `cell` + 1.
     const F position = samples.At(sample);
@@ -191,8 +193,9 @@ MakeBinWeights(const AlignedSide<F>& side, int64_t i, int64_t bins,
   return {first_entry, entry};
 }
 
-// The weights of all regions, in one scratch buffer: for each region the ranges
-// of its pooled_height + pooled_width bins, then for each region the entries.
+// The weights of all regions in one scratch buffer: first the ranges of the
+// pooled_height + pooled_width bins of each region, then the entries of each
+// region.
 template <typename F>
 class RoiAlignWeights {
  public:
@@ -202,7 +205,7 @@ class RoiAlignWeights {
         weights_(reinterpret_cast<PixelWeight<F>*>(
             ranges_ + dims.rois * RangesOfRegion(dims))) {}
 
-  // Bytes of the buffer; as a double, which no size overflows.
+  // The size of the buffer in bytes. It is a double, which no size overflows.
   static double Bytes(const RegionDims& dims) {
     const double ranges = static_cast<double>(RangesOfRegion(dims));
     const double weights = static_cast<double>(WeightsOfRegion(dims));
@@ -264,43 +267,43 @@ class RoiAlignWeights {
   PixelWeight<F>* weights_;
 };
 
-// Bytes of scratch for tensors of `type`.
+// The number of scratch bytes for tensors of `type`.
 inline double RoiAlignScratchBytes(NumericType type, const RegionDims& dims) {
   return type == NumericType::kDouble ? RoiAlignWeights<double>::Bytes(dims)
                                       : RoiAlignWeights<float>::Bytes(dims);
 }
 
-// ----- CPU. Tensors are of the floating-point type `type`. `images` are those
-// of the regions, `scratch` has RoiAlignScratchBytes. -----
+// ----- CPU. Tensors have the floating-point type `type`. -----
+// `images` has the image of each region. `scratch` has RoiAlignScratchBytes.
 
 // Writes the weights of the regions [begin, end).
 void RoiAlignWeightsCpu(NumericType type, const RegionDims& dims,
                         const RoiAlignOptions& options, const void* rois,
                         void* scratch, int64_t begin, int64_t end);
 
-// Rows [begin, end) of the rois * pooled_height rows of bins. A region whose
-// image is -1 is 0.
+// Computes rows [begin, end) of the rois * pooled_height rows of bins. A region
+// whose image is -1 gives 0.
 void RoiAlignCpu(NumericType type, const RegionDims& dims,
                  const int64_t* images, const void* data, void* scratch,
                  void* pooled, int64_t begin, int64_t end);
 
-// Rows [begin, end) of the gradient of `image`. `rois` lists the image's
-// regions in ascending order. `sums` has the elements of data, for the 16-bit
-// types only. An element is summed in the order of the regions and bins: the
-// result does not depend on how an image is divided.
+// Computes rows [begin, end) of the gradient of `image`. `rois` lists the
+// image's regions in ascending order. `sums` has as many elements as data and
+// is used only for the 16-bit types. An element is summed in the order of the
+// regions and bins, so the result does not depend on how an image is divided.
 void RoiAlignGradCpu(NumericType type, const RegionDims& dims,
                      const void* gradients, const int64_t* rois,
                      int64_t num_rois, void* scratch, int64_t image,
                      int64_t begin, int64_t end, float* sums, void* backprops);
 
-// ----- GPU. Pointers are to device memory; see kernels/launch.h. -----
+// ----- GPU. Pointers are device pointers; see kernels/launch.h. -----
 
 int LaunchRoiAlign(NumericType type, const RegionDims& dims,
                    const RoiAlignOptions& options, const void* data,
                    const void* rois, void* scratch, void* pooled, void* stream);
 
-// Adds with atomics, or, if `deterministic`, in a fixed order. `sums` has the
-// elements of data, for the 16-bit types only.
+// Adds in a fixed order if `deterministic`, else with atomics. `sums` has as
+// many elements as data and is used only for the 16-bit types.
 int LaunchRoiAlignGrad(NumericType type, const RegionDims& dims,
                        const RoiAlignOptions& options, bool deterministic,
                        const void* gradients, const void* rois, void* scratch,

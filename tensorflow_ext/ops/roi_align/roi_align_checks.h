@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attributes and shapes of RoiAlign and RoiAlignGrad, read and checked
-// alike by shape functions, kernels and XLA lowerings; see regions_checks.h.
+// The attributes and shapes of RoiAlign and RoiAlignGrad. Shape functions,
+// kernels and XLA lowerings share these checks; see regions_checks.h.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_ALIGN_ROI_ALIGN_CHECKS_H_
@@ -44,8 +44,8 @@ struct RoiAlignAttributes : RegionAttributes {
   }
 };
 
-// The dimensions of RoiAlign, from the shapes of images (argument `name`) and
-// of rois, and the shape of pooled; for kernels and XLA lowerings.
+// Reads the dimensions of RoiAlign and the shape of pooled from the shapes of
+// rois and of images (argument `name`), for kernels and XLA lowerings.
 inline absl::Status ReadRoiAlignDims(const std::string& op, const char* name,
                                      const tensorflow::TensorShape& data,
                                      const tensorflow::TensorShape& rois,
@@ -59,7 +59,7 @@ inline absl::Status ReadRoiAlignDims(const std::string& op, const char* name,
   return PooledShape(op, *dims, pooled);
 }
 
-// gradients: the shape of pooled.
+// Checks that gradients has the shape of pooled.
 inline absl::Status CheckRoiAlignGradients(
     const std::string& op, const tensorflow::TensorShape& gradients,
     const tensorflow::TensorShape& pooled) {

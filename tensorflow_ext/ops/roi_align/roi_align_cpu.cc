@@ -32,8 +32,8 @@ struct MakeWeights {
   }
 };
 
-// Writes the weighted sum over one bin, of the channels that Sums has. `data`
-// is the image from there on.
+// Writes the weighted sum over one bin for the channels of Sums. `data` is the
+// image, starting at these channels.
 template <typename Sums, typename T>
 TENSORFLOW_EXT_INLINE void PoolBlock(const RegionDims& dims, const T* data,
                                      const PixelWeight<ComputeType<T>>* weights,
@@ -86,8 +86,8 @@ struct PoolRows {
   }
 };
 
-// Adds one bin's gradient, of `channels` channels, to `sums`, an image from
-// these channels on.
+// Adds the gradient of one bin, with `channels` channels, to `sums`, an image
+// that starts at these channels.
 template <typename C>
 TENSORFLOW_EXT_INLINE void SpreadBlock(const RegionDims& dims,
                                        const C* gradient,

@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// One thread for each pack of neighbouring channels of a bin: a warp reads and
-// writes whole lines. In `dims`, a channel is a pack.
+// One thread for each pack of neighbouring channels of a bin, so a warp reads
+// and writes whole lines. In `dims`, a channel is a pack.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     AlignKernel(RegionDims dims, const ChannelPack<T, kPack>* data,
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// As above, of sums of single channels.
+// The same from sums of single channels.
 template <typename T, int kPack>
 __global__ void __launch_bounds__(kBlockThreads)
     AlignScatterKernel(RegionDims dims, const ChannelPack<T, kPack>* gradients,
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The weight of a pixel row in a row of bins; 0 if that does not touch it.
+// The weight of a pixel row in a row of bins; 0 if the bins do not touch it.
 template <typename C>
 __device__ __forceinline__ C WeightOfRow(const PixelWeight<C>* weights,
                                          WeightRange rows, int64_t row) {
@@ -93,9 +93,9 @@ __device__ __forceinline__ C WeightOfRow(const PixelWeight<C>* weights,
   return C(0);
 }
 
-// One block for each row of an image, one thread for each channel of the row:
-// no other thread adds to it, and this one adds in the order of regions and
-// bins.
+// One block for each row of an image, and one thread for each channel of the
+// row. No other thread adds to it, and this thread adds in the order of regions
+// and bins.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     AlignRowsKernel(RegionDims dims, const T* gradients, const T* rois,

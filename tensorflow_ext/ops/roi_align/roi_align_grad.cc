@@ -16,7 +16,7 @@ using tensorflow::AttrSlice;
 using tensorflow::DT_INT32;
 using tensorflow::FunctionDef;
 
-// The attributes of both ops, as definitions and in a node of one of them.
+// The attributes of both ops: as definitions, and in a node of one of them.
 std::vector<std::string> AlignAttrDefs() {
   return {kFloatingT,
           "pooled_height: int",

@@ -16,7 +16,7 @@ namespace {
 
 // ----- Checks and allocation, for both devices. -----
 
-// What both ops have in common: attributes, and scratch for the weights.
+// The base of both ops: attributes, and scratch for the weights.
 class RoiAlignBase : public TypedOp {
  public:
   explicit RoiAlignBase(OpKernelConstruction* context) : TypedOp(context) {
@@ -24,7 +24,7 @@ class RoiAlignBase : public TypedOp {
   }
 
  protected:
-  // Memory for the weights of all regions.
+  // Allocates memory for the weights of all regions.
   absl::Status AllocateScratch(OpKernelContext* context, const RegionDims& dims,
                                Tensor* scratch) const {
     constexpr double kLimit = int64_t{1} << 60;
@@ -41,7 +41,7 @@ class RoiAlignBase : public TypedOp {
                                   scratch);
   }
 
-  // The weights of all regions, made by the CPU.
+  // Computes the weights of all regions on the CPU.
   absl::Status Prepare(OpKernelContext* context, const RegionDims& dims,
                        const void* rois, Tensor* scratch) const {
     if (absl::Status s = AllocateScratch(context, dims, scratch); !s.ok()) {
@@ -153,8 +153,8 @@ class RoiAlignGradCpuOp final : public RoiAlignGradOp {
     const std::vector<std::vector<int64_t>> rois_of =
         RoisOfImages(dims, images);
 
-    // Rows of an image belong to one thread, so that no sum is shared. Regions
-    // gather in places: more parts than threads even that out.
+    // Each row of an image belongs to one thread, so no sum is shared. Regions
+    // cluster; more parts than threads balance the load.
     const int64_t wanted = 4 * Workers(context)->NumThreads();
     const int64_t parts = std::clamp<int64_t>(
         (wanted + dims.images - 1) / dims.images, 1, dims.height);

@@ -67,25 +67,26 @@ Region-of-interest alignment: the mean of bilinear samples in each bin of a grid
 laid over each region, per channel.
 
 Corners are scaled and, if aligned, moved by -0.5, so that the pixel h covers
-[h, h + 1]; they are not rounded. Each of pooled_height * pooled_width bins has
-sampling_ratio * sampling_ratio samples, evenly spaced, or, where that is 0,
-ceil(height / pooled_height) * ceil(width / pooled_width). A sample is
-interpolated between the four pixels around it; one beyond -1 or beyond H (W)
-counts as 0, one between there and the nearest pixel as that pixel. If aligned,
-a region of no or negative size has no samples where sampling_ratio is 0, and is
-0; else it is made 1 high and wide at least.
+[h, h + 1]. They are not rounded. Each of pooled_height * pooled_width bins has
+sampling_ratio * sampling_ratio samples, evenly spaced. If sampling_ratio is 0,
+it has ceil(height / pooled_height) * ceil(width / pooled_width) samples. A
+sample is interpolated between the four pixels around it. A sample beyond -1 or
+beyond H (W) counts as 0; between there and the nearest pixel, it counts as that
+pixel. If aligned and sampling_ratio is 0, a region of no or negative size has
+no samples and is 0. If not aligned, a region is extended to a height and a
+width of at least 1.
 
 The definition is that of torchvision's roi_align and of Detectron2's ROIAlign,
 after K. He et al., "Mask R-CNN", ICCV 2017, section 3.
 
-The mean is a product of means over rows and columns, so that its cost does not
+The mean is a product of means over rows and columns, so its cost does not
 depend on the number of samples. A pixel of weight 0 is not read. half and
-bfloat16 are computed in float. A region with a corner that is NaN or infinite,
-or becomes it when it is scaled, is 0. A batch index that names no image (its
-fraction is dropped) is an InvalidArgument error on the CPU; elsewhere that
-region reads as 0.
+bfloat16 are computed in float. A region is 0 if a corner is NaN or infinite, or
+becomes so by scaling. A batch index that names no image is an InvalidArgument
+error on the CPU; elsewhere that region reads as 0. The fraction of a batch
+index is dropped.
 
-The gradient: RoiAlignGrad to data; none to rois.
+The gradient: RoiAlignGrad for data; none for rois.
 
 data: Images, [N, H, W, C]; H and W below 2^31.
 rois: Regions, [R, 5], each (batch index, x1, y1, x2, y2).
@@ -93,10 +94,10 @@ pooled: [R, pooled_height, pooled_width, C].
 pooled_height: Rows of bins, below 2^30.
 pooled_width: Columns of bins, below 2^30.
 spatial_scale: Pixels of data per unit of the corners; finite and positive.
-sampling_ratio: Samples along each side of a bin; 0: as many as it has pixels,
-  rounded up.
-aligned: Whether corners are those of pixels that cover [h, h + 1] * [w, w + 1],
-  not of pixels that are points.
+sampling_ratio: Samples along each side of a bin. 0 gives as many as the bin has
+  pixels, rounded up.
+aligned: If true, pixels are squares that cover [h, h + 1] * [w, w + 1]. If
+  false, pixels are points.
 )doc");
 
 REGISTER_OP("TfExt>RoiAlignGrad")
@@ -108,14 +109,15 @@ REGISTER_OP("TfExt>RoiAlignGrad")
     .SetShapeFn(RoiAlignGradShape)
     .Doc(R"doc(
 Gradient of RoiAlign with respect to its data: each bin's gradient goes to the
-pixels that the bin is made of, times their weights in it.
+pixels of the bin, times their weights in it.
 
-half and bfloat16 are summed in float. The sum's order is fixed on the CPU, for
-any number of threads, and on the GPU when op determinism is on. Regions are
-treated as in RoiAlign; where a batch index is no error, its region is left out.
+half and bfloat16 are summed in float. The order of the sum is fixed on the CPU,
+for any number of threads, and on the GPU if op determinism is on. Regions are
+treated as in RoiAlign. Where a wrong batch index is not an error, its region is
+left out.
 
-The gradient: RoiAlign of the upstream gradient to gradients, with the same
-attributes; none to rois and data_shape.
+The gradient: RoiAlign of the upstream gradient for gradients, with the same
+attributes; none for rois and data_shape.
 
 gradients: Upstream gradient of RoiAlign's pooled,
   [R, pooled_height, pooled_width, C].

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pixel of every bin a step, times its weights, which have a closed form:
-// see MakeBinWeights in roi_align.h.
+// Each step processes one pixel of every bin, times its weights. The weights
+// have a closed form: see MakeBinWeights in roi_align.h.
 
 #include <cstdint>
 #include <limits>
@@ -20,10 +20,10 @@ using xla::Select;
 using xla::XlaOp;
 
 // BinSamples of roi_align.h for every region and bin along one side, and the
-// pixels that they touch, `touched` of them. These follow each other from the
-// lower one of `first_sample` on, or, where that is fewer, there are two for
-// each sample from that on: with few samples in a large bin most pixels lie
-// between them. All are [R, bins].
+// `touched` pixels that they touch. These are successive pixels, starting at
+// the lower pixel of `first_sample`. If two pixels per sample are fewer, they
+// are those two of each sample, starting at `first_sample`: with few samples in
+// a large bin, most pixels are between the samples. All members are [R, bins].
 struct SideOfRegions {
   static constexpr int kMembers = 6;
 
@@ -40,7 +40,7 @@ struct SideOfRegions {
     start = Select(finite, start, 0);
     size = Select(finite, size, 0);
     if (!options.aligned) size = xla::Max(size, 1);
-    // A quotient of a quotient XLA would divide once.
+    // Without the barrier, XLA would merge the two divisions into one.
     XlaOp bin = xla::OptimizationBarrier(size / Divisor(size, bins));
     XlaOp samples = options.sampling_ratio > 0
                         ? Divisor(bin, options.sampling_ratio)
@@ -77,7 +77,7 @@ struct SideOfRegions {
                      xla::Min(of_samples, following), 0);
   }
 
-  // To and from the state of a loop.
+  // Conversion to and from the state of a loop.
   SideOfRegions(int64_t pixels, xla::State s)
       : pixels(pixels),
         begin(s[0]),
@@ -90,8 +90,8 @@ struct SideOfRegions {
     return {begin, step, count, first_sample, by_samples, touched};
   }
 
-  // Pixel `k` of those touched, an int32 scalar, and its weight; 0 where there
-  // are not as many, or where it was an earlier one.
+  // Pixel `k` of those touched, an int32 scalar, and its weight. The weight is
+  // 0 if there are fewer pixels, or if the pixel occurred before.
   XlaOp Pixel(XlaOp k) const {
     return PixelBelow(Select(by_samples, Sample(k), first_sample)) +
            Select(by_samples, k & 1, k);
@@ -103,8 +103,8 @@ struct SideOfRegions {
     const XlaOp pixel = xla::ConvertElementType(index, xla::ElementType(begin));
     const XlaOp before = Below(pixel - 1), here = Below(pixel),
                 after = Below(pixel + 1);
-    // The cells of the grid below and above the pixel: their samples' count and
-    // mean distance from the cell's beginning.
+    // The number of samples in the grid cells below and above the pixel, and
+    // their mean distance from the cell's start.
     const auto cell = [&](XlaOp first, XlaOp last, XlaOp at, XlaOp* samples) {
       *samples = xla::Max(last - first, 0);
       const XlaOp mean = (At(first) - at) + step * (*samples - 1) * 0.5;
@@ -113,7 +113,7 @@ struct SideOfRegions {
     XlaOp lower, upper;
     XlaOp lower_mean = cell(before, here, pixel - 1, &lower);
     XlaOp upper_mean = cell(here, after, pixel, &upper);
-    // Beyond the first and the last pixel all counts for them.
+    // Beyond the first and the last pixel, samples count only for that pixel.
     lower_mean = Select(index == 0, 1, lower_mean);
     upper_mean = Select(index == pixels - 1, 0, upper_mean);
     const XlaOp sum = lower * lower_mean + upper * (1 - upper_mean);
@@ -126,7 +126,7 @@ struct SideOfRegions {
   XlaOp touched;  // int32
 
  private:
-  // That of which pixel `k` is one of two, where pixels are found by samples.
+  // The sample that pixel `k` belongs to, if pixels are found by samples.
   XlaOp Sample(XlaOp k) const {
     return first_sample + xla::ConvertElementType(xla::ShiftRightLogical(k, 1),
                                                   xla::ElementType(begin));
@@ -142,8 +142,8 @@ struct SideOfRegions {
     return begin + RoundedProduct(index + 0.5, step);
   }
 
-  // RoundedProduct of roi_align.h. XLA would round the sum alone; the maximum
-  // keeps it from that, and changes nothing but an infinite product.
+  // RoundedProduct of roi_align.h. XLA would round only the sum. The maximum
+  // prevents this, and changes only an infinite product.
   template <typename Y>
   static XlaOp RoundedProduct(XlaOp x, Y y) {
     const XlaOp product = x * y;
@@ -152,13 +152,13 @@ struct SideOfRegions {
                                        : std::numeric_limits<float>::lowest());
   }
 
-  // Hidden from XLA, which would multiply by the reciprocal of a constant. That
-  // is rounded, and samples at the edge of an image would fall outside.
+  // A divisor that XLA does not see. For a constant, XLA would multiply by the
+  // rounded reciprocal, and samples at the edge of an image would be outside.
   static XlaOp Divisor(XlaOp like, int64_t value) {
     return xla::OptimizationBarrier(xla::FullLike(like, value));
   }
 
-  // BinSamples::Below: with the limit where that is the end of the pixels.
+  // BinSamples::Below, with the limit included if it is the end of the pixels.
   XlaOp Below(XlaOp limit) const {
     const XlaOp closed = limit == pixels;
     const auto is_below = [&](XlaOp index) {
@@ -177,10 +177,10 @@ struct SideOfRegions {
   }
 };
 
-// Goes through the pixels of all bins, and adds to `sums`, of the compute type,
-// what `add(operand, sums, index, weight)` makes of one pixel of every bin: its
-// index [R, PH, PW, 3], in no image where the weight is 0, and its weight
-// [R, PH, PW].
+// Iterates over the pixels of all bins. For one pixel of every bin, it adds the
+// result of `add(operand, sums, index, weight)` to `sums`, which has the
+// compute type. The index is [R, PH, PW, 3] and names no image where the weight
+// is 0. The weight is [R, PH, PW].
 template <typename Add>
 absl::StatusOr<XlaOp> SumOverPixels(const RegionDims& dims,
                                     const RoiAlignOptions& options, XlaOp rois,
@@ -193,7 +193,8 @@ absl::StatusOr<XlaOp> SumOverPixels(const RegionDims& dims,
   const SideOfRegions y = side(2, dims.pooled_height, dims.height);
   const SideOfRegions x = side(1, dims.pooled_width, dims.width);
   const XlaOp zero = xla::ConstantR0(rois.builder(), xla::S32, 0);
-  // row, column, rows, columns, operand, sums, image, then both sides.
+  // The state is row, column, rows, columns, operand, sums, image, then both
+  // sides.
   std::vector<XlaOp> state = {zero,
                               zero,
                               xla::ReduceMaxAll(y.touched, 0),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The maximum of a bin and where it is, channel by channel, for the loops of
-// RunBest (kernels/simd.h). Both stay in registers while the loop goes over the
+// The maximum of a bin and its position, for each channel, for the loops of
+// RunBest (kernels/simd.h). Both stay in registers during the loop over the
 // bin's pixels.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_BIN_MAXIMUM_CPU_H_
@@ -19,7 +19,7 @@
 
 namespace tensorflow_ext {
 
-// At least one pixel of an image, and the results of the bin.
+// A bin of at least one pixel of an image, and its results.
 template <typename T>
 struct Bin {
   const T* image;
@@ -31,14 +31,14 @@ struct Bin {
 
 namespace internal {
 
-// Of channels [first, first + size), as many vectors of them as kVectors has
-// numbers. The last one ends where the channels do, and so may begin within the
-// one before it.
+// Processes channels [first, first + size), in as many vectors as kVectors has
+// numbers. The last vector ends with the channels, so it may overlap the one
+// before it.
 template <typename Isa, typename T, typename Vectors>
 struct MaximumVectors;
 
-// A function has to know its instruction set from the start, as a literal, for
-// GCC's vectors to be in its registers: hence the macro. As ReplacesMaximum,
+// A function must know its instruction set from the start, as a literal, to
+// keep GCC's vectors in registers. This needs a macro. As in ReplacesMaximum,
 // the first of equals stays, and so does the first NaN.
 #define TENSORFLOW_EXT_MAXIMUM_VECTORS(Isa, ATTRIBUTE)                      \
   template <typename T, int... kVectors>                                    \
@@ -104,7 +104,7 @@ TENSORFLOW_EXT_MAXIMUM_VECTORS(Avx512, TENSORFLOW_EXT_AVX512)
 #endif
 #undef TENSORFLOW_EXT_MAXIMUM_VECTORS
 
-// The instruction set of narrower vectors.
+// The instruction set with narrower vectors.
 template <typename Isa>
 struct NarrowerThan {
   using type = Baseline;
@@ -116,7 +116,7 @@ struct NarrowerThan<Avx512> {
 };
 #endif
 
-// Fewer channels than a vector has.
+// Processes fewer channels than a vector has.
 template <int kChannels, typename T>
 TENSORFLOW_EXT_INLINE void MaximumOfFew(const Bin<T>& bin) {
   using C = ComputeType<T>;
@@ -149,14 +149,14 @@ TENSORFLOW_EXT_INLINE void MaximumOfFew(const Bin<T>& bin) {
 
 }  // namespace internal
 
-// Writes the maxima of a bin, and the elements of the image that they are.
+// Writes the maxima of a bin and their elements in the image.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE void BinMaximum(const Bin<T>& bin) {
   using Narrower = typename internal::NarrowerThan<Isa>::type;
   constexpr int32_t kWidth = kVectorBytes<Isa> / sizeof(ComputeType<T>);
   constexpr int32_t kMost = 4;  // vectors, two registers each
-  // A vector waits for the comparison with the pixel before: few wide ones take
-  // longer than more narrow ones.
+  // Each vector waits for the comparison with the pixel before, so a few wide
+  // vectors take longer than more narrow ones.
   if constexpr (!std::is_same_v<Isa, Baseline>) {
     if (bin.channels < kWidth ||
         (kVectorBytes<Isa> == 64 && bin.channels <= 2 * kWidth)) {
@@ -178,7 +178,7 @@ TENSORFLOW_EXT_INLINE void BinMaximum(const Bin<T>& bin) {
     } else if (size > kWidth) {
       TENSORFLOW_EXT_VECTORS(2)::Run(bin, first, size);
     } else {
-      // It may begin before.
+      // The last vector may start before the other vectors end.
       TENSORFLOW_EXT_VECTORS(1)::Run(bin, bin.channels - kWidth, kWidth);
     }
 #undef TENSORFLOW_EXT_VECTORS

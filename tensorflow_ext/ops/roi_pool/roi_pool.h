@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Region-of-interest max pooling (R. Girshick, "Fast R-CNN", ICCV 2015, section
-// 2.1) without any TensorFlow header: the arithmetic of the bins, for host and
+// 2.1), without TensorFlow headers: the arithmetic of the bins, for host and
 // device, and the loops that the kernels run.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_H_
@@ -16,7 +16,7 @@
 
 namespace tensorflow_ext {
 
-// An element is indexed in 32 bits within its image.
+// An element's index in its image has 32 bits.
 using RoiPoolDims = RegionDims;
 
 // The pixels [begin, end) of a row or column.
@@ -24,13 +24,13 @@ struct PixelRange {
   int32_t begin, end;
 };
 
-// One side of a region: its first pixel, which may lie outside the image, and
+// One side of a region: its first pixel, which may be outside the image, and
 // its length, at least 1.
 struct RoiSide {
   int64_t begin, length;
 };
 
-// A region on the image that it names, or on none: image == -1.
+// A region on an image, or on no image: image == -1.
 struct Roi {
   int64_t image;
   RoiSide x, y;
@@ -39,8 +39,8 @@ struct Roi {
 // Corners are clamped to this, so that a bin's limits are exact in 64 bits.
 constexpr int64_t kMaxRoiCorner = int64_t{1} << 30;
 
-// Rounds half away from zero. Clamps before it converts: a floating-point
-// number beyond the range of an integer type has no value there.
+// Rounds half away from zero. It clamps before it converts, because converting
+// a number beyond the range of an integer type is undefined.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE int64_t RoiCorner(F corner, F scale) {
   const F limit = static_cast<F>(kMaxRoiCorner);
@@ -57,7 +57,8 @@ TENSORFLOW_EXT_HOST_DEVICE RoiSide MakeRoiSide(F first, F last, F scale) {
   return {begin, length > 1 ? length : 1};
 }
 
-// Reads a row of rois: batch index, x1, y1, x2, y2. A NaN corner: no image.
+// Reads a row of rois: batch index, x1, y1, x2, y2. With a NaN corner, the
+// region has no image.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE Roi ReadRoi(const T* roi, float spatial_scale,
                                        int64_t images) {
@@ -85,14 +86,14 @@ TENSORFLOW_EXT_HOST_DEVICE PixelRange RoiBin(RoiSide side, int64_t i,
                                               : end)};
 }
 
-// Whether `value` replaces the maximum so far: the first of equals stays, and
+// True if `value` replaces the maximum so far. The first of equals stays, and
 // so does the first NaN.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE bool ReplacesMaximum(F value, F maximum) {
   return !(value <= maximum) & (maximum == maximum);
 }
 
-// Whether an entry of argmax in `channel` names an element of that channel.
+// True if an entry of argmax in `channel` names an element of that channel.
 TENSORFLOW_EXT_HOST_DEVICE bool IsElementOfChannel(int32_t argmax,
                                                    int64_t channel,
                                                    const RoiPoolDims& dims) {
@@ -101,48 +102,49 @@ TENSORFLOW_EXT_HOST_DEVICE bool IsElementOfChannel(int32_t argmax,
              channel;
 }
 
-// The elements of an image [begin, end) that a row of bins points at.
+// The elements [begin, end) of an image that a row of bins points at.
 struct ElementRange {
   int32_t begin, end;
 };
 
-// ----- CPU. Tensors are of the floating-point type `type`. -----
+// ----- CPU. Tensors have the floating-point type `type`. -----
 
-// Rows [begin, end) of the rois * pooled_height rows of bins.
+// Computes rows [begin, end) of the rois * pooled_height rows of bins.
 void RoiPoolCpu(NumericType type, const RoiPoolDims& dims, float spatial_scale,
                 const void* data, const void* rois, void* pooled,
                 int32_t* argmax, int64_t begin, int64_t end);
 
-// The elements that a row of bins (dims.row_size() entries) points at; false if
-// an entry is neither -1 nor an element of its channel.
+// The elements that a row of bins (dims.row_size() entries) points at. Returns
+// false if an entry is neither -1 nor an element of its channel.
 bool ArgmaxElements(const RoiPoolDims& dims, const int32_t* argmax_row,
                     ElementRange* elements);
 
-// Elements [begin, end) of the gradient of `image`. `rois` lists the image's
-// regions in ascending order, `elements` what each row of bins points at.
-// `sums` has end - begin elements, for the 16-bit types only. An element is
-// summed in the order of the regions and bins: the result does not depend on
-// how an image is divided.
+// Computes elements [begin, end) of the gradient of `image`. `rois` lists the
+// image's regions in ascending order, and `elements` has the elements that each
+// row of bins points at. `sums` has end - begin elements and is used only for
+// the 16-bit types. An element is summed in the order of the regions and bins,
+// so the result does not depend on how an image is divided.
 void RoiPoolGradCpu(NumericType type, const RoiPoolDims& dims,
                     const void* gradients, const int32_t* argmax,
                     const int64_t* rois, int64_t num_rois,
                     const ElementRange* elements, int64_t image, int64_t begin,
                     int64_t end, float* sums, void* backprops);
 
-// Row `row` of bins, of a region on `image`: gradients at argmax, 0 where that
-// is -1. False, and nothing is read or written, where ArgmaxElements is false.
+// Computes row `row` of bins, of a region on `image`: gradients at argmax, or 0
+// where argmax is -1. If ArgmaxElements is false, returns false and neither
+// reads nor writes.
 bool RoiPoolGradGradCpu(NumericType type, const RoiPoolDims& dims,
                         const void* gradients, int64_t image,
                         const int32_t* argmax, int64_t row, void* backprops);
 
-// ----- GPU. Pointers are to device memory; see kernels/launch.h. -----
+// ----- GPU. Pointers are device pointers; see kernels/launch.h. -----
 
 int LaunchRoiPool(NumericType type, const RoiPoolDims& dims,
                   float spatial_scale, const void* data, const void* rois,
                   void* pooled, int32_t* argmax, void* stream);
 
-// Adds with atomics. `sums` has the elements of data, for the 16-bit types
-// only.
+// Adds with atomics. `sums` has as many elements as data and is used only for
+// the 16-bit types.
 int LaunchRoiPoolGrad(NumericType type, const RoiPoolDims& dims,
                       const void* gradients, const void* rois,
                       const int32_t* argmax, float* sums, void* backprops,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks of the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, beside
-// those that all ops over regions share (regions_checks.h). Each fills in its
-// part of `dims`; `op` is the op's name.
+// Checks of the arguments of RoiPool, RoiPoolGrad and RoiPoolGradGrad, in
+// addition to those that all ops over regions share (regions_checks.h). Each
+// fills in its part of `dims`. `op` is the op's name.
 
 #ifndef TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_ROI_POOL_ROI_POOL_CHECKS_H_
@@ -22,15 +22,15 @@
 
 namespace tensorflow_ext {
 
-// Images, argument `name`: [N, H, W, C], where an element's index in its image
-// is an int32.
+// Reads images, argument `name`: [N, H, W, C]. An element's index in its image
+// must be an int32.
 inline absl::Status ReadImageDims(const std::string& op, const char* name,
                                   const tensorflow::TensorShape& shape,
                                   RoiPoolDims* dims) {
   if (absl::Status status = ReadDataDims(op, name, shape, dims); !status.ok()) {
     return status;
   }
-  // Also where another size is 0, so that no product below overflows.
+  // This holds also if another size is 0, so no product below overflows.
   constexpr double kLimit = 1.0 + std::numeric_limits<int32_t>::max();
   const double pixels =
       static_cast<double>(dims->height) * static_cast<double>(dims->width);
@@ -43,7 +43,8 @@ inline absl::Status ReadImageDims(const std::string& op, const char* name,
   return absl::OkStatus();
 }
 
-// argmax has the regions of rois and the channels of the images.
+// The error for an argmax without the regions of rois and the channels of the
+// images.
 inline absl::Status WrongArgmaxShape(absl::string_view op,
                                      absl::string_view argmax,
                                      absl::string_view expected) {
@@ -53,7 +54,7 @@ inline absl::Status WrongArgmaxShape(absl::string_view op,
                    ", for the regions in rois and the images' channels"));
 }
 
-// argmax: [R, PH, PW, C] for the R and C that `dims` has.
+// Reads argmax: [R, PH, PW, C] for the R and C of `dims`.
 inline absl::Status ReadArgmaxDims(const std::string& op,
                                    const tensorflow::TensorShape& argmax,
                                    RoiPoolDims* dims) {
@@ -68,15 +69,15 @@ inline absl::Status ReadArgmaxDims(const std::string& op,
   return absl::OkStatus();
 }
 
-// gradients: the shape of argmax.
+// Checks that gradients has the shape of argmax.
 inline absl::Status CheckPooledGradients(
     const std::string& op, const tensorflow::TensorShape& gradients,
     const tensorflow::TensorShape& argmax) {
   return CheckShapeOf(op, "gradients", gradients, "argmax", argmax);
 }
 
-// The error for row `row` of bins, in which an entry of argmax is neither -1
-// nor an element of its channel: it names the first one.
+// The error for row `row` of bins. It names the first entry of argmax that is
+// neither -1 nor an element of its channel.
 inline absl::Status ArgmaxError(const std::string& op, const RoiPoolDims& dims,
                                 const int32_t* argmax, int64_t row) {
   int64_t index = row * dims.row_size();

@@ -43,14 +43,14 @@ struct PoolRows {
   }
 };
 
-// What the entries of a row of bins point at, in one vectorisable pass.
+// Finds the elements that a row of bins points at, in one vectorisable pass.
 TENSORFLOW_EXT_INLINE bool FindElements(const RoiPoolDims& dims,
                                         const int32_t* argmax,
                                         ElementRange* elements) {
   const uint32_t size = static_cast<uint32_t>(dims.image_size());
   const int32_t channels = static_cast<int32_t>(dims.channels);
   const double per_channel = 1.0 / channels;
-  // As unsigned, -1 is the largest, so that it does not lower the minimum.
+  // As unsigned, -1 is the largest value, so it does not lower the minimum.
   uint32_t lowest = UINT32_MAX;
   int32_t highest = -1;
   uint32_t wrong = 0;  // stays 0 while every entry is right
@@ -59,8 +59,8 @@ TENSORFLOW_EXT_INLINE bool FindElements(const RoiPoolDims& dims,
       const int32_t element = argmax[j * channels + c];
       const uint32_t bits = static_cast<uint32_t>(element);
       const uint32_t inside = bits < size ? UINT32_MAX : 0;
-      // (element - c) / channels is a whole number for an element of channel
-      // c; the product is that number within its last bits, and rounds to it.
+      // (element - c) / channels is a whole number for an element of channel c.
+      // The product equals it except for the last bits, and rounds to it.
       const int32_t offset = static_cast<int32_t>((bits - c) & inside);
       const int32_t position = static_cast<int32_t>(offset * per_channel + 0.5);
       wrong |= position * channels - offset;
@@ -82,7 +82,7 @@ struct FindElementsLoop {
   }
 };
 
-// Scatter and gather wait for memory: the baseline is as fast.
+// Scatter and gather wait for memory, so the baseline is as fast.
 
 template <typename T>
 void AddGradients(const RoiPoolDims& dims, const T* gradients,
@@ -100,7 +100,7 @@ void AddGradients(const RoiPoolDims& dims, const T* gradients,
       const T* gradient = gradients + row * row_size;
       const int32_t* element = argmax + row * row_size;
       for (int64_t k = 0; k < row_size; ++k) {
-        // -1, as unsigned, lies behind every part of an image.
+        // As unsigned, -1 is behind every part of an image.
         const uint32_t place = static_cast<uint32_t>(element[k]) - first;
         if (place < size) sums[place] += ToCompute(gradient[k]);
       }

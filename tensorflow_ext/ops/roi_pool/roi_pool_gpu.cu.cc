@@ -9,8 +9,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// One thread for each element of pooled. Neighbours take neighbouring channels,
-// so that a warp reads and writes whole lines.
+// One thread for each element of pooled. Neighbouring threads have neighbouring
+// channels, so a warp reads and writes whole lines.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     PoolKernel(RoiPoolDims dims, float spatial_scale, const T* data,
@@ -50,13 +50,13 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The entries of argmax beside a ChannelPack.
+// The entries of argmax that belong to a ChannelPack.
 template <int kSize>
 struct alignas(kSize % 4 == 0 ? 16 : 4) ArgmaxPack {
   int32_t values[kSize];
 };
 
-// A thread takes a pack of neighbouring channels of a bin.
+// Each thread processes a pack of neighbouring channels of a bin.
 template <int kPack>
 __device__ __forceinline__ PooledIndex DecodePacked(int64_t index,
                                                     RoiPoolDims dims) {
@@ -96,8 +96,8 @@ __device__ __forceinline__ bool Holds(ElementRange range, int32_t element) {
   return element >= range.begin && element < range.end;
 }
 
-// One block for each region: writes the range of elements that the region
-// points at, then that of each of its rows of bins. The empty range is
+// One block for each region. It writes the range of elements that the region
+// points at, then the range of each of its rows of bins. The empty range is
 // [INT32_MAX, 0).
 __global__ void __launch_bounds__(kBlockThreads)
     ElementsKernel(RoiPoolDims dims, const int32_t* argmax,
@@ -133,9 +133,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// One thread for each element of data, which it sums over regions and bins in
-// order.
-// It looks only at rows of bins that may point at it, and in them only at its
+// One thread for each element of data. It sums over regions and bins in order.
+// It reads only the rows of bins that may point at the element, and only its
 // own channel.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)

@@ -15,7 +15,7 @@ using tensorflow::FunctionDef;
 
 // Each bin's gradient goes to the element that was its maximum. argmax is the
 // forward op's own output: expansion recognises the node "forward" and reuses
-// the outputs that exist.
+// its outputs.
 absl::Status RoiPoolGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(

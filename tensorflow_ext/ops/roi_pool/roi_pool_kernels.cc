@@ -51,9 +51,9 @@ class RoiPoolOp : public TypedOp {
   RegionAttributes attributes_;
 };
 
-// RoiPoolGrad, which adds each bin's gradient at its argmax, and its transpose
-// RoiPoolGradGrad, which reads there. Images are the output of the one, with a
-// fourth input for their shape, and the first input of the other.
+// RoiPoolGrad adds each bin's gradient at its argmax. Its transpose
+// RoiPoolGradGrad reads there. Images are the output of RoiPoolGrad, whose
+// fourth input is their shape, and the first input of RoiPoolGradGrad.
 class RoiPoolGradOp : public TypedOp {
  public:
   using TypedOp::TypedOp;
@@ -98,8 +98,8 @@ class RoiPoolGradOp : public TypedOp {
 
 // ----- CPU. -----
 
-// Calls fn(row), in parallel, for the rows of bins. Where it returns false, an
-// entry of argmax is wrong: the error for the first such row.
+// Calls fn(row), in parallel, for the rows of bins. fn returns false if an
+// entry of argmax is wrong. The result is the error for the first such row.
 template <typename Fn>
 absl::Status ForRowsOfBins(OpKernelContext* context, const std::string& op,
                            const RoiPoolDims& dims, const int32_t* argmax,
@@ -151,7 +151,7 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
                   size * tensorflow::DataTypeSize(context->input_dtype(0)));
       return;
     }
-    // What each row of bins points at.
+    // The elements that each row of bins points at.
     std::vector<ElementRange> elements(dims.rois * dims.pooled_height);
     OP_REQUIRES_OK(context, ForRowsOfBins(context, type_string(), dims, argmax,
                                           dims.row_size(), [&](int64_t row) {
@@ -164,9 +164,9 @@ class RoiPoolGradCpuOp final : public RoiPoolGradOp {
     const std::vector<std::vector<int64_t>> rois_of =
         RoisOfImages(dims, images);
 
-    // A part of an image belongs to one thread, so that no sum is shared. A row
-    // of bins is gone through once for each part that it points into: more
-    // parts than the threads need cost time.
+    // Each part of an image belongs to one thread, so no sum is shared. A row
+    // of bins is read once for each part that it points into, so more parts
+    // than the threads need cost time.
     const int64_t parts = PartsOfAnImage(context, dims);
     const int64_t cost = (dims.image_size() + 4 * dims.pooled_size()) / parts;
     const bool apart = IsHalfType(type_);

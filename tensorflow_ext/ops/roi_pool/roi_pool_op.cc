@@ -31,7 +31,8 @@ absl::Status RoiPoolShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
-// argmax, which has the regions of rois and the channels of the images `data`.
+// Checks argmax, which has the regions of rois and the channels of the images
+// `data`.
 absl::Status InferArgmax(InferenceContext* c, const char* op, ShapeHandle data,
                          ShapeHandle* argmax) {
   DimensionHandle num_rois;
@@ -79,27 +80,28 @@ REGISTER_OP("TfExt>RoiPool")
 Region-of-interest max pooling: the largest value in each bin of a grid laid
 over each region, per channel.
 
-The corners of a region are scaled and rounded half away from zero; both ends
-are inside, so its width is max(x2 - x1 + 1, 1). Of pooled_width bins, bin i
+The corners of a region are scaled and rounded half away from zero. Both ends
+are inside, so its width is max(x2 - x1 + 1, 1). Bin i of pooled_width bins
 covers the columns x1 + floor(i * width / pooled_width) up to
-x1 + ceil((i + 1) * width / pooled_width), clipped to the image; rows likewise.
-A bin without a pixel gives 0 with argmax -1, and so does every bin of a region
-with a NaN corner. A NaN in a bin is its maximum. Corners are read as float
-for half and bfloat16 (and clamped to +-2^30 after rounding).
+x1 + ceil((i + 1) * width / pooled_width), clipped to the image. Rows are
+treated in the same way. A bin without a pixel gives 0 with argmax -1, and so
+does every bin of a region with a NaN corner. If a bin contains NaN, its maximum
+is NaN. Corners are read as float for half and bfloat16, and clamped to +-2^30
+after rounding.
 
 The layer is that of R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
 
-A batch index that names no image (its fraction is dropped) is an
-InvalidArgument error on the CPU; elsewhere that region reads as 0 with
-argmax -1. height * width * channels must be below 2^31.
+A batch index that names no image is an InvalidArgument error on the CPU;
+elsewhere that region reads as 0 with argmax -1. The fraction of a batch index
+is dropped. height * width * channels must be below 2^31.
 
-The gradient: each bin's gradient is added at the bin's argmax; none to rois.
+The gradient: each bin's gradient is added at the bin's argmax; none for rois.
 
 data: Images, [N, H, W, C].
 rois: Regions, [R, 5], each (batch index, x1, y1, x2, y2).
 pooled: [R, pooled_height, pooled_width, C].
-argmax: (h * W + w) * C + c of each bin's maximum in its image, the first one
-  on ties; the shape of pooled.
+argmax: (h * W + w) * C + c of each bin's maximum in its image, the first one on
+  ties; the shape of pooled.
 pooled_height: Rows of bins, below 2^30.
 pooled_width: Columns of bins, below 2^30.
 spatial_scale: Pixels of data per unit of the corners; finite and positive.
@@ -117,13 +119,14 @@ REGISTER_OP("TfExt>RoiPoolGrad")
 Gradient of RoiPool with respect to its data: each bin's gradient is added at
 the bin's argmax.
 
-half and bfloat16 are summed in float. The sum's order is fixed on the CPU, for
-any number of threads, and on the GPU when op determinism is on. An entry of
-argmax that is neither -1 nor the index of an element in the entry's own
-channel is an InvalidArgument error on the CPU and is left out elsewhere; a
-batch index that names no image likewise.
+half and bfloat16 are summed in float. The order of the sum is fixed on the CPU,
+for any number of threads, and on the GPU if op determinism is on. An entry of
+argmax must be -1 or the index of an element in the entry's own channel, and a
+batch index must name an image. Otherwise they are an InvalidArgument error on
+the CPU and are left out elsewhere.
 
-The gradient: RoiPoolGradGrad to gradients; none to rois, argmax and data_shape.
+The gradient: RoiPoolGradGrad for gradients; none for rois, argmax and
+data_shape.
 
 gradients: Upstream gradient of RoiPool's pooled, [R, PH, PW, C].
 rois: Regions, [R, 5]; only the batch index is read.
@@ -145,7 +148,7 @@ argmax, 0 where argmax is -1.
 
 Entries of argmax and batch indices are treated as in RoiPoolGrad.
 
-The gradient: RoiPoolGrad to gradients; none to rois and argmax.
+The gradient: RoiPoolGrad for gradients; none for rois and argmax.
 
 gradients: Upstream gradient of RoiPoolGrad's backprops, [N, H, W, C].
 rois: Regions, [R, 5]; only the batch index is read.

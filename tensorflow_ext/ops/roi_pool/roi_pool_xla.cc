@@ -16,25 +16,28 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// ----- RoiPool: bins as in roi_pool.h, each covered by squares of pixels whose
-// maxima are made beforehand. A loop takes one square of every bin a step: it
-// has as many steps as the bin of the most squares, not of the most pixels. ---
+// ----- RoiPool -----
+//
+// The bins are those of roi_pool.h. Squares of pixels cover each bin, and their
+// maxima are computed first. Each step of a loop processes one square of every
+// bin, so the number of steps is that of the bin with the most squares, not the
+// most pixels.
 
-// Values of the images' type, and where they stand in their image: row * width
-// + column, int32.
+// Values of the images' type, and their positions in the image: row * width +
+// column, int32.
 struct Maxima {
   XlaOp values, positions;
 };
 
-// Whether the one replaces the other.
+// True where a value or position is replaced.
 struct Replaces {
   XlaOp value, position;
 };
 
-// Whether `next` replaces `maxima`: what is larger, NaN being the largest, and
-// of equals the one that stands first, in whatever order they come. The values
-// do not depend on the positions, which XLA leaves out where nobody asks for
-// argmax: of zeros of both signs, any may be the maximum.
+// Finds where `next` replaces `maxima`. The larger value wins, and NaN is the
+// largest. Among equals, the one with the smaller position wins, in any order.
+// The values do not depend on the positions, which XLA omits if argmax is
+// unused. So if a bin has zeros of both signs, either may be the maximum.
 Replaces Compare(const Maxima& maxima, const Maxima& next) {
   const xla::PrimitiveType computed =
       xla::ComputeType(xla::ElementType(maxima.values));
@@ -53,9 +56,9 @@ Maxima Replace(const Maxima& maxima, const Maxima& next,
           Select(replaces.position, next.positions, maxima.positions)};
 }
 
-// The sides of the squares, in pixels: 1, 2, 4, 8, as far as the images go.
-// Each takes as much memory as the images, and as much again where argmax is
-// asked for.
+// The side lengths of the squares in pixels: 1, 2, 4, 8, up to the size of the
+// images. Each takes as much memory as the images, and twice as much if argmax
+// is used.
 std::vector<int64_t> SquareSides(const RoiPoolDims& dims) {
   constexpr int64_t kMost = 8;
   std::vector<int64_t> sides = {1};
@@ -66,9 +69,9 @@ std::vector<int64_t> SquareSides(const RoiPoolDims& dims) {
   return sides;
 }
 
-// The squares' maxima by their pixels at the top left, the images' for each
-// side after each other: [sides * N, H, W, C]. Those of a square that is
-// partly outside of its image mean nothing.
+// The maxima of the squares, indexed by their top left pixels: [sides * N, H,
+// W, C], with the images of each side length in turn. Values of a square that
+// is partly outside its image are meaningless.
 Maxima MaximaOfSquares(XlaOp images, const RoiPoolDims& dims) {
   const std::vector<int64_t> sizes = {dims.images, dims.height, dims.width,
                                       dims.channels};
@@ -125,7 +128,7 @@ class RoiPoolLowering : public Lowering {
     const XlaOp rois = context->Input(1);
     const Limits y = BinLimits(rois, dims, 2, dims.pooled_height, dims.height);
     const Limits x = BinLimits(rois, dims, 1, dims.pooled_width, dims.width);
-    // Every bin's limits, [R, PH, PW].
+    // The limits of every bin, [R, PH, PW].
     const auto over_bins = [&](XlaOp side, xla::Sizes dimensions) {
       return xla::BroadcastInDim(
           side, {dims.rois, dims.pooled_height, dims.pooled_width}, dimensions);
@@ -135,7 +138,7 @@ class RoiPoolLowering : public Lowering {
     const XlaOp image = over_bins(RoiImages(rois, dims), {0});
     const XlaOp height = over_bins(y.end, {0, 1}) - top;
     const XlaOp width = over_bins(x.end, {0, 2}) - left;
-    // The largest squares that the bin has room for; the last ones overlap.
+    // The largest squares that fit into the bin. The last ones overlap.
     const std::vector<int64_t> sides = SquareSides(dims);
     XlaOp list = xla::ZerosLike(top), side = xla::FullLike(top, 1);
     for (size_t k = 1; k < sides.size(); ++k) {
@@ -148,7 +151,7 @@ class RoiPoolLowering : public Lowering {
     const XlaOp count = Select(image < dims.images, down * across, 0);
     const Maxima squares = MaximaOfSquares(context->Input(0), dims);
 
-    // step, steps, then what Step reads.
+    // The state is step, steps, then the values that Step reads.
     const auto result = xla::WhileLoop(
         "RoiPool", [](xla::State s) { return s[0] < s[1]; },
         [&](xla::State s) { return Step(dims, s); },
@@ -171,8 +174,8 @@ class RoiPoolLowering : public Lowering {
     XlaOp begin, end;  // int32 [R, bins]
   };
 
-  // RoiBin for every region and bin along a side, whose corners are the columns
-  // `first` and `first` + 2 of rois.
+  // RoiBin for every region and bin along a side. The corners of the side are
+  // the columns `first` and `first` + 2 of rois.
   Limits BinLimits(XlaOp rois, const RoiPoolDims& dims, int64_t first,
                    int64_t bins, int64_t pixels) const {
     const XlaOp low = RoiColumn(rois, dims.rois, first);
@@ -191,12 +194,12 @@ class RoiPoolLowering : public Lowering {
     };
     const XlaOp from = clip(i * all_length / bins);
     const XlaOp to = clip(((i + 1) * all_length + (bins - 1)) / bins);
-    // A NaN corner: the bins are empty.
+    // With a NaN corner, the bins are empty.
     const XlaOp valid = over_bins((low == low) & (high == high));
     return {from, Select(valid, xla::Max(to, from), from)};
   }
 
-  // RoiCorner, int64 [R]; 0 for NaN.
+  // RoiCorner, int64 [R]. NaN gives 0.
   XlaOp Corner(XlaOp corner) const {
     constexpr double kMost = static_cast<double>(kMaxRoiCorner);
     const XlaOp clamped = xla::Clamp(
@@ -213,7 +216,7 @@ class RoiPoolLowering : public Lowering {
     const XlaOp column = xla::Min(left + step % across * side, last_left);
     const std::vector<int64_t> bins = {dims.rois, dims.pooled_height,
                                        dims.pooled_width};
-    // GatherNd keeps its indices inside by itself, for bins that are finished.
+    // GatherNd clamps the indices of finished bins.
     const XlaOp index = PixelIndex(image, row, column, bins);
     const Maxima maxima = {s[12], s[13]};
     const Maxima next = {xla::GatherNd(s[2], index),
@@ -241,8 +244,8 @@ REGISTER_LOWERING(Name("TfExt>RoiPool"), RoiPoolLowering);
 
 // ----- The gradients: a scatter-add and a gather over the same indices. -----
 
-// (image, element) of every entry of argmax, int32 [bins * C, 2], where an
-// entry that points at nothing has the image `images`.
+// (image, element) of every entry of argmax, int32 [bins * C, 2]. An entry that
+// points at nothing has the image `images`.
 XlaOp PooledIndices(XlaOp rois, XlaOp argmax, const RoiPoolDims& dims) {
   const std::vector<int64_t> sizes = {dims.rois, dims.pooled_height,
                                       dims.pooled_width, dims.channels};
@@ -306,7 +309,7 @@ class RoiPoolGradGradLowering : public Lowering {
       const XlaOp image =
           xla::Reshape(xla::SliceInDim(indices, 0, 1, /*dimension=*/1),
                        {dims.pooled_size()});
-      // GatherNd clamps an index: what it finds for no image does not count.
+      // GatherNd clamps an index. The value for a clamped index does not count.
       gathered = Select(
           image < dims.images,
           xla::GatherNd(

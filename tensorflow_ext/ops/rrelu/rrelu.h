@@ -2,8 +2,8 @@
 //
 // The randomized leaky rectified linear unit (B. Xu et al., "Empirical
 // Evaluation of Rectified Activations in Convolutional Network",
-// arXiv:1505.00853), for host, device and XLA: how an element's slope follows
-// from a seed and the element's index, and the loops.
+// arXiv:1505.00853), for host, device and XLA: the computation of an element's
+// slope from a seed and the element's index, and the loops.
 
 #ifndef TENSORFLOW_EXT_OPS_RRELU_RRELU_H_
 #define TENSORFLOW_EXT_OPS_RRELU_RRELU_H_
@@ -16,8 +16,8 @@
 
 namespace tensorflow_ext {
 
-// The key of the slopes that belong to a seed of two numbers, given by their
-// lower and their upper halves: all 128 bits count.
+// The key of the slopes of a seed of two numbers, given by their lower and
+// upper halves. All 128 bits count.
 template <typename Word>
 Pair<Word> SlopeKey(const Pair<Word>& lower, const Pair<Word>& upper) {
   return Threefry(lower, upper);
@@ -29,9 +29,9 @@ inline Pair<uint32_t> SlopeKey(int64_t first, int64_t second) {
       {static_cast<uint32_t>(a >> 32), static_cast<uint32_t>(b >> 32)});
 }
 
-// Slopes uniform in [lower, upper], of the type C. What rounds is a sum and
-// then a product, never a product and then a sum, which some compilers
-// contract: so all give the same bits. T is C or XlaNumber<C>.
+// Slopes uniform in [lower, upper], of the type C. The roundings are those of a
+// sum and then a product. Some compilers contract a product and then a sum;
+// this order prevents that, so all give the same bits. T is C or XlaNumber<C>.
 template <typename C>
 struct SlopeRange {
   SlopeRange(float from, float to)
@@ -40,7 +40,7 @@ struct SlopeRange {
         width(static_cast<C>(double{to} - from)),
         offset(to > from ? static_cast<C>(from / (double{to} - from)) : C(0)) {}
 
-  // Of a number uniform in [0, 1).
+  // The slope for a number uniform in [0, 1).
   template <typename T>
   TENSORFLOW_EXT_HOST_DEVICE T operator()(T uniform) const {
     const T slope = (uniform + T(offset)) * T(width);
@@ -57,25 +57,25 @@ TENSORFLOW_EXT_HOST_DEVICE T LeakValue(T slope, T value, T x) {
   return Where(x >= T(0), value, slope * value);
 }
 
-// The counter of the block of random bits of elements 2 pair and 2 pair + 1.
-// Its upper half stays below 2^31.
+// The counter of the random bits of elements 2 pair and 2 pair + 1. Its upper
+// half is below 2^31.
 TENSORFLOW_EXT_HOST_DEVICE Pair<uint32_t> CounterOfPair(int64_t pair) {
   const uint64_t bits = static_cast<uint64_t>(pair);
   return {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
 }
-// That of the bits that type double has besides.
+// Marks the counter of the extra bits of type double.
 constexpr uint32_t kMoreBits = uint32_t{1} << 31;
 
-// The first bits of a word as a number in [0, 1). By way of a signed integer,
-// which vector instructions convert.
+// The first bits of a word as a number in [0, 1). The conversion uses a signed
+// integer, because vector instructions convert those.
 template <typename C, int kBits>
 TENSORFLOW_EXT_HOST_DEVICE C Fraction(uint32_t word) {
   return static_cast<C>(static_cast<int32_t>(word >> (32 - kBits))) *
          (C(1) / (1 << kBits));
 }
 
-// The two elements' numbers, uniform in [0, 1): of 24 bits for type float, of
-// 53 for type double, which begin with these 24. No step rounds.
+// The two elements' numbers, uniform in [0, 1). They have 24 bits for type
+// float and 53 for type double, which start with these 24. No step rounds.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE Pair<C> UniformPair(Pair<uint32_t> key,
                                                Pair<uint32_t> counter) {
@@ -92,24 +92,25 @@ TENSORFLOW_EXT_HOST_DEVICE Pair<C> UniformPair(Pair<uint32_t> key,
   }
 }
 
-// What an element's slope depends on besides its index: lower <= upper, finite.
+// The values that an element's slope depends on in addition to its index: lower
+// <= upper, both finite.
 struct Slopes {
   float lower, upper;
   Pair<uint32_t> key;
 };
 
 // output[i] = values[i] where x[i] >= 0, else values[i] times the slope of
-// element i, for i in [begin, end): with values = x the unit, with upstream
-// gradients its gradient. Arrays of the floating-point type `type`; `output`
-// may be one of the others. A loop works on blocks of kRreluBlock elements, of
-// which `begin` is a multiple.
+// element i, for i in [begin, end). With values = x this is the unit; with
+// values = upstream gradients it is the gradient. Arrays have the
+// floating-point type `type`. `output` may be one of the others. A loop
+// processes blocks of kRreluBlock elements; `begin` is a multiple of it.
 constexpr int kRreluBlock = 64;
 void RunRrelu(NumericType type, Slopes slopes, const void* values,
               const void* x, void* output, int64_t begin, int64_t end);
 
-// The same for i in [0, size), of arrays in device memory, in order on
-// `stream`, a cudaStream_t. Returns the launch's cudaError_t; size 0 launches
-// nothing.
+// The same for i in [0, size), with arrays in device memory, in order on
+// `stream`, a cudaStream_t. Returns the launch's cudaError_t. If size is 0, it
+// launches nothing.
 int LaunchRrelu(NumericType type, const Slopes& slopes, const void* values,
                 const void* x, void* output, int64_t size, void* stream);
 

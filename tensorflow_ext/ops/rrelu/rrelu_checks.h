@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the shape functions, the kernels and the lowerings of Rrelu and
-// RreluGrad demand alike.
+// Checks that the shape functions, kernels and lowerings of Rrelu and RreluGrad
+// share.
 
 #ifndef TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_
 #define TENSORFLOW_EXT_OPS_RRELU_RRELU_CHECKS_H_
@@ -17,7 +17,7 @@
 
 namespace tensorflow_ext {
 
-// The bounds of the slopes. `Context` as in kernels/attributes.h.
+// The bounds of the slopes. `Context` is as in kernels/attributes.h.
 template <typename Context>
 absl::Status GetSlopeBounds(Context* context, const char* op, float* lower,
                             float* upper) {
@@ -41,8 +41,8 @@ inline absl::Status SeedShapeError(absl::string_view op,
       absl::StrCat("[2], or the first sizes of 'x', ", x, ", and then 2"));
 }
 
-// A seed for all of x, [2], or one for each of the slices that x has along its
-// first dimensions.
+// Checks the shape of a seed: [2] for all of x, or one seed for each slice of x
+// along its first dimensions.
 inline absl::Status CheckSeedShape(absl::string_view op,
                                    const tensorflow::TensorShape& x,
                                    const tensorflow::TensorShape& seed) {
@@ -55,7 +55,7 @@ inline absl::Status CheckSeedShape(absl::string_view op,
   return SeedShapeError(op, seed.DebugString(), x.DebugString());
 }
 
-// The same where sizes may be unknown.
+// The same for sizes that may be unknown.
 inline absl::Status InferSeedShape(
     tensorflow::shape_inference::InferenceContext* c, absl::string_view op,
     tensorflow::shape_inference::ShapeHandle x, int seed_index) {

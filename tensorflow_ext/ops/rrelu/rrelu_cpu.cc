@@ -9,9 +9,9 @@
 namespace tensorflow_ext {
 namespace {
 
-// The slopes of the block of elements from `begin` on, whole even where the
-// tensor ends: so there is no tail that is computed one by one. Its pairs'
-// counters have one upper word.
+// The slopes of the block of elements that starts at `begin`. The block is full
+// even where the tensor ends, so no tail is computed one by one. The counters
+// of its pairs have the same upper word.
 template <typename C>
 TENSORFLOW_EXT_INLINE void DrawSlopes(SlopeRange<C> range, Pair<uint32_t> key,
                                       int64_t begin, C* slopes) {
@@ -24,7 +24,7 @@ TENSORFLOW_EXT_INLINE void DrawSlopes(SlopeRange<C> range, Pair<uint32_t> key,
   }
 }
 
-// kOfItself: x is `values` too.
+// kOfItself: x is also `values`.
 template <typename T, bool kOfItself>
 struct RreluLoop {
   template <typename Isa>

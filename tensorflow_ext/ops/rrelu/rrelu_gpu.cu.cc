@@ -6,7 +6,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// Arguments of the kernel. kOfItself: x is `values` too. Without kDraws all
+// Arguments of the kernel. kOfItself: x is also `values`. Without kDraws, all
 // slopes are the lower bound.
 template <typename T>
 struct RreluArrays {
@@ -15,7 +15,8 @@ struct RreluArrays {
   T* output;
 };
 
-// y[0], y[1] of the pair of elements; `count` of them are there.
+// Computes y[0] and y[1] of a pair of elements, of which the first `count`
+// exist.
 template <typename T, bool kDraws>
 __device__ __forceinline__ void LeakPair(
     const SlopeRange<ComputeType<T>>& range, Pair<uint32_t> key, int64_t pair,
@@ -33,9 +34,9 @@ __device__ __forceinline__ void LeakPair(
       LeakValue(slopes.second, ToCompute(values[1]), ToCompute(x[1])));
 }
 
-// `packs` whole packs, where all arrays are aligned, and pair by pair what lies
-// behind them. An element is read by the thread that writes it, so the output
-// may be one of the other arrays.
+// Processes `packs` whole packs if all arrays are aligned, and the elements
+// after them in pairs. The thread that writes an element also reads it, so the
+// output may be one of the other arrays.
 template <typename T, bool kOfItself, bool kDraws>
 __global__ void __launch_bounds__(kBlockThreads)
     RreluKernel(SlopeRange<ComputeType<T>> range, Pair<uint32_t> key,

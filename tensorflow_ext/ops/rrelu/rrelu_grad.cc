@@ -7,7 +7,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// Of Rrelu by x, and of RreluGrad, which is linear in the gradients, by these.
+// The gradient of Rrelu by x, and that of RreluGrad by the gradients, in which
+// it is linear.
 Value RreluGrad(Gradient& g, Value x, Value seed) {
   return g.Call("TfExt>RreluGrad", {g.Upstream(), x, seed},
                 g.AttrsOfOp({"lower", "upper"}));
@@ -18,7 +19,7 @@ void RreluGradient(Gradient& g) {
 }
 REGISTER_GRADIENT("TfExt>Rrelu", RreluGradient);
 
-// Piecewise constant in x.
+// The op is piecewise constant in x.
 void RreluGradGradient(Gradient& g) {
   g.Return({RreluGrad(g, g.Input(1), g.Input(2)), Value(), Value()});
 }

@@ -12,8 +12,9 @@
 namespace tensorflow_ext {
 namespace {
 
-// Of Rrelu, (x, seed), and RreluGrad, (gradients, x, seed). The seed lies in
-// host memory on every device; each of its rows has a row of the elements.
+// The kernel of Rrelu, (x, seed), and of RreluGrad, (gradients, x, seed). The
+// seed is in host memory on every device. Each row of the seed belongs to one
+// row of the elements.
 class RreluOp : public TypedOp {
  public:
   explicit RreluOp(OpKernelConstruction* context) : TypedOp(context) {
@@ -48,11 +49,11 @@ class RreluOp : public TypedOp {
     const Tensor* seed;
   };
 
-  // `count` rows of `size` elements.
+  // Processes `count` rows of `size` elements.
   virtual void Launch(OpKernelContext* context, const Rows& rows, void* output,
                       int64_t count, int64_t size) = 0;
 
-  // Those of row `row`.
+  // The slopes of row `row`.
   Slopes SlopesOf(const Tensor& seed, int64_t row) const {
     const auto key = [&](auto* numbers) {
       return SlopeKey(numbers[2 * row], numbers[2 * row + 1]);
@@ -63,7 +64,7 @@ class RreluOp : public TypedOp {
                 : key(static_cast<const int32_t*>(Data(seed)))};
   }
 
-  // Element `index` of an array of this type.
+  // The address of element `index` of an array of this type.
   template <typename Void>
   Void* At(Void* data, int64_t index) const {
     using Byte = std::conditional_t<std::is_const_v<Void>, const char, char>;
@@ -82,9 +83,9 @@ class RreluCpuOp final : public RreluOp {
 
   void Launch(OpKernelContext* context, const Rows& rows, void* output,
               int64_t count, int64_t size) override {
-    // A unit of work is a block, so that a part begins with one.
+    // A unit of work is a block, so each part starts with a block.
     const int64_t blocks = (size + kRreluBlock - 1) / kRreluBlock;
-    constexpr int kCycles = 2;  // an element of float
+    constexpr int kCycles = 2;  // per element of float
     Parallel(context, count * blocks,
              kCycles * std::min<int64_t>(size, kRreluBlock),
              [&](int64_t begin, int64_t end) {
@@ -107,7 +108,7 @@ REGISTER_KERNEL_BUILDER(Name("TfExt>RreluGrad").Device(DEVICE_CPU), RreluCpuOp);
 class RreluGpuOp final : public RreluOp {
   using RreluOp::RreluOp;
 
-  // A launch a row: there is one, but in tf.vectorized_map.
+  // One launch per row. There is only one row, except in tf.vectorized_map.
   void Launch(OpKernelContext* context, const Rows& rows, void* output,
               int64_t count, int64_t size) override {
     for (int64_t row = 0; row < count; ++row) {

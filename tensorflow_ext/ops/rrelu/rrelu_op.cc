@@ -12,7 +12,8 @@ using tensorflow::shape_inference::InferenceContext;
 
 namespace {
 
-// Of both ops: (..., x, seed), of which all but the seed have one shape.
+// The shape function of both ops: (..., x, seed). All inputs except the seed
+// have one shape.
 absl::Status RreluShape(const char* op, InferenceContext* c) {
   float lower, upper;
   const int seed = c->num_inputs() - 1;
@@ -23,8 +24,8 @@ absl::Status RreluShape(const char* op, InferenceContext* c) {
 
 }  // namespace
 
-// The bounds have no defaults: those of the paper end in 1/3, which the Python
-// wrapper of an op would round to 0.333333, and no other client would.
+// The bounds have no defaults. The paper's upper bound is 1/3: the Python
+// wrapper of an op would round it to 0.333333, and other clients would not.
 #define SLOPES()                     \
   Attr(kFloatingT)                   \
       .Attr("Tseed: {int32, int64}") \
@@ -40,22 +41,22 @@ REGISTER_OP("TfExt>Rrelu")
       return RreluShape("TfExt>Rrelu", c);
     })
     .Doc(R"doc(
-Randomized leaky rectified linear unit: x where x >= 0, else a x, with a slope a
-drawn for each element, uniformly from lower to upper.
+Randomized leaky rectified linear unit: x where x >= 0, else a x, where the
+slope a is drawn for each element, uniformly from lower to upper.
 
-The slopes are a function of the seed and of the element's index in x, the same
-on every device and for any number of threads. They are the numbers of
+The slopes are a function of the seed and of the element's index in x. They are
+the same on every device and for any number of threads. They are the numbers of
 Threefry-2x32 (J. Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
-SC 2011): of 53 bits for double, and of the first 24 of these for the other
-types. A seed has the same slopes in both of its types.
+SC 2011): 53 bits for double, and the first 24 of these for the other types. A
+seed gives the same slopes in both of its types.
 
-With lower = upper nothing is drawn: all slopes are that.
+If lower = upper, nothing is drawn and all slopes have that value.
 
-NaN stays NaN, and so does -infinity where its slope is positive; where it is 0,
--infinity gives NaN.
+NaN stays NaN. -infinity stays -infinity if its slope is positive, and gives NaN
+if its slope is 0.
 
-The gradient: RreluGrad(dy, x, seed), which draws the same slopes again; none to
-seed.
+The gradient: RreluGrad(dy, x, seed), which draws the same slopes again; none
+for seed.
 
 InvalidArgument if lower > upper, or if one of them or their difference is not
 finite.
@@ -65,7 +66,7 @@ Convolutional Network", arXiv:1505.00853.
 
 x: Tensor of any shape.
 seed: Two integers, [2], or two for each slice of x along its first dimensions:
-  with [B, 2] the slice x[i] has the slopes that it has alone with seed[i]. In
+  with [B, 2], slice x[i] has the slopes of an Rrelu of x[i] with seed[i]. In
   host memory on the GPU.
 y: Tensor of the shape of x.
 Tseed: Type of the seed.
@@ -86,12 +87,12 @@ REGISTER_OP("TfExt>RreluGrad")
 Gradient of Rrelu: gradients where x >= 0, else gradients times the slope of the
 element, which is drawn again.
 
-The gradient: RreluGrad(dy, x, seed) to gradients; none to x, in which this op is
-piecewise constant, and to seed.
+The gradient: RreluGrad(dy, x, seed) for gradients; none for x, because the op
+is piecewise constant in it, and none for seed.
 
 gradients: Upstream gradient of Rrelu's output, of any shape.
-x: What Rrelu was given; the same shape.
-seed: What Rrelu was given.
+x: Input of Rrelu; the same shape.
+seed: Input of Rrelu.
 backprops: Gradient with respect to x; the same shape.
 Tseed: As in Rrelu.
 lower: As in Rrelu.

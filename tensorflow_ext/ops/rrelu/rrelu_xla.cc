@@ -17,14 +17,14 @@ namespace {
 using tensorflow::TensorShape;
 using xla::XlaOp;
 
-// Element `index` of the last dimension, without that.
+// Element `index` of the last dimension; the result lacks that dimension.
 XlaOp Component(XlaOp seed, const TensorShape& shape, int index) {
   const int last = shape.dims() - 1;
   return xla::Reshape(xla::SliceInDim(seed, index, index + 1, last),
                       absl::MakeConstSpan(shape.dim_sizes().data(), last));
 }
 
-// The halves of a number, with its sign in the upper one.
+// The lower and the upper half of a number. The upper half has the sign.
 XlaOp LowerHalf(XlaOp number) {
   return xla::ConvertElementType(number, xla::S32);
 }
@@ -34,8 +34,9 @@ XlaOp UpperHalf(XlaOp number) {
       xla::S32);
 }
 
-// The index of each element of x in its slice, of which `slices` dimensions
-// choose one: by dimensions, as one of them may be dynamic.
+// The index of each element of x in its slice. The first `slices` dimensions
+// select a slice. The index is computed from dimensions, because one of them
+// may be dynamic.
 XlaOp ElementIndices(xla::XlaBuilder* builder, const TensorShape& x,
                      int slices) {
   XlaOp index = xla::Zeros(builder, xla::S64, x.dim_sizes());
@@ -54,16 +55,16 @@ XlaNumber<C> Integer(XlaOp word, int bits) {
       xla::ShiftRightLogical(word, 32 - bits), internal::kXlaType<C>));
 }
 
-// integer / 2^bits, by a division that XLA does not see through: it takes one
-// for dear, and keeps the quotient for the gradient. Integers are cheap to it,
-// and it would draw them there once more.
+// integer / 2^bits, by a division that XLA does not see through. XLA considers
+// a division expensive and keeps the quotient for the gradient. It considers
+// integer operations cheap and would draw the slopes again there.
 template <typename C>
 XlaNumber<C> Fraction(XlaNumber<C> integer, int bits) {
   const XlaOp divisor = xla::FullLike(integer.op(), int64_t{1} << bits);
   return integer / XlaNumber<C>(xla::OptimizationBarrier(divisor));
 }
 
-// As UniformPair in rrelu.h, for each element on its own.
+// Like UniformPair in rrelu.h, for each element separately.
 template <typename C>
 XlaNumber<C> Uniform(const Pair<XlaOp>& key, XlaOp index) {
   const XlaOp is_odd = (index & 1) != 0;
@@ -83,7 +84,7 @@ XlaNumber<C> Uniform(const Pair<XlaOp>& key, XlaOp index) {
   }
 }
 
-// Of both ops: (..., x, seed).
+// The lowering of both ops: (..., x, seed).
 class RreluLowering : public Lowering {
   absl::Status ReadAttributes(LoweringConstruction* context) override {
     return GetSlopeBounds(context, context->op().c_str(), &lower_, &upper_);
@@ -93,7 +94,7 @@ class RreluLowering : public Lowering {
     const int last = context->num_inputs() - 2;
     TensorShape x, seed;
     TF_RETURN_IF_ERROR(context->CheckSameShape(last + 1));
-    // Elements are numbered, in the order of their rows.
+    // Elements are numbered in the order of their rows.
     TF_RETURN_IF_ERROR(context->CheckStatic(last, 1));
     TF_RETURN_IF_ERROR(context->InputBounds(last, &x));
     TF_RETURN_IF_ERROR(context->InputShape(last + 1, &seed));
@@ -123,7 +124,7 @@ class RreluLowering : public Lowering {
     context->SetOutput(0, LeakValue(slope, value, x).op());
   }
 
-  // That of each slice of x, for all its elements.
+  // The key of each slice of x, for all its elements.
   static Pair<XlaOp> Key(XlaOp seed, const TensorShape& seed_shape,
                          const TensorShape& x) {
     const XlaOp first = Component(seed, seed_shape, 0);

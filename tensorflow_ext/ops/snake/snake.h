@@ -2,9 +2,9 @@
 //
 // Snake, x + sin(f x)^2 / f, and its gradient, for host, device and XLA.
 //
-// sin(f x) / f is x sin(t) / t with t = f x: so nothing cancels where t is
+// sin(f x) / f is x sin(t) / t with t = f x. So nothing cancels where t is
 // small, and f = 0 gives the limits. The roundoff of t moves y by no more than
-// that of x does, for sin(t)^2 / f changes by at most x dt / t.
+// that of x, because sin(t)^2 / f changes by at most x dt / t.
 
 #ifndef TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
 #define TENSORFLOW_EXT_OPS_SNAKE_SNAKE_H_
@@ -32,7 +32,7 @@ struct Snake {
   TENSORFLOW_EXT_HOST_DEVICE C operator()(C x, C frequency) const {
     const C t = frequency * x;
     const C sine = Sin(t);
-    // The wave is no higher than 1 / f, which x / t does not show where t is
+    // The wave is at most 1 / f high. x / t does not show this where t is
     // infinite.
     const C wave = SnakeRatio(x, t, sine) * sine;
     return x + Where(Abs(t) == C(INFINITY), C(0), wave);

@@ -17,19 +17,19 @@ void SnakeGradient(Gradient& g) {
 REGISTER_GRADIENT("TfExt>Snake", SnakeGradient);
 
 // With t = f x, y' = 1 + sin(2t) and F = x^2 (t sin(2t) - sin(t)^2) / t^2,
-// SnakeGrad(dy, x, f) is dy y' and dy F. With upstream gradients u and v of the
-// two the gradients are
+// SnakeGrad(dy, x, f) is dy y' and dy F. With upstream gradients u and v of its
+// outputs, the gradients are
 //
 //   by dy:  u y' + v F
 //   by x:   dy (2 cos(2t) (u f + v x))
 //   by f:   dy (2 cos(2t) u x + v dF/df)
 //
-// of which the first is SnakeGrad again, and, as (t c - s)^2 - t^2 s^2 is
-// t^2 cos(2t) - t sin(2t) + s^2 with s = sin(t) and c = cos(t),
+// The first is SnakeGrad again. With s = sin(t) and c = cos(t),
+// (t c - s)^2 - t^2 s^2 is t^2 cos(2t) - t sin(2t) + s^2, so
 //
-//   dF/df = 2 x^3 (m^2 / t - s^2 / t),  m = s / t - c,
+//   dF/df = 2 x^3 (m^2 / t - s^2 / t),  m = s / t - c.
 //
-// where nothing cancels that matters: m is as small as t^2.
+// No cancellation matters here, because m is as small as t^2.
 void SnakeGradGrad(Gradient& g) {
   const DataType type = g.Input(0).type(), computed = ComputedIn(g.Input(0));
   const Value dy = Cast(g.Input(0), computed), x = Cast(g.Input(1), computed),

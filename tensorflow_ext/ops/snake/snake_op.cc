@@ -15,15 +15,14 @@ REGISTER_OP("TfExt>Snake")
     .Attr(kFloatingT)
     .SetShapeFn(BroadcastShapeFn("TfExt>Snake"))
     .Doc(R"doc(
-Snake activation, a line with waves on it: x + sin(f x)^2 / f with the frequency
-f, which is x + (1 - cos(2 f x)) / (2 f); x where f is 0.
+Snake activation, a line with waves on it: x + sin(f x)^2 / f, where f is the
+frequency. This is x + (1 - cos(2 f x)) / (2 f), and x where f is 0.
 
-Nothing cancels where f x is small, and any f x that is finite is reduced
-exactly. An infinite x gives itself, unless f is 0. half and bfloat16 are
-computed in float.
+Nothing cancels where f x is small, and any finite f x is reduced exactly. An
+infinite x gives itself, unless f is 0. half and bfloat16 are computed in float.
 
 The gradient: the two outputs of SnakeGrad(dy, x, frequency), each summed to its
-input's shape, that of a half or bfloat16 frequency in float.
+input's shape. The sum for a half or bfloat16 frequency is in float.
 
 After L. Ziyin, T. Hartwig and M. Ueda, "Neural Networks Fail to Learn Periodic
 Functions and How to Fix It", arXiv:2006.08195.
@@ -43,20 +42,20 @@ REGISTER_OP("TfExt>SnakeGrad")
     .Attr(kFloatingT)
     .SetShapeFn(BroadcastShapeFn("TfExt>SnakeGrad"))
     .Doc(R"doc(
-Gradients of Snake, both in one pass and not summed to its inputs' shapes yet.
+Gradients of Snake, both in one pass, before they are summed to its inputs'
+shapes.
 
 With the frequency f they are gradients * (1 + sin(2 f x)) and
-gradients * (x sin(2 f x) / f - sin(f x)^2 / f^2); where f is 0, gradients and
-gradients * x^2; where f x is infinite, NaN.
+gradients * (x sin(2 f x) / f - sin(f x)^2 / f^2). Where f is 0, they are
+gradients and gradients * x^2. Where f x is infinite, they are NaN.
 
-The gradient: complete, by all three inputs, from both upstream gradients.
+The gradient: complete, for all three inputs, from both upstream gradients.
 
 gradients: Upstream gradient, of the shape that x and frequency broadcast to.
-x: What Snake was given.
-frequency: What Snake was given.
-x_backprops: Gradient with respect to x, of the shape of gradients.
-frequency_backprops: Gradient with respect to frequency, of the shape of
-  gradients.
+x: Input of Snake.
+frequency: Input of Snake.
+x_backprops: Gradient with respect to x; the shape of gradients.
+frequency_backprops: Gradient with respect to frequency; the shape of gradients.
 )doc");
 
 }  // namespace

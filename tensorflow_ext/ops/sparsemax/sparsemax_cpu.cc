@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row is gone over once for the largest element of each of its chunks, then
-// several times, but only in the chunks that reach above the threshold: of a
-// long row these are soon few.
+// The loops first find the largest element of each chunk of a row. Then they
+// pass over the row several times, but only over chunks that reach above the
+// threshold. In a long row there are soon few of these.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,9 +18,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// A multiple of LaneSums' lanes. Sums over a chunk are of so few terms that
-// they have few rounding errors; those of chunks are added up in double or
-// better.
+// A multiple of LaneSums' lanes. Sums over a chunk have few terms, so their
+// rounding errors are small. Sums over chunks are in double or better.
 constexpr int64_t kChunk = 256;
 
 template <typename C>
@@ -29,14 +28,15 @@ struct Chunk {
   C most;
 };
 
-// *most becomes the larger one; infinity if x is NaN. V is C or a vector of it.
+// *most becomes the larger value, or infinity if x is NaN. V is C or a vector
+// of C.
 template <typename C, typename V>
 TENSORFLOW_EXT_INLINE void TakeLarger(const V& x, V* most) {
   const V value = x == x ? x : V{} + std::numeric_limits<C>::infinity();
   *most = value > *most ? value : *most;
 }
 
-// The largest of `size` elements; infinity if one is NaN.
+// The largest of `size` elements, or infinity if one is NaN.
 template <typename Isa, typename C>
 TENSORFLOW_EXT_INLINE C Largest(const C* x, int64_t size) {
   typedef C Vector __attribute__((vector_size(kVectorBytes<Isa>)));
@@ -67,7 +67,7 @@ TENSORFLOW_EXT_INLINE C Largest(const C* x, int64_t size) {
 }
 
 // The terms of the sums, for LaneSums: the excess over the threshold, and 1 for
-// each that has any.
+// each element that has any excess.
 template <typename C>
 struct ExcessTerms {
   const C* x;
@@ -83,7 +83,7 @@ struct ExcessTerms {
   }
 };
 
-// The gradient on the support, and the support's size.
+// The gradient on the support, and the size of the support.
 template <typename C>
 struct SupportTerms {
   const C *gradients, *y;
@@ -99,8 +99,9 @@ struct SupportTerms {
   }
 };
 
-// The threshold of a row of finite elements, or -infinity, whose `count` chunks
-// these are, in order; it overwrites them. `most` is the largest element.
+// The threshold of a row whose elements are finite or -infinity. Its `count`
+// chunks are in order; the function overwrites them. `most` is the largest
+// element.
 template <typename Isa, typename T, typename C>
 TENSORFLOW_EXT_INLINE DoubleWord<C> FindThreshold(WideRow<Isa, T, kChunk>* row,
                                                   C most, Chunk<C>* chunks,
@@ -132,7 +133,7 @@ template <typename T>
 struct ForwardLoop {
   using C = ComputeType<T>;
 
-  // `chunks` is scratch for those of one row.
+  // `chunks` is scratch for the chunks of one row.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void Run(int64_t size, const T* logits, T* y,
                                         Chunk<C>* chunks, int64_t begin,

@@ -9,11 +9,11 @@
 namespace tensorflow_ext {
 namespace internal {
 
-// NaN needs no test: no largest element is NaN, but the excess of one is, and
-// that of infinity over infinity, so that the threshold becomes NaN.
+// NaN needs no test. No largest element is NaN, but the excess of a NaN is, and
+// so is that of infinity over infinity. This makes the threshold NaN.
 //
-// With two blocks a multiprocessor the compiler may take the registers that it
-// would spill.
+// With two blocks per multiprocessor, the compiler may use enough registers to
+// avoid spilling.
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, 2)
     SparsemaxKernel(RowDims dims, const void* logits, void* y) {
@@ -37,11 +37,11 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
     ThresholdSearch<C> search(RowMaximum<Shape>(most));
     C sum;
     int64_t count;
-    // All threads of a row have the same sums; rows of one warp go on together
-    // until the last of them is done.
+    // All threads of a row have the same sums. Rows of one warp continue
+    // together until all are done.
     bool goes_on = is_row;
     do {
-      // That of a pack has few terms, and so few rounding errors.
+      // The sum over a pack has few terms, so its rounding errors are small.
       DoubleWord<C> sums{0, 0};
       count = 0;
       ForEachPack<Shape>(packs, [&](int k, int64_t p) {
@@ -75,7 +75,8 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   }
 }
 
-// backprops may be gradients: an element is read by the thread that writes it.
+// backprops may be gradients, because the thread that writes an element also
+// reads it.
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads)
     SparsemaxGradKernel(RowDims dims, const void* gradients, const void* y,

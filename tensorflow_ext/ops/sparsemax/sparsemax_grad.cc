@@ -12,7 +12,7 @@ using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
 // y is the forward op's own output: expansion recognises the node and reuses
-// the output that exists.
+// its output.
 absl::Status SparsemaxGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(
@@ -32,8 +32,8 @@ absl::Status SparsemaxGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Sparsemax", SparsemaxGradient);
 
-// The gradient is linear in dy, and its matrix is symmetric: a projection. y
-// only says which elements are in the support.
+// The gradient is linear in dy, and its matrix is symmetric, because it is a
+// projection. y only determines the elements in the support.
 absl::Status SparsemaxGradGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
   // clang-format off
   *g = FDH::Define(

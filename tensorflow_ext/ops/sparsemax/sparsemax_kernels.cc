@@ -63,8 +63,8 @@ class SparsemaxCpuOp final : public SparsemaxOp {
  private:
   void Launch(OpKernelContext* context, const RowDims& dims, const void* logits,
               void* y) override {
-    // In cycles: two passes over the elements of a row, and some steps of the
-    // search.
+    // The cost in cycles: two passes over the elements of a row, and some steps
+    // of the search.
     Parallel(context, dims.rows, 2 * dims.size + 400,
              [&](int64_t begin, int64_t end) {
                CpuSparsemax::Forward(type_, dims, logits, y, begin, end);

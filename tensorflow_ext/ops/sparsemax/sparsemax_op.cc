@@ -24,16 +24,17 @@ REGISTER_OP("TfExt>Sparsemax")
       return status;
     })
     .Doc(R"doc(
-Sparsemax over the last dimension: max(logits - t, 0), where the threshold t is
-such that each row sums up to 1. It is the point of the probability simplex that
-is nearest to the row; unlike softmax it gives exact zeros.
+Sparsemax over the last dimension: max(logits - t, 0), where the threshold t
+makes each row sum to 1. It is the point of the probability simplex that is
+nearest to the row. Unlike softmax, it gives exact zeros.
 
 The function is that of A. F. T. Martins and R. F. Astudillo, "From Softmax
 to Sparsemax: A Sparse Model of Attention and Multi-Label Classification", ICML
 2016, arXiv:1602.02068.
 
-A row with NaN or infinity in it, or of -infinity alone, gives NaN throughout.
--infinity beside finite elements gives 0. half and bfloat16 are computed in float.
+A row with NaN or infinity, or with only -infinity, gives NaN throughout.
+-infinity beside finite elements gives 0. half and bfloat16 are computed in
+float.
 
 The gradient: SparsemaxGrad(dy, y).
 
@@ -55,19 +56,20 @@ REGISTER_OP("TfExt>SparsemaxGrad")
       return status.ok() ? SameShape("TfExt>SparsemaxGrad", c) : status;
     })
     .Doc(R"doc(
-Gradient of Sparsemax: gradients less their mean over the elements of the row
-where y > 0; 0 where it is not. A row of y with NaN in it gives NaN throughout.
+Gradient of Sparsemax: where y > 0, gradients minus their mean over the elements
+of the row with y > 0; elsewhere 0. A row of y that contains NaN gives NaN
+throughout.
 
-half and bfloat16 are computed in float. The order of the sums is fixed: the same
-bits for any number of threads, and every time on a GPU.
+half and bfloat16 are computed in float. The order of the sums is fixed: the
+bits are the same for any number of threads, and every time on a GPU.
 
-The gradient: SparsemaxGrad(dy, y) to gradients; none to y, which only says which
-elements are in the support.
+The gradient: SparsemaxGrad(dy, y) for gradients; none for y, which only
+determines the elements in the support.
 
-InvalidArgument if the shapes differ or are those of scalars.
+InvalidArgument if the shapes differ, or if they are scalars.
 
 gradients: Upstream gradient of Sparsemax's y, [..., D].
-y: What Sparsemax gave; the same shape.
+y: Output of Sparsemax; the same shape.
 backprops: Gradient with respect to logits; the same shape.
 )doc");
 

@@ -13,37 +13,38 @@ namespace {
 using xla::State;
 using xla::XlaOp;
 
-// Input `i`, whose name is `name`, as a matrix in the compute type.
+// Input `i`, named `name`, as a matrix in the compute type.
 absl::Status RowsOf(LoweringContext* context, int i, const char* name,
                     tensorflow::TensorShape* shape, RowDims* dims,
                     XlaOp* matrix) {
   TF_RETURN_IF_ERROR(context->InputBounds(i, shape));
-  // That of a matrix is no reshaping.
+  // A matrix needs no reshaping.
   if (shape->dims() != 2) TF_RETURN_IF_ERROR(context->CheckStatic(i, 0));
   TF_RETURN_IF_ERROR(ReadRows(context->op(), name, *shape, dims));
   *matrix = xla::Reshape(context->ComputeInput(i), {dims->rows, dims->size});
   return absl::OkStatus();
 }
 
-// A vector [rows], once for every column.
+// Repeats a vector [rows] for every column.
 XlaOp EveryColumn(XlaOp vector, const RowDims& dims) {
   return xla::BroadcastInDim(vector, {dims.rows, dims.size}, {0});
 }
 
-// DoubleWord::Excess of the rows of a matrix. NaN compares as neither.
+// DoubleWord::Excess of the rows of a matrix. Comparisons with NaN are false.
 XlaOp Excess(XlaOp x, const DoubleWord<XlaOp>& threshold, const RowDims& dims) {
   const XlaOp excess = (x - EveryColumn(threshold.high, dims)) -
                        EveryColumn(threshold.low, dims);
   return xla::Select(excess <= 0, 0, excess);
 }
 
-// ThresholdSearch for all rows at once; a row whose search has ended waits for
+// ThresholdSearch for all rows at once. A row whose search has ended waits for
 // the others.
 class ThresholdsSearch {
  public:
   explicit ThresholdsSearch(const RowDims& dims) : dims_(dims) {}
 
-  // x, its threshold, the residual and whether the search goes on.
+  // The state is x, its threshold, the residual and whether the search
+  // continues.
   std::vector<XlaOp> Start(XlaOp x) const {
     const XlaOp most = xla::ReduceMax(x, {1});
     DoubleWord<XlaOp> threshold{most, xla::ZerosLike(most)};
@@ -89,8 +90,8 @@ class ThresholdsSearch {
   }
 
  private:
-  // The sum of each row. XLA may add up one element after the other: of a long
-  // row in double.
+  // The sum of each row. XLA may add up the elements one after the other, so
+  // long rows are summed in double.
   XlaOp Sum(XlaOp matrix) const {
     const xla::PrimitiveType type = xla::ElementType(matrix);
     if (dims_.size <= kLongRow) return xla::ReduceSum(matrix, {1});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Setting all elements but the first to zero, on the GPU. All zeros are zero
-// bytes, whatever the type.
+// Setting all elements except the first to zero, on the GPU. In every type,
+// zero is zero bytes.
 
 #ifndef TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_
 #define TENSORFLOW_EXT_OPS_ZERO_OUT_ZERO_OUT_H_
@@ -11,12 +11,13 @@
 namespace tensorflow_ext {
 
 // Copies the first `kept` bytes of `input` to `output` and clears the other
-// `size - kept`; `output` may be `input`. Device memory, in order on `stream`,
-// a cudaStream_t. Returns a cudaError_t; size 0 does nothing.
+// `size - kept`. `output` may be `input`. Both are in device memory. The work
+// is in order on `stream`, a cudaStream_t. Returns a cudaError_t. If size is 0,
+// it does nothing.
 int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size,
                   void* stream);
 
-// Clears `size` bytes of device memory likewise.
+// Clears `size` bytes of device memory in the same way.
 int LaunchClear(void* output, int64_t size, void* stream);
 
 }  // namespace tensorflow_ext

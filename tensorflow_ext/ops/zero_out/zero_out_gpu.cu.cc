@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No kernel of our own: CUDA's memset and copy run at the speed of memory.
+// There is no kernel: CUDA's memset and copy run at the speed of memory.
 
 #include <cuda_runtime.h>
 
@@ -19,7 +19,8 @@ int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size,
   if (output == input) {
     return LaunchClear(static_cast<char*>(output) + kept, size - kept, stream);
   }
-  // From the aligned start on, which is the faster memset; then the element.
+  // Clears from the aligned start, which makes memset faster, then copies the
+  // element.
   const int error = LaunchClear(output, size, stream);
   if (error != cudaSuccess) return error;
   return cudaMemcpyAsync(output, input, kept, cudaMemcpyDeviceToDevice,

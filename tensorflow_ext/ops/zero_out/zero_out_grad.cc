@@ -13,7 +13,7 @@ using tensorflow::AttrSlice;
 using tensorflow::DataType;
 using tensorflow::FunctionDef;
 
-// The op that gives the gradient: integers have none.
+// The op that computes the gradient. Integers have no gradient.
 absl::Status GradientOp(const AttrSlice& attrs, const char** op) {
   DataType type;
   if (absl::Status s = GetNodeAttr(attrs, "T", &type); !s.ok()) return s;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels see bytes: an element is `kept` of them, a zero is zero bytes in
-// every type.
+// The kernels process bytes: an element is `kept` bytes, and zero is zero bytes
+// in every type.
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// ZeroOut, and ZeroOutWithIndex, which has a second output.
+// ZeroOut and ZeroOutWithIndex. Only ZeroOutWithIndex has a second output.
 class ZeroOutOp : public OpKernel {
  public:
   using OpKernel::OpKernel;
@@ -41,7 +41,7 @@ class ZeroOutOp : public OpKernel {
   // Sets the one element of `index`, int32, to 0.
   virtual void SetIndex(OpKernelContext* context, Tensor* index) = 0;
 
-  // As LaunchZeroOut in zero_out.h.
+  // Like LaunchZeroOut in zero_out.h.
   virtual void ZeroOut(OpKernelContext* context, const void* input,
                        void* output, int64_t kept, int64_t size) = 0;
 };
@@ -56,7 +56,8 @@ class ZeroOutCpuOp : public ZeroOutOp {
   void ZeroOut(OpKernelContext* context, const void* input, void* output,
                int64_t kept, int64_t size) override {
     if (output != input) memcpy(output, input, kept);
-    // memset writes some 4 bytes a cycle to memory: a unit of work is 4.
+    // memset writes about 4 bytes a cycle to memory, so a unit of work is 4
+    // bytes.
     constexpr int64_t kUnit = 4;
     char* const rest = static_cast<char*>(output) + kept;
     const int64_t rest_size = size - kept;

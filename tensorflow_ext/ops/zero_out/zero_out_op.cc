@@ -39,15 +39,15 @@ REGISTER_OP("TfExt>ZeroOutWithIndex")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-Keeps the first element, in row-major order, sets the others to zero, and says
-which one it kept.
+Keeps the first element, in row-major order, and sets the others to zero. It
+also outputs the index of the kept element.
 
 The gradient: ZeroOut(dy) through zeroed; none for the integer types.
 
 to_zero: Tensor of any shape.
 zeroed: Tensor of the same shape.
-index: Row-major index of the element kept: [0], or empty if to_zero is. On a
-  GPU it lies in device memory.
+index: Row-major index of the kept element: [0], or empty if to_zero is empty.
+  It is in device memory on a GPU.
 )doc");
 
 }  // namespace tensorflow_ext

@@ -11,7 +11,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.Properties;
 import org.tensorflow.TensorFlow;
 
-/** Loads the op library tensorflow_ext, which lies in the jar of this class. */
+/** Loads the op library tensorflow_ext, which is in the jar of this class. */
 public final class TensorFlowExt {
   private static final String LIBRARY = "linux-x86_64/libtensorflow_ext.so";
   private static boolean loaded;
@@ -19,17 +19,17 @@ public final class TensorFlowExt {
   private TensorFlowExt() {}
 
   /**
-   * Loads the library into TensorFlow: its ops are there then, and {@code Graph.addGradients} finds
-   * their gradients and those that it adds for TensorFlow's ops. A second call does nothing, and
-   * any thread may call this, also while others differentiate.
+   * Loads the library into TensorFlow. Its ops then exist, and {@code Graph.addGradients} finds
+   * their gradients and those that the library adds for TensorFlow's ops. A second call does
+   * nothing. Any thread may call this, even while others differentiate.
    *
-   * <p>The first process of a user that calls this copies the library out of the jar, into the
-   * folder that the system property {@code org.tensorflowext.cachedir} names, else into {@code
-   * tensorflow_ext} in the user's cache ({@code $XDG_CACHE_HOME}, {@code ~/.cache}). Other versions
-   * lie there side by side.
+   * <p>A user's first process that calls this copies the library out of the jar, into the folder
+   * that the system property {@code org.tensorflowext.cachedir} names, or else into {@code
+   * tensorflow_ext} in the user's cache ({@code $XDG_CACHE_HOME}, {@code ~/.cache}). The folder can
+   * hold several versions.
    *
-   * @throws UnsatisfiedLinkError this is another platform or another version of TensorFlow than
-   *     those for which the library was built, or it cannot be copied; the message says which
+   * @throws UnsatisfiedLinkError if the library was built for another platform or another version
+   *     of TensorFlow, or cannot be copied; the message says which
    */
   public static synchronized void load() {
     if (loaded) {
@@ -63,7 +63,7 @@ public final class TensorFlowExt {
     }
   }
 
-  /** "2.21" of "2.21.0". */
+  /** "2.21" for "2.21.0". */
   private static String minor(String version) {
     return version.replaceFirst("^(\\d+\\.\\d+).*", "$1");
   }
@@ -78,7 +78,7 @@ public final class TensorFlowExt {
     return properties;
   }
 
-  /** The library as a file; copied if there is none. */
+  /** The library as a file; copies it if there is none. */
   private static Path unpack(String sha256) {
     Path folder = cache();
     Path library = folder.resolve("libtensorflow_ext-" + sha256.substring(0, 16) + ".so");
@@ -90,7 +90,7 @@ public final class TensorFlowExt {
       Path copy = Files.createTempFile(folder, "libtensorflow_ext", ".new");
       try (InputStream stream = open(LIBRARY)) {
         Files.copy(stream, copy, StandardCopyOption.REPLACE_EXISTING);
-        // Whole or not at all, whatever other processes do meanwhile.
+        // Atomic, so that other processes never see a partial file.
         Files.move(copy, library, StandardCopyOption.ATOMIC_MOVE);
       } finally {
         Files.deleteIfExists(copy);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the lock files from what uv has chosen: a part of requirements/update.
+"""Writes the lock files from uv's choices, as a part of requirements/update.
 
-uv lists every wheel of a package. The lock files keep the hashes of those that a CPython on
-Linux, x86-64, installs. A pin of both packages of a TensorFlow stands in common-2.X.txt, a
-pin of every TensorFlow in common.txt.
+uv lists every wheel of a package. The lock files keep the hashes of the wheels that a CPython on
+Linux, x86-64, installs. Pins that both packages of a TensorFlow share are in common-2.X.txt; pins
+that every TensorFlow shares are in common.txt.
 
     write_locks.py FOLDER
 
@@ -29,12 +29,12 @@ _SYSTEM = {
     "platform_python_implementation == 'CPython'",
     "sys_platform == 'linux'",
 }
-# The build host's C library does not matter: pip chooses by that of each machine.
+# The build host's C library does not matter, because pip checks each machine's own.
 _PLATFORMS = r"any|(many)?linux.*_x86_64"
 
 
 class Pin(NamedTuple):
-    """A package in one version, with the marker of the Pythons that it is for."""
+    """A package in one version, with a marker for its Pythons."""
 
     name: str
     version: str
@@ -45,14 +45,14 @@ Lock = dict[Pin, set[str]]
 
 
 def _marker(text: str, pythons: list[str]) -> str:
-    """The part of a marker that chooses between these Pythons."""
+    """The part of a marker that selects among these Pythons."""
     minor = int(pythons[-1].removeprefix("3.")) + 1
     always = {*_SYSTEM, f"python_full_version < '3.{minor}'"}
     return " and ".join(part for part in text.split(" and ") if part not in always)
 
 
 def _takes(python: str, marker: str) -> bool:
-    """Whether any release of this Python meets the marker."""
+    """True if any release of this Python meets the marker."""
     releases = [f"{python}.0", f"{python}.99"]
     return not marker or any(
         Marker(marker).evaluate({"python_version": python, "python_full_version": release})
@@ -61,7 +61,7 @@ def _takes(python: str, marker: str) -> bool:
 
 
 def _fits(wheel: str, python: str) -> bool:
-    """Whether this Python installs a wheel of this name."""
+    """True if this Python installs a wheel with this name."""
     version = tuple(map(int, python.split(".")))
     interpreter = f"cp{python.replace('.', '')}"
     tags = itertools.chain(
@@ -76,7 +76,7 @@ def _fits(wheel: str, python: str) -> bool:
 
 
 def _hashes(package: dict[str, Any], pythons: Iterable[str]) -> set[str]:
-    """The hashes of the wheels that these Pythons install; each Python must have one."""
+    """The hashes of the wheels that these Pythons install; each Python must have a wheel."""
     wheels = {
         unquote(wheel["url"].rpartition("/")[2]): wheel["hashes"]["sha256"]
         for wheel in package["wheels"]
@@ -100,7 +100,7 @@ def _read(file: pathlib.Path, pythons: list[str]) -> Lock:
 
 
 def _take_common(locks: list[Lock]) -> Lock:
-    """Moves the pins that all of the locks have into one lock."""
+    """Moves the pins that all of the locks share into one lock."""
     common = [pin for pin in locks[0] if all(pin in lock for lock in locks)]
     return {pin: set.union(*(lock.pop(pin) for lock in locks)) for pin in common}
 

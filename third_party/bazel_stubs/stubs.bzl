@@ -2,9 +2,9 @@
 """Stand-ins for the repositories that Bazel 4 would download on its own.
 
 Bazel 4 ends every WORKSPACE with rules_cc, rules_java and (for tests)
-remote_coverage_tools, fetched from the network. This project needs of them only
-names that are native in Bazel 4, so that these stubs let it build offline.
-Later versions of Bazel bring their own.
+remote_coverage_tools, fetched from the network. This project needs only names
+from them that are native in Bazel 4, so these stubs let it build offline. Later
+versions of Bazel bring their own.
 """
 
 def _stub_impl(ctx):
@@ -12,7 +12,7 @@ def _stub_impl(ctx):
     for entry in folder.readdir():
         ctx.symlink(entry, entry.basename)
 
-# As local_repository, whose paths are those of the main workspace.
+# Like local_repository, whose paths are those of the main workspace.
 _stub = repository_rule(
     implementation = _stub_impl,
     attrs = {"folder": attr.string(mandatory = True)},

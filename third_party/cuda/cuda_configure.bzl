@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@local_config_cuda: the CUDA toolkit that is installed, if any.
+"""@local_config_cuda: the installed CUDA toolkit, if any.
 
   //:defs.bzl        HAVE_CUDA, NVCC, CUOBJDUMP ('' if there is none),
                      if_cuda(then, otherwise = [])
@@ -7,10 +7,10 @@
   //:cudart_static   the CUDA runtime, linked statically
   //:stamp           a header with the toolkit's version, for nvcc's actions
 
-Looked for in this order: $NVCC, $CUDA_HOME, /usr/local/cuda, PATH, the
-packages of the Python interpreter (nvidia/cu*, where pip puts the toolkit).
-TENSORFLOW_EXT_CUDA=no looks nowhere, =yes makes it an error to find nothing;
-=auto, as by default, then builds for the CPU alone.
+Search order: $NVCC, $CUDA_HOME, /usr/local/cuda, PATH, the packages of the
+Python interpreter (nvidia/cu*, where pip puts the toolkit).
+TENSORFLOW_EXT_CUDA=no disables the search; =yes makes it an error to find
+nothing; with =auto, the default, the build is then for the CPU only.
 """
 
 load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON", "find_python")
@@ -49,7 +49,8 @@ def if_cuda(then, otherwise = []):
 """
 
 def _python_candidates(ctx):
-    """Where pip installs nvcc: site-packages/nvidia/cu13/bin and the like."""
+    """The places where pip installs nvcc: site-packages/nvidia/cu13/bin and the
+    like."""
     found = ctx.execute([
         find_python(ctx),
         "-I",
@@ -73,9 +74,10 @@ def _find_nvcc(ctx):
     return None
 
 def _find_toolkit(ctx, nvcc):
-    """The toolkit behind an nvcc, as a struct; else why it is of no use."""
+    """The toolkit of an nvcc, as a struct; otherwise the reason why it is
+    unusable."""
 
-    # nvcc itself says where its toolkit is, through wrappers and links.
+    # nvcc itself reports its toolkit, through wrappers and links.
     run = ctx.execute([nvcc, "--dryrun", "-x", "cu", "-c", "/dev/null", "-o", "/dev/null"])
     home = None
     for line in run.stderr.split("\n"):

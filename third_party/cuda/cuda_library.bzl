@@ -4,8 +4,8 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_config_cuda//:defs.bzl", "HAVE_CUDA", "NVCC")
 
-# Machine code for A100 and H100, PTX for what comes after them. A kernel that
-# spills registers or uses local memory does not compile.
+# Machine code for A100 and H100, PTX for later GPUs. A kernel that spills
+# registers or uses local memory does not compile.
 _NVCC_FLAGS = [
     "-std=c++17",
     "-O3",
@@ -24,8 +24,8 @@ def _cuda_object_impl(ctx):
     args = ctx.actions.args()
     args.add_all(["-x", "cu", "-c", ctx.file.src, "-o", ctx.outputs.out])
 
-    # nvcc names intermediate files by its process, and sandboxes that share /tmp
-    # number their processes alike.
+    # nvcc names intermediate files by its process ID, and sandboxes that share
+    # /tmp use the same process IDs.
     args.add("--objdir-as-tempdir")
     args.add("-ccbin", find_cpp_toolchain(ctx).compiler_executable)
     args.add_all(_NVCC_FLAGS)
@@ -66,15 +66,15 @@ _cuda_object = rule(
 )
 
 def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
-    """A cc_library of CUDA sources; an empty one where there is no nvcc.
+    """A cc_library of CUDA sources; empty if there is no nvcc.
 
     Args:
       name: the library. <name>_objects is a filegroup of its object files, for
         tools that read the machine code.
       srcs: CUDA sources, *.cu.cc or *.cu.
       hdrs: headers of this library.
-      deps: libraries of headers that the sources include. No TensorFlow among
-        them: nvcc takes half a minute over those.
+      deps: libraries of headers that the sources include. They must not include
+        TensorFlow, because nvcc takes half a minute for its headers.
       copts: further flags for nvcc.
       **kwargs: passed on to cc_library.
     """

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""go_program: a program in Go that calls TensorFlow's C API, by the Go toolchain itself."""
+"""go_program: a Go program that calls TensorFlow's C API, built by the Go
+toolchain itself."""
 
 load("@local_config_go//:defs.bzl", "GO", "GO_ENVIRON", "HAVE_GO")
 load("@local_config_tf//:info.bzl", "TF_VERSION")
 
-# Go compiles modules, folders whose sources lie together: those that were generated
-# are put beside those of the tree first.
+# Go compiles modules, which are folders that hold all their sources, so
+# generated sources are first copied next to those of the tree.
 _COMMAND = """
 set -eu
 program=$$PWD/$@
@@ -31,9 +32,9 @@ fi
 """
 
 def go_program(name, package, srcs, modules, **kwargs):
-    """A program, formatted by gofmt, in whose modules `go vet` finds nothing.
+    """A program, formatted by gofmt; `go vet` finds nothing in its modules.
 
-    Where there is no Go, there is no target.
+    If there is no Go, there is no target.
 
     Args:
       name: the target and the program.
@@ -58,7 +59,7 @@ def go_program(name, package, srcs, modules, **kwargs):
             version = TF_VERSION,
         ),
         executable = True,
-        # Outside the sandbox, which Go's cache is not in.
+        # Outside the sandbox, which does not contain Go's cache.
         tags = ["no-sandbox"],
         **kwargs
     )

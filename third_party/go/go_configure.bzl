@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@local_config_go: the Go toolchain that is installed, if any.
+"""@local_config_go: the installed Go toolchain, if any.
 
-  //:defs.bzl        HAVE_GO, GO (the command), GO_ENVIRON (what it is to be run
-                     with, TensorFlow's C API for cgo included),
+  //:defs.bzl        HAVE_GO, GO (the command), GO_ENVIRON (its environment,
+                     with TensorFlow's C API for cgo),
                      if_go(then, otherwise = [])
 
-Looked for on PATH. Where it is missing, nothing is built that needs it.
+Go must be on PATH. Without it, targets that need it are not built.
 """
 
 load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON")
 
-# The oldest that compiles the programs: Debian 12 has it.
+# The oldest version that compiles the programs; Debian 12 has it.
 _OLDEST = (1, 19)
 
 _DEFS = """
@@ -23,7 +23,8 @@ def if_go(then, otherwise = []):
 """
 
 def _find_go(ctx):
-    """The command, and an empty string; else why there is none."""
+    """The command and an empty string; otherwise the reason why there is
+    none."""
     go = ctx.which("go")
     if not go:
         return None, "no go on PATH"
@@ -50,7 +51,7 @@ def _go_configure_impl(ctx):
     library = ctx.path(Label("@local_config_tf//:libtensorflow_cc.so.2")).realpath
     wheel = library.dirname
 
-    # The C API lies in two libraries, and Go asks for one: this tells the linker.
+    # The C API is in two libraries, and Go asks for one: this tells the linker.
     ctx.file("link/libtensorflow.so", "INPUT({0}/{1} {0}/libtensorflow_framework.so.2)\n".format(
         wheel,
         library.basename,
@@ -61,14 +62,14 @@ def _go_configure_impl(ctx):
             "CGO_CFLAGS": "-O2 -I%s/include" % wheel,
             "CGO_ENABLED": "1",
             "CGO_LDFLAGS": "-L%s -Wl,-rpath,%s" % (ctx.path("link"), wheel),
-            # What Go has compiled it finds there again; it is made to be shared.
+            # Go's cache of compiled packages, which is made to be shared.
             "GOCACHE": go.cache,
             "GOENV": "off",
             "GOFLAGS": "-buildvcs=false -trimpath",
             "GOPROXY": "off",
             "GOTOOLCHAIN": "local",
             "PATH": "/usr/bin:/bin",
-            # Not for Go: with another version the command is another one.
+            # Go does not read it; it makes the command depend on the version.
             "VERSION": go.version,
         }),
         go = go.path,

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fetch_jars.sh LOCK_FILE FOLDER: the jars of the lock file into FOLDER, by Maven.
+# fetch_jars.sh LOCK_FILE FOLDER: fetches the jars of the lock file into FOLDER, by Maven.
 #
-# Of jars with native libraries only those go into FOLDER/native that join Java to
-# TensorFlow; TensorFlow's own, a gigabyte when unpacked, are those of the wheel, to
-# which links in that folder lead. FOLDER is in the virtual environment.
+# FOLDER/native gets only the native libraries that join Java to TensorFlow. TensorFlow's own
+# libraries, a gigabyte when unpacked, are those of the wheel; FOLDER/native has links to them.
+# FOLDER is in the virtual environment.
 
 set -euo pipefail
 lock=$1 folder=$2

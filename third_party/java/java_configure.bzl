@@ -6,7 +6,7 @@
                 the folder of TensorFlow Java's native libraries
   //:jars       the jars to compile against
 
-The JDK is on PATH, 17 or later. The jars are where ./run puts them, in `java` beside
+The JDK must be on PATH, 17 or later. ./run puts the jars into `java`, next to
 the `bin` of the Python interpreter.
 """
 
@@ -47,7 +47,8 @@ def _write(ctx, jars = [], programs = ["", "", ""], folder = None):
     ))
 
 def _version(ctx, javac):
-    """The number before the first dot of what `javac -version` says; 0 if none."""
+    """The number before the first dot in the output of `javac -version`; 0 if
+    none."""
     words = ctx.execute([javac, "-version"]).stdout.strip().split(" ")
     number = words[-1].split(".")[0].split("-")[0]
     return int(number) if number.isdigit() else 0
@@ -56,7 +57,7 @@ def _java_configure_impl(ctx):
     programs = [ctx.which(name) for name in ["java", "javac", "jar"]]
     folder = ctx.path(find_python(ctx)).dirname.dirname.get_child("java")
 
-    # The stamp comes last, when all the rest is there.
+    # The stamp is written last, when everything else is there.
     if None in programs or not folder.get_child(".made-from").exists:
         _write(ctx)
         return

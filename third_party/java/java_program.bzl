@@ -14,7 +14,7 @@ load(
     "JAVA_LIBRARY_PATH",
 )
 
-# --date: the same bytes whenever it is built.
+# --date gives the same bytes in every build.
 _COMPILE = """
 set -eu
 classes=$$(mktemp -d)
@@ -36,11 +36,11 @@ rm -rf "$$classes/META-INF"
 {jar} --create --date=2000-01-01T00:00:00Z --file $@ -C "$$classes" .
 """
 
-# The jar stands behind these lines: to the JVM the file is a jar. TensorFlow Java's
-# native libraries are found where ./run has put them; else every process would look
-# for them in its cache, and the first unpack a gigabyte. Standard output is the
-# program's own: the JVM's warnings go elsewhere. A test may write into its own folder
-# alone.
+# The jar follows these lines; to the JVM the file is a jar. TensorFlow Java's
+# native libraries are in ./run's folder; otherwise every process would search
+# its cache for them, and the first would unpack a gigabyte. Standard output
+# belongs to the program, so the JVM's warnings go to standard error. A test may
+# write only into its own folder.
 _START = """#!/bin/sh
 exec {java} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData \\
   -Xlog:disable -Xlog:all=warning:stderr \\
@@ -50,15 +50,15 @@ exec {java} -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData \\
 """
 
 def java_jar(name, srcs, deps = [], libraries = [], resources = {}, release = 17, **kwargs):
-    """Compiles a jar; nothing where there is no Java.
+    """Compiles a jar; does nothing if there is no Java.
 
     Args:
       name: the jar's file name, with its ending.
       srcs: Java sources (*.java), or archives of some (*.srcjar).
-      deps: java_jar targets, whose classes this jar has too.
-      libraries: java_jar targets that stand beside it on the class path.
-      resources: what else goes into the jar, label to path therein.
-      release: the Java that it is to run on.
+      deps: java_jar targets, whose classes this jar also contains.
+      libraries: java_jar targets on its class path.
+      resources: other files for the jar: a map from label to path in the jar.
+      release: the Java version that it must run on.
       **kwargs: passed on to genrule.
     """
     if not HAVE_JAVA:
@@ -87,13 +87,13 @@ def java_jar(name, srcs, deps = [], libraries = [], resources = {}, release = 17
     )
 
 def java_program(name, main_class, srcs, deps = [], **kwargs):
-    """A file to run, with its classes and the way to TensorFlow Java in it.
+    """An executable file, with its classes and the path to TensorFlow Java.
 
     Args:
       name: the file.
       main_class: the class with `main`, with its package.
-      srcs: as of java_jar.
-      deps: as of java_jar.
+      srcs: as for java_jar.
+      deps: as for java_jar.
       **kwargs: passed on to genrule.
     """
     if not HAVE_JAVA:

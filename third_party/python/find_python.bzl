@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Python interpreter the repository rules ask."""
+"""Finds the Python interpreter for the repository rules."""
 
-# What find_python reads: for the `environ` of a repository rule.
+# The variables that find_python reads, for the `environ` of a repository rule.
 PYTHON_ENVIRON = ["PATH", "TF_PYTHON"]
 
 def find_python(ctx):
@@ -11,10 +11,10 @@ def find_python(ctx):
       ctx: the context of a repository rule whose environ has PYTHON_ENVIRON.
 
     Returns:
-      $TF_PYTHON, else that of .venv in the workspace that is built, else that of
-      .venv in this one, if it is another's dependency, else python3 on PATH. Never
-      resolved further: behind its symlinks a virtual environment's interpreter
-      no longer knows its packages.
+      $TF_PYTHON, else the interpreter of .venv in the workspace being built,
+      else that of .venv in this workspace, if it is a dependency, else python3
+      on PATH. Symlinks are not resolved, because behind them a virtual
+      environment's interpreter no longer finds its packages.
     """
     named = ctx.os.environ.get("TF_PYTHON", "")
     if named:

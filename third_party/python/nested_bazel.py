@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bazel in another workspace, called by a test that is not in a sandbox."""
+"""Runs Bazel in another workspace, for a test that is not in a sandbox."""
 
 import os
 import pathlib
@@ -8,11 +8,10 @@ import pathlib
 def nested_bazel(name: str) -> list[str]:
     """The program and its first options, for a workspace of this name.
 
-    What it builds stands beside the output of this checkout and outlives the test.
-    Where a header has changed since, Bazel then compiles what includes it, as it does
-    in this checkout, and finds that in the cache. From nothing it would ask the cache
-    for every file that might include the header, and this checkout has put there those
-    alone that do.
+    Its output is next to this checkout's output and outlives the test. If a header has changed
+    since, Bazel then compiles only the files that include it, as in this checkout, and finds them
+    in the cache. A build from nothing would ask the cache for every file that might include the
+    header, and this checkout has cached only the files that do.
 
     Args:
       name: unique among tests.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs pytest as a Bazel test: results where Bazel expects them."""
+"""Runs pytest as a Bazel test, with results where Bazel expects them."""
 
 import gc
 import os
@@ -10,10 +10,10 @@ import pytest
 
 
 class _Collector:
-    """No garbage is looked for among what is imported: it lives as long as the process.
+    """Excludes imported objects from garbage collection, because they live as long as the process.
 
-    The modules of TensorFlow are half a million objects. Looking through them again
-    and again is a quarter of the time that importing them takes.
+    The modules of TensorFlow are half a million objects. Scanning them repeatedly takes a quarter
+    of the time to import them.
     """
 
     def __init__(self) -> None:
@@ -25,10 +25,10 @@ class _Collector:
 
 
 class _Shard:
-    """Leaves a process the tests of its own shard (shard_count), every n-th one.
+    """Keeps only the tests of this process's shard (shard_count), every n-th test.
 
-    Tests with the same parameter `case` stay together and run in turn, so that what
-    the case costs once serves them all.
+    Tests with the same parameter `case` stay together and run in turn, so that they share the cost
+    of the case.
     """
 
     def __init__(self, index: int, count: int) -> None:
@@ -46,22 +46,22 @@ class _Shard:
 
 
 def _shard() -> list[_Shard]:
-    """As Bazel's test encyclopedia has it; none where the test is not divided."""
+    """The shard, according to Bazel's test encyclopedia; none if the test has one shard."""
     status_file = os.environ.get("TEST_SHARD_STATUS_FILE")
     if not status_file:
         return []
-    pathlib.Path(status_file).touch()  # Bazel would run all tests in every shard.
+    pathlib.Path(status_file).touch()  # Otherwise Bazel would run all tests in every shard.
     index, count = (os.environ[f"TEST_{n}"] for n in ("SHARD_INDEX", "TOTAL_SHARDS"))
     return [_Shard(int(index), int(count))]
 
 
 def main() -> int:
-    # Libraries that write below the home directory find one that is theirs.
+    # Libraries that write below the home directory get a writable one.
     scratch = os.environ.get("TEST_TMPDIR")
     if scratch:
         os.environ["HOME"] = scratch
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    if "DRAWS" not in os.environ:  # see py_suite
+    if "DRAWS" not in os.environ:  # See py_suite.
         sys.modules["matplotlib"] = None  # type: ignore[assignment]
     arguments = ["-q", "-p", "no:cacheprovider"]
     report = os.environ.get("XML_OUTPUT_FILE")
@@ -73,7 +73,7 @@ def main() -> int:
     shard = _shard()
     plugins = [_Collector(), *shard]
     status = pytest.main(arguments + sys.argv[1:], plugins=plugins)
-    # A filter may leave a shard nothing to do.
+    # A filter may leave a shard without tests.
     if shard and selected and status == pytest.ExitCode.NO_TESTS_COLLECTED:
         return 0
     return status

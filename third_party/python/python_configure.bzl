@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@local_config_python: the Python interpreter that is installed.
+"""@local_config_python: the installed Python interpreter.
 
   //:toolchain        the interpreter, for Bazel's py_* rules
   //:environment.txt  its packages with their versions: data of the Python

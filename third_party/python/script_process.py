@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tests start a script in a process of its own."""
+"""Starts a script in a separate process, for tests."""
 
 import sys
 
-# Modules come from PYTHONPATH, not from where a link to the script leads; Python 3.10
-# cannot be told, and finds the same ones by the link.
+# Modules must come from PYTHONPATH, not from the target of a link to the script. Python 3.10 has no
+# option for this, and finds the same modules through the link.
 PYTHON = [sys.executable, *(["-P"] if sys.version_info >= (3, 11) else [])]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m tensorflow_ext` as a Bazel program: of this tree, or, where that is not
-among its dependencies, of the interpreter."""
+"""`python -m tensorflow_ext` as a Bazel program: from this tree if it is a dependency, or else from
+the interpreter."""
 
 import sys
 

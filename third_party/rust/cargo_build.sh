@@ -1,25 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds with cargo what Bazel asks for (defs.bzl):
+# Builds Bazel's Rust targets with cargo (defs.bzl):
 #
 #   cargo_build.sh STAMP dependencies ARCHIVE MANIFEST...
 #   cargo_build.sh STAMP binaries FOLDER ARCHIVE LIBTENSORFLOW PACKAGE --bin=NAME...
 #     FILE...
 #
-# STAMP lies beside the links to the toolchain and to the crates. FILEs are the
-# manifests and sources of the workspace; `--as=PATH FILE` has another place there.
-# What comes out is the same in every checkout, so that Bazel's cache serves them all:
-# where TensorFlow lies is said from where a program lies, and no flag of a compiler
-# names a folder of this machine.
+# STAMP is next to the links to the toolchain and to the crates. FILEs are the manifests and sources
+# of the workspace; `--as=PATH FILE` gives a file another path there. The output is the same in
+# every checkout, so that all share Bazel's cache: TensorFlow's location is relative to the
+# program's, and no compiler flag names a folder of this machine.
 set -euo pipefail
 
 FOUND=$(dirname "$(readlink -f "$1")")
 WHAT=$2
 shift 2
 
-# A program is in bazel-out/CONFIGURATION/bin of the execution root, two or three folders
-# deep; TensorFlow's libraries are where Bazel has the repository @local_config_tf.
+# A program is in bazel-out/CONFIGURATION/bin of the execution root, two or three folders deep.
+# TensorFlow's libraries are in Bazel's repository @local_config_tf.
 TENSORFLOW='$ORIGIN/../../../../../../../external/local_config_tf'
 TENSORFLOW+=':$ORIGIN/../../../../../../../../external/local_config_tf'
 
@@ -27,14 +26,14 @@ WORKSPACE=$(mktemp -d)
 trap 'rm -rf "$WORKSPACE"' EXIT
 export CARGO_HOME=$WORKSPACE/home
 
-# add_file PLACE FILE
+# add_file PLACE FILE: copies a file into the workspace.
 add_file() {
   mkdir -p "$WORKSPACE/$(dirname "$1")"
   cp --dereference "$2" "$WORKSPACE/$1"
 }
 
-# build ARGUMENT...: of the packages whose sources are not here, an empty program
-# stands in their place: cargo wants to see the whole workspace.
+# build ARGUMENT...: builds with an empty program for each package whose sources are not here,
+# because cargo needs the whole workspace.
 build() {
   local manifest folder host
   for manifest in "$WORKSPACE"/*/*/Cargo.toml "$WORKSPACE"/*/*/*/Cargo.toml; do
@@ -87,7 +86,7 @@ while (($#)); do
   shift
 done
 tar -C "$WORKSPACE" -xf "$archive"
-# Instead of a flag, which would make other crates of those in the archive.
+# Instead of a flag, which would change the identity of the crates in the archive.
 LIBRARY_PATH=$(dirname "$(readlink -f "$tensorflow")")
 export LIBRARY_PATH
 if [[ -x $FOUND/toolchain/bin/clippy-driver ]]; then

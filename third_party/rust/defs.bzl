@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """rust_dependencies, rust_binaries: a cargo workspace, built without a network.
 
-cargo builds a whole workspace into one folder; of that Bazel keeps what the crates of
-others become, in an archive, so that an edit, and every further package, compiles its
-own sources alone.
+cargo builds a whole workspace into one folder. Bazel keeps the compiled
+third-party crates in an archive, so that an edit, or another package, compiles
+only its own sources.
 """
 
 load("@local_config_rust//:defs.bzl", "HAVE_RUST")
@@ -17,7 +17,7 @@ def rust_dependencies(name):
     """<name>.tar: the compiled crates of Cargo.lock that the workspace uses.
 
     Args:
-      name: the target, of which there is none where there is no cargo.
+      name: the target; it does not exist if there is no cargo.
     """
     if HAVE_RUST:
         native.genrule(
@@ -31,16 +31,18 @@ def rust_dependencies(name):
         )
 
 def rust_binaries(name, srcs, binaries, generated = {}, package = None, **kwargs):
-    """The programs of the package of the cargo workspace that lies here.
+    """The programs of the cargo package in this folder.
 
     A warning of the compiler or of clippy is an error.
 
     Args:
-      name: the rule's name; of it there is none where there is no cargo.
+      name: the rule's name; it does not exist if there is no cargo.
       srcs: the sources, below src.
       binaries: the names of the programs, each a target.
-      generated: sources that a rule makes: label to path in the package.
-      package: the folder of the cargo package, from the root; by default this one.
+      generated: sources that a rule makes: a map from label to path in the
+        package.
+      package: the folder of the cargo package, from the root; by default this
+        folder.
       **kwargs: passed on to genrule.
     """
     if not HAVE_RUST:

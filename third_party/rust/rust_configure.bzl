@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@local_config_rust: cargo, if it is on PATH and as new as Cargo.toml says, and the
-crates of Cargo.lock.
+"""@local_config_rust: cargo, if it is on PATH and as new as Cargo.toml
+requires, and the crates of Cargo.lock.
 
   //:defs.bzl   HAVE_RUST, CARGO and RUSTFMT ('' if there is none),
                 if_rust(then, otherwise = [])
-  //:stamp      a file that says which compiler and which crates there are. Beside it
-                lie `toolchain` and `crates`, links to them
+  //:stamp      a file that names the compiler and the crates. Next to it are
+                the links `toolchain` and `crates`
 
-The crates are where `./run test` puts them, in `rust` beside the `bin` of the Python
-interpreter. Without them, or without cargo, the repository is empty, and no Rust is
-built.
+`./run test` puts the crates into `rust`, next to the `bin` of the Python
+interpreter. Without them, or without cargo, the repository is empty, and no
+Rust is built.
 """
 
 load("//third_party/python:find_python.bzl", "PYTHON_ENVIRON", "find_python")
@@ -34,7 +34,7 @@ def _ask(ctx, rustc, *arguments):
     return answer.stdout.strip()
 
 def _is_new_enough(ctx, rustc):
-    """Whether it is what rust-version of the workspace asks for, or newer."""
+    """True if it meets rust-version of the workspace."""
     manifest = ctx.read(Label("//:Cargo.toml"))
     oldest = manifest.partition('\nrust-version = "')[2].partition('"')[0]
     answer = ctx.execute([rustc, "--version"])
@@ -52,7 +52,7 @@ def _rust_configure_impl(ctx):
         _without_rust(ctx)
         return
 
-    # Behind the commands of rustup, which want to know whose home they are in.
+    # Bypasses rustup's commands, which need to know the user's home folder.
     toolchain = _ask(ctx, rustc, "--print", "sysroot")
     if not ctx.path(toolchain + "/bin/cargo").exists:
         _without_rust(ctx)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""@local_config_tf: the TensorFlow wheel that is installed.
+"""@local_config_tf: the installed TensorFlow wheel.
 
   //:framework       headers and libtensorflow_framework
   //:cc              the same and libtensorflow_cc: the C API, the C++ graph
@@ -13,7 +13,7 @@ load(":versions.bzl", "check_version", "compiler_settings")
 
 _VERSIONS = Label("//requirements:tensorflow_versions.txt")
 
-# Looks TensorFlow up without importing it, which takes seconds.
+# Finds TensorFlow without importing it, which takes seconds.
 _FIND_TENSORFLOW = """
 import importlib.metadata, importlib.util, sys
 spec = importlib.util.find_spec("tensorflow")
@@ -32,8 +32,9 @@ else:
 
 _LIBRARIES = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]
 
-# The headers are one directory: ten thousand files in a glob double the time
-# of an incremental build. `includes` turn into -isystem: no warnings from them.
+# The headers are one directory, because ten thousand files in a glob double the
+# time of an incremental build. `includes` become -isystem, which hides warnings
+# from them.
 _BUILD = """
 package(default_visibility = ["//visibility:public"])
 

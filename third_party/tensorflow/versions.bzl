@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiling against TensorFlow takes, version by version.
+"""The settings for compiling against each version of TensorFlow.
 
-What differs for the compiler's text stands in tensorflow_ext/base/compatibility.h.
+tensorflow_ext/base/compatibility.h has the differences in source code.
 """
 
 def split_version(version):
-    """Takes a version apart, as the macros of TensorFlow's release_version.h have it.
+    """Splits a version into the macros of TensorFlow's release_version.h.
 
     Args:
-      version: of a wheel, "2.21.0rc1" say.
+      version: of a wheel, such as "2.21.0rc1".
 
     Returns:
       A struct of the strings major, minor, patch and suffix: "2", "21", "0", "rc1".
@@ -26,14 +26,16 @@ def _minor(version):
     return (int(parts.major), int(parts.minor))
 
 def check_version(version, list_of_versions):
-    """Compares a wheel with the versions that this tree is built and tested for.
+    """Compares a wheel with the versions that this tree is built and tested
+    for.
 
     Args:
-      version: that of the wheel.
+      version: the wheel's version.
       list_of_versions: the text of requirements/tensorflow_versions.txt.
 
     Returns:
-      A struct of `error`, why nothing is to be compiled, and `warning`; each may be "".
+      A struct of `error`, the reason not to compile, and `warning`; each may be
+      "".
     """
     tested = [
         line
@@ -53,20 +55,20 @@ def check_version(version, list_of_versions):
     return struct(error = "", warning = "")
 
 def compiler_settings(version):
-    """Says how files that include TensorFlow's headers are compiled.
+    """Returns the compile settings for files that include TensorFlow's headers.
 
-    The same in all versions from 2.18 to 2.21; what differs is to be written here.
+    They are the same in all versions from 2.18 to 2.21; add differences here.
 
     Args:
-      version: that of the wheel.
+      version: the wheel's version.
 
     Returns:
       A struct of `defines` and, below the wheel's folder, `includes`.
     """
     parts = split_version(version)
     return struct(
-        # What the wheel was built with. A changed wheel changes the version and so
-        # every command that compiles against it.
+        # The settings that the wheel was built with. A changed wheel changes
+        # the version and therefore every command that compiles against it.
         defines = [
             "EIGEN_MAX_ALIGN_BYTES=64",
             "TF_MAJOR_VERSION=" + parts.major,

@@ -12,7 +12,7 @@ namespace {
 
 // ---- The value passes through, and so does its gradient.
 
-// The op's first input is its output; what else it takes only steers it.
+// The op's first input is its output; its other inputs only control it.
 void PassThroughGrad(Gradient& g) { g.ReturnFirst(g.Upstream()); }
 REGISTER_GRADIENT("DeepCopy", PassThroughGrad);
 REGISTER_GRADIENT("EnsureShape", PassThroughGrad);
@@ -30,7 +30,8 @@ void IdentityNGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("IdentityN", IdentityNGrad);
 
-// The gradient is guarded as the value is (as Python's _CheckNumericsV2Grad).
+// The gradient gets the same check as the value (like Python's
+// _CheckNumericsV2Grad).
 void CheckNumericsGrad(Gradient& g) {
   const std::string message = absl::StrCat("The gradient is not finite. ",
                                            g.Attr<std::string>("message"));
@@ -39,19 +40,19 @@ void CheckNumericsGrad(Gradient& g) {
 REGISTER_GRADIENT("CheckNumerics", CheckNumericsGrad);
 REGISTER_GRADIENT("CheckNumericsV2", CheckNumericsGrad);
 
-// The op is there to make this an error.
+// The op exists to make this an error.
 void PreventGradientGrad(Gradient& g) {
   g.Unimplemented(absl::StrCat("the graph forbids to differentiate here: ",
                                g.Attr<std::string>("message")));
 }
 REGISTER_GRADIENT("PreventGradient", PreventGradientGrad);
 
-// The shape of the input counts, not its elements.
+// The input's shape matters, not its elements.
 REGISTER_GRADIENT("OnesLike", ReturnNone);
 
-// ---- Elements change places: the gradient takes the way back.
+// ---- Elements that move: the gradient moves them back.
 
-// Each value gets the part of the gradient that it filled.
+// Each value gets its part of the gradient.
 Values ConcatGradients(Gradient& g, Value axis) {
   const Values values = g.Inputs("values");
   const Values shapes = CallAll("ShapeN", {values});
@@ -72,7 +73,7 @@ void ConcatGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Concat", ConcatGrad);
 
-// In TensorFlow's client gradient an axis that is int64 ends the process.
+// TensorFlow's client gradient ends the process if the axis is int64.
 void ConcatV2Grad(Gradient& g) {
   Values gradients = ConcatGradients(g, g.Input(g.num_inputs() - 1));
   gradients.push_back(Value());
@@ -80,7 +81,7 @@ void ConcatV2Grad(Gradient& g) {
 }
 REGISTER_STAND_IN("ConcatV2", ConcatV2Grad);
 
-// Each value is one row. (The client gradient of a Split in one fails.)
+// Each value is one row. (The client gradient, a Split into one part, fails.)
 void ParallelConcatGrad(Gradient& g) {
   if (g.num_inputs() == 1) return g.Return({g.Upstream()});
   g.Return(g.CallAll("Split", {g.Int(0), g.Upstream()},
@@ -89,7 +90,7 @@ void ParallelConcatGrad(Gradient& g) {
 REGISTER_GRADIENT("ParallelConcat", ParallelConcatGrad);
 
 void ConjugateTransposeGrad(Gradient& g) {
-  const Value axes = g.Input(1);  // which may be negative
+  const Value axes = g.Input(1);  // may be negative
   const Value inverse =
       InvertPermutation(FloorMod(axes, Size(axes, axes.type())));
   g.Return({Call("ConjugateTranspose", {g.Upstream(), inverse}), Value()});
@@ -101,9 +102,9 @@ void ReverseGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Reverse", ReverseGrad);
 
-// The rows' own numbers, shuffled with the same key, tell where each came from.
-// A scalar counts as one row. (RandomShuffle draws another permutation in each
-// run, and does not say which.)
+// The row numbers, shuffled with the same key, give each row's origin. A scalar
+// counts as one row. (RandomShuffle draws another permutation in each run and
+// does not return it.)
 void StatelessShuffleGrad(Gradient& g) {
   const Value x = g.Input(0), axis = g.Int(0);
   if (!IsInexact(x)) return ReturnNone(g);
@@ -118,8 +119,8 @@ void StatelessShuffleGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("StatelessShuffle", StatelessShuffleGrad);
 
-// ---- Gathered rows: each row of params gets the sum of the gradients of the
-// places that it went to.
+// ---- Gathered rows: each row of params gets the sum of the gradients of its
+// copies.
 
 void GatherGrad(Gradient& g) {
   const Value params = g.Input(0), indices = g.Input(1), dy = g.Upstream();
@@ -131,9 +132,9 @@ void GatherGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Gather", GatherGrad);
 
-// As Gather for the variable behind the resource; the gradient is dense. The
+// Like Gather for the variable behind the resource; the gradient is dense. The
 // first `batch_dims` axes of params and indices are folded into one: row i of
-// batch b is row b n + i of all.
+// batch b is row b n + i of all rows.
 void ResourceGatherGrad(Gradient& g) {
   const Value indices = g.Input(1), dy = g.Upstream();
   const int64_t batch_dims = g.Attr<int64_t>("batch_dims");
@@ -172,13 +173,13 @@ void ResourceGatherNdGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ResourceGatherNd", ResourceGatherNdGrad);
 
-// The gradient of Tile in TensorFlow 1 sums the copies.
+// The gradient of TensorFlow 1's TileGrad: it sums the copies.
 void TileGradGrad(Gradient& g) {
   g.ReturnFirst(Call("Tile", {g.Upstream(), g.Input(1)}));
 }
 REGISTER_GRADIENT("TileGrad", TileGradGrad);
 
-// TensorFlow's function gradients of these take indices of type int32 alone.
+// TensorFlow's function gradients of these ops accept only int32 indices.
 void ReshapeGrad(Gradient& g) {
   g.Return({ReshapeLike(g.Upstream(), g.Input(0)), Value()});
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that put several tensors into one, an Optional or a composite tensor in a
-// variant, and take them out again. The gradient of such a value is one of the
-// same kind with the gradients in the place of the tensors.
+// Ops that pack several tensors into one variant, an Optional or a composite
+// tensor, and ops that unpack it. The gradient of such a value has the same
+// kind, with gradients in place of the tensors.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,8 +11,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The upstream gradients of the components; where a component cannot have one,
-// such as the row splits of a ragged tensor, the component itself.
+// The upstream gradients of the components. A component without a gradient,
+// such as the row splits of a ragged tensor, stands for itself.
 Values ComponentGradients(Gradient& g) {
   Values gradients = g.Upstreams();
   for (int i = 0; i < g.num_outputs(); ++i) {
@@ -21,7 +21,7 @@ Values ComponentGradients(Gradient& g) {
   return gradients;
 }
 
-// These gradients, without those of components that cannot have one.
+// The gradients of the components that have one.
 Values Differentiable(Values values) {
   for (Value& value : values) {
     if (!IsDifferentiable(value)) value = Value();

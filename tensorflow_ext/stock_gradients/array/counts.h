@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients that are shared among as many elements as there are.
+// Gradients that are divided by a number of elements.
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_ARRAY_COUNTS_H_
 #define TENSORFLOW_EXT_STOCK_GRADIENTS_ARRAY_COUNTS_H_
@@ -9,13 +9,13 @@
 
 namespace tensorflow_ext {
 
-// The type in which elements of `type` are counted: half counts to 2,048 and
-// bfloat16 to 256, and adding one to these does not change them.
+// The type that counts elements of `type`. half counts to 2,048 and bfloat16 to
+// 256; adding one to these does not change them.
 inline DataType CountType(DataType type) {
   return type == DT_HALF || type == DT_BFLOAT16 ? DT_FLOAT : type;
 }
 
-// x / count, where `count` is of CountType: half ends at 65,504.
+// x / count, where `count` has CountType, because half ends at 65,504.
 inline Value OverCount(Value x, Value count) {
   return Cast(Cast(x, count.type()) / count, x.type());
 }

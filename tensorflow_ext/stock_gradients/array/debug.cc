@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Identities with a side effect on the value that is not one on the gradient.
+// Identities whose side effect applies to the value but not to the gradient.
 
 #include <vector>
 
@@ -21,7 +21,7 @@ REGISTER_GRADIENT("DebugIdentity", WatchedIdentityGrad);
 REGISTER_GRADIENT("DebugIdentityV2", WatchedIdentityGrad);
 REGISTER_GRADIENT("DebugIdentityV3", WatchedIdentityGrad);
 
-// A function cannot take a reference, so there is no definition of this.
+// No definition: a function cannot take a reference.
 absl::Status WatchedReferenceGrad(
     const tensorflow::Scope& /*scope*/, const tensorflow::Operation& /*op*/,
     const std::vector<tensorflow::Output>& upstream,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that choose what fits best and say how well it does.
+// Ops that choose the best match and return its score.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -8,8 +8,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The sum over a sequence's steps of the best class' logit, negated. inputs
-// [time, batch, class], and output 3 is [batch, 1].
+// The negated sum over a sequence's steps of the best class's logit. inputs is
+// [time, batch, class], output 3 is [batch, 1].
 void CtcGreedyDecoderGrad(Gradient& g) {
   const Value inputs = g.Input(0), lengths = g.Input(1);
   const Value shape = Shape(inputs);
@@ -25,7 +25,7 @@ void CtcGreedyDecoderGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("CTCGreedyDecoder", CtcGreedyDecoderGrad);
 
-// The squared distances |p - c|^2 from each point to the centers next to it.
+// The squared distances |p - c|^2 from each point to its nearest centers.
 void NearestNeighborsGrad(Gradient& g) {
   const Value points = g.Input(0), centers = g.Input(1), indices = g.Output(0);
   const Value offsets = ExpandDims(points, g.Int(1)) - Gather(centers, indices);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops whose gradient is the one upstream, as Python has it. TensorFlow's client
-// gradients add an Identity of that: one for each read of a variable, which
-// still runs where its gradient is fetched, and one for each Identity that
-// inlining a function leaves for its arguments and results. No definitions:
-// what the gradient is of may be the handle of a variable, of another type.
+// Ops whose gradient is the upstream gradient itself, as in Python.
+// TensorFlow's client gradients add an Identity: one for each read of a
+// variable, which still runs when its gradient is fetched, and one for each
+// Identity that inlining a function leaves for its arguments and results. These
+// ops have no definitions, because the differentiated input may be a variable's
+// handle, of another type.
 //
-// A gradient that the client has given is another matter: who feeds a tensor
-// cannot fetch it.
+// An upstream gradient that the client passed still gets an Identity: a tensor
+// that is fed cannot be fetched.
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that change rows of a tensor in its own memory. The result is that
-// memory, so the value of the input x may be gone when a gradient runs: these
-// take shapes alone.
+// Ops that change rows of a tensor in its own memory. The result shares that
+// memory, so the value of the input x may be gone when a gradient runs. These
+// gradients use only its shape.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -10,7 +10,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// Where the kernels take the i from: modulo the number of rows.
+// The rows that the kernels use: i modulo the number of rows.
 Value RowNumbers(Gradient& g) {
   const Value rows = Element(Shape(g.Input(0)), 0);
   return FloorMod(g.Input(1), Maximum(rows, 1));
@@ -30,17 +30,16 @@ void InplaceSubGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("InplaceSub", InplaceSubGrad);
 
-// Of several updates of one row the last one stays.
+// If several updates have the same row, the last one stays.
 void InplaceUpdateGrad(Gradient& g) {
   const Value dy = g.Upstream();
   if (!IsInexact(dy)) return ReturnNone(g);
   const Value rows = RowNumbers(g), count = Element(Shape(dy), 0);
   const Value updates = Range(g.Int(0), Size(rows), g.Int(1));
-  // The number of the last update of each row; of those without one a number
-  // below 0.
+  // The number of each row's last update; below 0 for a row without one.
   const Value last = Call("UnsortedSegmentMax", {updates, rows, count});
   const Value inner_axes = ExpandDims(Rank(dy) - 1, g.Int(0));
-  // `condition` on each row, to select elements by.
+  // `condition` for each row, to select elements.
   const auto by_row = [&](Value condition) {
     const Value ones = Fill(inner_axes, g.Int(1));
     return Reshape(condition, Concat({Shape(condition), ones}, g.Int(0)));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Diagonals of matrices. Part, Diag and SetDiag are linear, and each one's
-// transpose is made of the others. V1 knows the main diagonal only; V2 takes
-// bands `k`, aligned left; V3 takes the alignment as an attribute. The value
-// that pads has the gradient of the elements that it pads, which TensorFlow's
-// Python leaves out.
+// Diagonals of matrices. Part, Diag and SetDiag are linear, and the transpose
+// of each consists of the others. V1 has only the main diagonal. V2 takes bands
+// `k`, aligned left. V3 takes the alignment as an attribute. The padding value
+// gets the gradient of the elements that it pads, which TensorFlow's Python
+// omits.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -13,7 +13,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// How the ops of one version are called.
+// The signature of the ops of one version.
 struct Version {
   const char* suffix;
   bool has_bands;
@@ -35,8 +35,9 @@ Value Part(Gradient& g, Version version, Value matrix, Value k,
               Align(g, version));
 }
 
-// The shape function of V2 and V3 takes a band for the batch of one diagonal
-// when it knows the rank of `diagonal` but not the size of `matrix`: hide it.
+// The shape function of V2 and V3 mistakes a band for the batch of one diagonal
+// if it knows the rank of `diagonal` but not the size of `matrix`. So hide the
+// shape.
 Value SetDiag(Gradient& g, Version version, Value matrix, Value diagonal,
               Value k) {
   std::vector<Argument> inputs = {matrix, diagonal};
@@ -84,16 +85,15 @@ void SetDiagGrad(Gradient& g, Version version) {
   g.Return(gradients);
 }
 
-// All elements but those of the band are set to 0. (The forms with Batch are
-// from before the others took the names.)
+// Sets all elements outside the band to 0. (The names with Batch are older.)
 void BandPartGrad(Gradient& g) {
   g.ReturnFirst(Call("MatrixBandPart", {g.Upstream(), g.Input(1), g.Input(2)}));
 }
 REGISTER_GRADIENT("MatrixBandPart", BandPartGrad);
 REGISTER_GRADIENT("BatchMatrixBandPart", BandPartGrad);
 
-// Diag sets the main diagonal of a tensor whose axes are those of its input
-// twice, and DiagPart is its transpose.
+// Diag sets the main diagonal of a tensor that has its input's axes twice.
+// DiagPart is its transpose.
 void TensorDiagGrad(Gradient& g) {
   g.Return({Call("DiagPart", {g.Upstream()})});
 }

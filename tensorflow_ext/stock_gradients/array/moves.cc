@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that turn, repeat, mirror or regroup elements. All are linear; those that
-// only move elements have the way back as their gradient.
+// Ops that flip, repeat, mirror or regroup elements. All are linear. The
+// gradient of an op that only moves elements moves them back.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -16,15 +16,15 @@ void RollGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Roll", RollGrad);
 
-// Reversed twice, the rows are what they were.
+// Reversing the rows twice restores them.
 void ReverseSequenceGrad(Gradient& g) {
   g.ReturnFirst(Call("ReverseSequence", {g.Upstream(), g.Input(1)},
                      g.AttrsOfOp({"seq_dim", "batch_dim"})));
 }
 REGISTER_GRADIENT("ReverseSequence", ReverseSequenceGrad);
 
-// Each element gets the sum over its copies: with every axis of the result
-// split into (copies, elements), over the even axes.
+// Each element gets the sum over its copies: split each axis of the result into
+// (copies, elements), then sum over the even axes.
 void TileGrad(Gradient& g) {
   const Value x = g.Input(0), multiples = g.Input(1);
   if (!IsInexact(x)) return ReturnNone(g);
@@ -35,7 +35,7 @@ void TileGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Tile", TileGrad);
 
-// MirrorPadGrad adds what lies in the padding to its mirror image.
+// MirrorPadGrad adds the padding to the elements that it mirrors.
 void MirrorPad(Gradient& g, const char* adjoint) {
   if (!IsInexact(g.Input(0))) return ReturnNone(g);
   g.ReturnFirst(
@@ -46,8 +46,8 @@ void MirrorPadGradGradient(Gradient& g) { MirrorPad(g, "MirrorPad"); }
 REGISTER_GRADIENT("MirrorPad", MirrorPadGradient);
 REGISTER_GRADIENT("MirrorPadGrad", MirrorPadGradGradient);
 
-// ---- Blocks of images that become batches, and the other way round: what is
-// cropped on the one way is padded with zeros on the other.
+// ---- Blocks of images that become batches, and the reverse: cropping in one
+// direction is padding with zeros in the other.
 
 void SpaceToBatchGrad(Gradient& g) {
   g.ReturnFirst(Call("BatchToSpace", {g.Upstream(), g.Input(1)},

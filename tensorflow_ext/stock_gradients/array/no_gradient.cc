@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that lead no gradient on: their results are whole numbers, strings,
-// handles, or numbers that their inputs do not move. Python knows them by
+// Ops that pass no gradient on: their results are integers, strings, handles,
+// or numbers that do not depend on the inputs. Python marks them with
 // ops.NotDifferentiable; a client fails on an op that it does not know.
 
 #include "tensorflow_ext/gradient/bridge/client_registry.h"
@@ -10,7 +10,7 @@ namespace tensorflow_ext {
 namespace {
 
 constexpr const char* kOps[] = {
-    // Whole numbers and bits.
+    // Integers and bits.
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",
@@ -42,7 +42,7 @@ constexpr const char* kOps[] = {
     "StatelessTruncatedNormal",
     "StatelessTruncatedNormalV2",
     "TruncatedNormal",
-    // Strings, and numbers read from them.
+    // Strings, and numbers parsed from them.
     "AsString",
     "DecodePaddedRaw",
     "DecodeRaw",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of arrays: slices, padding, rows at indices, repetition. TensorFlow's
-// client gradients fail for indices or axes of another type than int32,
-// negative axes, or drop attributes.
+// client gradients drop attributes, or fail for negative axes and for indices
+// or axes other than int32.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,12 +11,12 @@
 namespace tensorflow_ext {
 namespace {
 
-// x in int32 where it is int16, which few ops take.
+// x as int32 if it is int16, which few ops accept.
 Value AtLeastInt32(Value x) {
   return x.type() == DT_INT64 ? x : Cast(x, DT_INT32);
 }
 
-// ---- Slices: the gradient with zeros around it, and the other way round.
+// ---- Slices: the gradient with zeros around it, and the reverse.
 
 Attributes SliceMasks(Gradient& g) {
   return g.AttrsOfOp({"begin_mask", "end_mask", "ellipsis_mask",
@@ -41,7 +41,7 @@ void StridedSliceGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("StridedSlice", StridedSliceGrad);
 
-// The op scatters a slice into zeros: its gradient is the slice.
+// The op scatters a slice into zeros, so its gradient is the slice.
 void StridedSliceGradGrad(Gradient& g) {
   const Value slice =
       Call("StridedSlice", {g.Upstream(), g.Input(1), g.Input(2), g.Input(3)},
@@ -50,8 +50,8 @@ void StridedSliceGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("StridedSliceGrad", StridedSliceGradGrad);
 
-// input gets the gradient with zeros in the slice; value, which may have been
-// broadcast, gets the slice (as Python's _TensorStridedSliceUpdateGrad).
+// input gets the gradient with zeros in the slice. value, which may have been
+// broadcast, gets the slice (like Python's _TensorStridedSliceUpdateGrad).
 void TensorStridedSliceUpdateGrad(Gradient& g) {
   const Value begin = g.Input(1), end = g.Input(2), strides = g.Input(3);
   const Value value = g.Input(4), dy = g.Upstream();
@@ -65,7 +65,7 @@ void TensorStridedSliceUpdateGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorStridedSliceUpdate", TensorStridedSliceUpdateGrad);
 
-// The upstream gradient without what was padded.
+// The upstream gradient without the padding.
 Value Unpadded(Gradient& g) {
   const Value x = g.Input(0), paddings = g.Input(1);
   const Value before = Unpack(paddings, 2, 1)[0];
@@ -75,8 +75,8 @@ Value Unpadded(Gradient& g) {
 void PadGrad(Gradient& g) { g.ReturnFirst(Unpadded(g)); }
 REGISTER_STAND_IN("Pad", PadGrad);
 
-// The value that pads has the gradient of the elements that it pads, which
-// TensorFlow leaves out.
+// The padding value gets the gradient of the elements that it pads, which
+// TensorFlow omits.
 void PadV2Grad(Gradient& g) {
   const Value x = g.Input(0);
   const Value is_padding =
@@ -101,7 +101,7 @@ void GatherNdGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("GatherNd", GatherNdGrad);
 
-// As in Python but for bad_indices_policy, which Python drops, too.
+// Like Python, except for bad_indices_policy, which Python drops.
 void ScatterNdGrad(Gradient& g) {
   g.Return({Value(),
             Call("GatherNd", {g.Upstream(), g.Input(0)},
@@ -118,10 +118,10 @@ void ScatterNdNonAliasingAddGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("ScatterNdNonAliasingAdd", ScatterNdNonAliasingAddGrad);
 
-// Each row of params gets the sum of the gradients of the places that it went
-// to. With the axes before and behind the rows folded into one each, after the
-// batch, params is [batch, outer, rows, inner]: row r there is row
-// (b outer + o) rows + r of [batch outer rows, inner].
+// Each row of params gets the sum of the gradients of its copies. After the
+// batch, the axes before and after the rows are folded into one each: params is
+// [batch, outer, rows, inner]. Row r there is row (b outer + o) rows + r of
+// [batch outer rows, inner].
 void GatherV2Grad(Gradient& g) {
   const Value params = g.Input(0), dy = g.Upstream();
   if (!IsInexact(params)) return ReturnNone(g);
@@ -129,7 +129,7 @@ void GatherV2Grad(Gradient& g) {
   const DataType type = indices.type();
   const int64_t batch_dims = g.Attr<int64_t>("batch_dims");
   const auto number = [&](double n) { return g.Scalar(n, type); };
-  // The product of all, or `count`, elements of the shape from `begin` on.
+  // The product of all, or `count`, sizes of the shape from `begin` on.
   const Value shape = Shape(params, type);
   const auto size = [&](Value begin, Value count) {
     return Prod(Slice(shape, Reshape(begin, g.Ints({1})), count), g.Int(0));
@@ -161,8 +161,8 @@ void GatherV2Grad(Gradient& g) {
 }
 REGISTER_STAND_IN("GatherV2", GatherV2Grad);
 
-// ---- Blocks of images that become channels, and the other way round. On the
-// CPU there are kernels of one layout only, NHWC.
+// ---- Blocks of images that become channels, and the reverse. The CPU has
+// kernels only for one layout, NHWC.
 
 void SpaceToDepthGrad(Gradient& g) {
   g.Return({Call("DepthToSpace", {g.Upstream()},

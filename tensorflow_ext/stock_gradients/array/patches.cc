@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Patches cut out of images and volumes. A patch element is a copy of one input
-// element or padding, so the gradient sums, for each input element, those of
-// its copies. Which input element went where is found by cutting patches out of
-// an image of element numbers, from 1; padding reads as number 0.
+// Patches cut out of images and volumes. A patch element is padding or a copy
+// of an input element, whose gradient is the sum over its copies. Cutting
+// patches out of an image of element numbers, which start at 1, shows the
+// origin of each element; padding reads as number 0.
 
 #include <cstdint>
 #include <vector>
@@ -15,7 +15,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// `attributes`: those of the op that say how to cut.
+// `attributes`: those attributes of the op that describe the patches.
 void PatchesGrad(Gradient& g, const Attributes& attributes) {
   const Value x = g.Input(0), dy = g.Upstream();
   if (!IsFloating(x) && !IsComplex(x)) return g.Return({Value()});
@@ -25,14 +25,14 @@ void PatchesGrad(Gradient& g, const Attributes& attributes) {
   const Value positions_shape = SliceVector(shape, 0, -1);
   const Value count = Prod(positions_shape, g.Int(0));
   const Value channels = SliceVector(shape, -1, kToTheEnd);
-  // Numbers of a type that every device cuts patches of, exact up to 2^53.
+  // Numbers in a type that has kernels on every device, exact up to 2^53.
   const Value numbers = Cast(
       Reshape(Range(one, count + one, one),
               Concat({positions_shape, g.Vector({1}, shape_type)}, g.Int(0))),
       DT_DOUBLE);
   const Value cut = Cast(Call(g.op(), {numbers}, attributes), shape_type) - one;
   const Value ids = Reshape(cut, g.Ints({-1}));
-  // The channels lie innermost in a patch. Negative ids are left out.
+  // The channels are innermost in a patch. Negative ids are ignored.
   const Value rows =
       Reshape(dy, Concat({Shape(ids, shape_type), channels}, g.Int(0)));
   const Value sums = Call("UnsortedSegmentSum", {rows, ids, count});
@@ -49,10 +49,10 @@ void ExtractVolumePatchesGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ExtractVolumePatches", ExtractVolumePatchesGrad);
 
-// A glimpse is a window of its image, wherever the offsets put it, and around
-// the image noise, which counts as constant. Each pixel is known by its row and
-// column, from 1: numbers of all pixels would be too large for float, which is
-// the op's only type.
+// A glimpse is a window of its image at the given offsets. Noise outside of the
+// image counts as constant. Pixels are identified by row and column, which
+// start at 1: one number for each pixel would be too large for float, the op's
+// only type.
 void ExtractGlimpseGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const Value shape = Shape(x), one = g.Int(1), all = g.Ints({-1});
@@ -76,7 +76,7 @@ void ExtractGlimpseGrad(Gradient& g) {
   const Value image =
       Reshape(Range(g.Int(0), batch, one), g.Ints({-1, 1, 1, 1}));
   const Value pixel = (image * height + (row - one)) * width + (column - one);
-  // Negative ids are left out.
+  // Negative ids are ignored.
   const Value ids = Reshape(Where(Greater(row, 0), pixel, -1), all);
   const Value rows = Reshape(dy, Pack({g.Int(-1), channels}));
   const Value sums =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic sequences by their ends. The number of elements is a whole number
-// and has no gradient.
+// Arithmetic sequences, given by their ends. The number of elements is an
+// integer and has no gradient.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/unary_grad.h"
@@ -9,18 +9,18 @@
 namespace tensorflow_ext {
 namespace {
 
-// 0, 1, ... for each element of x.
+// 0, 1, ..., one for each element of x.
 Value Numbers(Value x, DataType type) {
   Gradient* g = x.gradient();
   return Cast(Range(g->Int(0), Size(x), g->Int(1)), type);
 }
 
-// sum(x) in the type and the shape, of one element, of `like`.
+// sum(x) in the type and the one-element shape of `like`.
 Value TotalLike(Value x, Value like) {
   return ReshapeLike(Cast(SumAll(x), like.type()), like);
 }
 
-// y_i = start + i delta. The limit only tells how many there are.
+// y_i = start + i delta. The limit only determines the number of elements.
 void RangeGrad(Gradient& g) {
   const Value start = g.Input(0), delta = g.Input(2);
   if (!IsInexact(start)) return ReturnNone(g);
@@ -42,7 +42,7 @@ void LinSpaceGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("LinSpace", LinSpaceGrad);
 
-// A range for each row, whose ends are vectors, or numbers that all rows share.
+// A range for each row. Its ends are vectors, or scalars for all rows.
 void RaggedRangeGrad(Gradient& g) {
   const Value starts = g.Input(0), deltas = g.Input(2), splits = g.Output(0);
   if (!IsInexact(starts)) return ReturnNone(g);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorScatter*: a copy of a tensor with updates at indices. Where indices
-// beyond the tensor are to be ignored (bad_indices_policy), the updates there
-// get zeros.
+// TensorScatter*: a copy of a tensor with updates at indices. If indices
+// outside of the tensor are ignored (bad_indices_policy), their updates get
+// zeros.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,7 +11,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The elements of `x` at the op's indices. GatherNd takes no uint16.
+// The elements of `x` at the op's indices. GatherNd does not accept uint16.
 Value AtIndices(Gradient& g, Value x) {
   const bool is_short = g.Input(1).type() == DT_UINT16;
   const Value indices = is_short ? Cast(g.Input(1), DT_INT32) : g.Input(1);
@@ -30,8 +30,8 @@ void TensorScatterSubGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorScatterSub", TensorScatterSubGrad);
 
-// Of several updates of one element any may be the one that stays: each gets
-// that element's gradient (as Python's _TensorScatterUpdateGrad).
+// If several updates have the same element, any of them may stay, so each gets
+// that element's gradient (like Python's _TensorScatterUpdateGrad).
 void TensorScatterUpdateGrad(Gradient& g) {
   const Value indices = g.Input(1), updates = g.Input(2), dy = g.Upstream();
   const Value d_tensor =
@@ -41,8 +41,8 @@ void TensorScatterUpdateGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorScatterUpdate", TensorScatterUpdateGrad);
 
-// The element and the updates that reached the extremum share its gradient
-// evenly (as Python's _TensorScatterMinOrMaxGrad).
+// The element and the updates that attain the extremum share its gradient
+// evenly (like Python's _TensorScatterMinOrMaxGrad).
 void TensorScatterExtremumGrad(Gradient& g) {
   const Value tensor = g.Input(0), indices = g.Input(1), updates = g.Input(2);
   const Value output = g.Output(), dy = g.Upstream();

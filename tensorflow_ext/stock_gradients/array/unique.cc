@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that pick elements by whether equal ones are there. Where x_i = x_j the
-// number of results jumps as they part, and there is no derivative. The
-// gradients take what is picked for a Gather: y_k = x_f(k), f(k) being the
-// first place where the value stands, which is where the ops find it.
+// Ops that select elements by comparing them with others. Where x_i = x_j, the
+// number of results jumps if they differ, and there is no derivative. These
+// gradients treat the selection as a Gather: y_k = x_f(k), where f(k) is the
+// first position of the value, which the ops select.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -11,8 +11,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// Every place gets the gradient of its value; those that are not the first one
-// of it get 0.
+// The first position of each value gets the value's gradient, other positions
+// get 0.
 Value FirstOccurrences(Gradient& g, Value x, Value axis) {
   const Value dy = g.Upstream(0), idx = g.Output(1);
   const Value shape = Shape(x, DT_INT64);
@@ -36,7 +36,7 @@ void UniqueGrad(Gradient& g) {
 REGISTER_GRADIENT("Unique", UniqueGrad);
 REGISTER_GRADIENT("UniqueWithCounts", UniqueGrad);
 
-// Slices along an axis; no axis stands for the only one.
+// Slices along an axis; an empty axis means the only one.
 void UniqueV2Grad(Gradient& g) {
   const Value x = g.Input(0);
   if (!IsInexact(x)) return ReturnNone(g);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops that exchange tensors between devices, each of which runs the op. All are
-// linear; the gradient sends everything back to where it came from, as
-// TensorFlow's Python gradients do (tpu_ops.py, nccl_ops.py).
+// linear. The gradient sends everything back to its origin, like TensorFlow's
+// Python gradients (tpu_ops.py, nccl_ops.py).
 
 #include <string>
 
@@ -25,7 +25,7 @@ void AllToAllGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("AllToAll", AllToAllGrad);
 
-// A target is a source on the way back.
+// In the gradient, targets become sources.
 void CollectivePermuteGrad(Gradient& g) {
   const Value pairs = Call("ReverseV2", {g.Input(1), g.Ints({1})});
   g.Return({Call("CollectivePermute", {g.Upstream(), pairs}), Value()});
@@ -37,7 +37,7 @@ void CrossReplicaSumGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("CrossReplicaSum", CrossReplicaSumGrad);
 
-// Each has the sum, or the mean, of all: so it is with the gradients.
+// Each device has the sum, or the mean, over all; the same holds for gradients.
 void XlaAllReduceGrad(Gradient& g) {
   const std::string reduction = g.Attr<std::string>("reduce_op");
   if (reduction != "Add" && reduction != "Mean") {
@@ -61,8 +61,8 @@ bool IsSum(Gradient& g) {
   return false;
 }
 
-// Every device has the sum, so each one's gradient is the sum of all gradients.
-// The ops that exchange know each other by `shared_name`.
+// Every device has the sum, so each device's gradient is the sum of all
+// gradients. The ops of one exchange have the same `shared_name`.
 void NcclAllReduceGrad(Gradient& g) {
   if (!IsSum(g)) return;
   g.Return(
@@ -73,13 +73,13 @@ void NcclAllReduceGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("NcclAllReduce", NcclAllReduceGrad);
 
-// The upstream gradient is the sum over all who received the tensor. Python
-// takes it apart for NcclReduce to add up, which a definition cannot see; the
+// The upstream gradient is the sum over all receivers of the tensor. Python
+// splits it for NcclReduce to add up, which a definition cannot see; the
 // runtime copies between devices instead.
 void NcclBroadcastGrad(Gradient& g) { g.Return({g.Upstream()}); }
 REGISTER_GRADIENT("NcclBroadcast", NcclBroadcastGrad);
 
-// Likewise: NcclBroadcast would want the static shape.
+// The same, because NcclBroadcast needs the static shape.
 void NcclReduceGrad(Gradient& g) {
   if (!IsSum(g)) return;
   g.Return(Values(g.num_inputs(), g.Upstream()));

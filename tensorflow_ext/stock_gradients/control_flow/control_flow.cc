@@ -2,10 +2,9 @@
 //
 // Ops that call a function, or one of several. The gradient of a call is a call
 // of the functions' gradients (differentiate_function.h), with the same choice
-// between them. The rest of those that call a function have none: BatchFunction
-// mixes the arguments of calls that know nothing of each other, and
-// TPUPartitionedCall and XlaLaunch are made by rewriting of graphs that no
-// client sees.
+// between them. Other ops that call a function have no gradient: BatchFunction
+// mixes the arguments of unrelated calls, and TPUPartitionedCall and XlaLaunch
+// appear only in rewritten graphs that no client sees.
 
 #include <memory>
 #include <string>
@@ -38,7 +37,7 @@ using tensorflow::Operation;
 using tensorflow::Output;
 using tensorflow::Scope;
 
-// The attributes that name the functions: of type func, or one of list(func).
+// The attributes that name the functions: of type func, or a single list(func).
 using Attributes = std::vector<const char*>;
 
 Attributes FunctionAttributes(const Node& node) {
@@ -92,8 +91,8 @@ class CallGradient {
     return absl::OkStatus();
   }
 
-  // Makes the gradients of all functions, which return the same: for each
-  // argument a gradient if one of them has one.
+  // Creates the gradients of all functions. They return the same: a gradient
+  // for each argument for which one of them has a gradient.
   absl::Status DifferentiateAll(const DataTypeVector& upstream_types) {
     std::vector<const NameAttrList*> functions;
     for (const char* attribute : attributes_) {
@@ -145,7 +144,7 @@ class CallGradient {
         builder.Attr(attribute, gradients_);
       }
     }
-    // How the call is to be run.
+    // Attributes that say how to run the call.
     for (const char* name : {"_XlaMustCompile", "_lower_using_switch_merge",
                              "config", "config_proto", "executor_type"}) {
       const AttrValue* value = op_.node()->attrs().Find(name);
@@ -177,8 +176,9 @@ absl::Status CallGrad(const Scope& scope, const Operation& op,
     RegisterClientGradient("RemoteCall", CallGrad),
     RegisterClientGradient("StatelessCase", CallGrad),
     RegisterClientGradient("StatelessIf", CallGrad),
-    // TensorFlow's is a SymbolicGradient, which knows the gradients of the
-    // function registry alone, takes variables for floats and has no gradient.
+    // TensorFlow's gradient is a SymbolicGradient. It knows only the gradients
+    // of the function registry, treats variables as floats and has no gradient
+    // itself.
     StandIn("PartitionedCall", CallGrad),
     StandIn("StatefulPartitionedCall", CallGrad),
 };

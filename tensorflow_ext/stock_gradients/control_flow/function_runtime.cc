@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of ops that call functions: the gradients that the function runtime takes. It
-// knows the gradient of a function by a name, SymbolicGradient with the
-// function as its attribute, so a definition can call it. Clients do not;
-// theirs (control_flow.cc) make the gradients' functions out of the graph's.
+// Gradients of ops that call functions, for the function runtime. The runtime
+// knows a function's gradient by a name, SymbolicGradient with the function as
+// its attribute, so a definition can call it. Clients have no such name; their
+// gradients (control_flow.cc) build the gradient functions from the graph's
+// functions.
 //
-// While has none here: its gradient needs functions that keep what each pass
-// made. Nor have Switch and Merge: the function runtime takes the gradient of a
-// node for a call, and a call with an input that is dead gives nothing.
+// While has no gradient here: it needs functions that keep the results of each
+// iteration. Switch and Merge have none either: the function runtime
+// differentiates a node as a call, and a call with a dead input returns
+// nothing.
 
 #include <string>
 #include <vector>
@@ -26,7 +28,7 @@ std::vector<DataType> TypesOf(const Values& values) {
 }
 
 // The types of the gradients of the op's inputs from `first` on. The function
-// runtime takes those of variables for floats.
+// runtime treats variables as floats.
 std::vector<DataType> ResultTypes(Gradient& g, int first) {
   std::vector<DataType> types;
   for (int i = first; i < g.num_inputs(); ++i) {
@@ -36,8 +38,8 @@ std::vector<DataType> ResultTypes(Gradient& g, int first) {
   return types;
 }
 
-// The arguments of the gradients of the functions: those of the functions,
-// which are the op's inputs from `first` on, and all upstream gradients.
+// The arguments of the functions' gradients: the functions' arguments, which
+// are the op's inputs from `first` on, and all upstream gradients.
 Values GradientArguments(Gradient& g, int first) {
   Values arguments;
   for (int i = first; i < g.num_inputs(); ++i) arguments.push_back(g.Input(i));
@@ -63,8 +65,8 @@ void CallGrad(Gradient& g) {
 REGISTER_FUNCTION_RUNTIME_GRADIENT("PartitionedCall", CallGrad);
 REGISTER_FUNCTION_RUNTIME_GRADIENT("StatefulPartitionedCall", CallGrad);
 
-// The same op, whose first input says where or which, with the gradients of its
-// functions, which `attributes` names.
+// The same op with the gradients of its functions, which `attributes` names.
+// Its first input selects the device or the function.
 void ChoiceGrad(Gradient& g, const std::vector<std::string>& attributes) {
   const Values arguments = GradientArguments(g, 1);
   const std::vector<DataType> results = ResultTypes(g, 1);
@@ -85,8 +87,8 @@ REGISTER_FUNCTION_RUNTIME_GRADIENT("StatelessIf", IfGrad);
 REGISTER_FUNCTION_RUNTIME_GRADIENT("Case", CaseGrad);
 REGISTER_FUNCTION_RUNTIME_GRADIENT("StatelessCase", CaseGrad);
 
-// A call for each row of the arguments. What all calls share is handed to each
-// as a row, so that the gradient's function has its arguments in order.
+// A call for each row of the arguments. Each call gets the shared arguments as
+// a row, so the gradient function has its arguments in order.
 void MapDefunGrad(Gradient& g) {
   Values rows = g.Inputs("arguments");
   const Values shared = g.Inputs("captured_inputs");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For is a While whose variables are the counter, its limit, its step, and
-// those of For. Its gradient is that of this loop.
+// For is a While whose variables are the counter, its limit, its step, and the
+// variables of For. Its gradient is the gradient of this loop.
 
 #include <string>
 #include <vector>
@@ -38,23 +38,23 @@ Outputs Inputs(const Operation& op) {
   return inputs;
 }
 
-// The gradient of an op as that of `same`, a new node that computes the same
-// from inputs in the same order.
+// The gradient of an op, taken from `same`, a new node that computes the same
+// outputs from the same inputs in order.
 absl::Status GradientAs(const Scope& scope, Node* same, const Outputs& upstream,
                         Outputs* gradients) {
   ClientGradient gradient;
   TF_RETURN_IF_ERROR(tensorflow::ops::GradOpRegistry::Global()->Lookup(
       same->type_string(), &gradient));
   TF_RETURN_IF_ERROR(gradient(scope, Operation(same), upstream, gradients));
-  // It is needed at most for shapes.
+  // At most its shapes are needed.
   if (same->out_edges().empty()) scope.graph()->RemoveNode(same);
   return absl::OkStatus();
 }
 
 // ---- For: a While whose variables are the counter, its limit, its step, and
-// those of For.
+// the variables of For.
 
-// Whether the counter has not reached its limit, in the direction of its step.
+// True until the counter reaches its limit, in the direction of its step.
 absl::StatusOr<NameAttrList> Condition(const std::string& name,
                                        const DataTypeVector& types,
                                        Graph* graph) {
@@ -98,7 +98,7 @@ absl::Status AddForGradient(const Scope& scope, const Operation& op,
                       Condition(body.name(), types, scope.graph()));
   TF_ASSIGN_OR_RETURN(const NameAttrList step,
                       StepOf(body, types, scope.graph()));
-  // The inputs are in the order of the variables.
+  // Order the inputs like the variables.
   Outputs by_variable(3);
   by_variable.insert(by_variable.end(), upstream.begin(), upstream.end());
   const std::vector<tensorflow::PartialTensorShape> shapes(types.size());
@@ -112,9 +112,9 @@ absl::Status AddForGradient(const Scope& scope, const Operation& op,
   return GradientAs(scope, loop, by_variable, gradients);
 }
 
-// ---- XlaWhile: a StatelessWhile, which XLA compiles, too. It wants to know
-// how often a loop with lists runs at most, and does not of the loop that goes
-// back: so it compiles no second order.
+// ---- XlaWhile: a StatelessWhile, which XLA also compiles. XLA must know the
+// maximum number of iterations of a loop with lists, and does not for the
+// backward loop, so it compiles no second order.
 
 absl::Status AddXlaWhileGradient(const Scope& scope, const Operation& op,
                                  const Outputs& upstream, GradientNodes* nodes,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapDefun calls a function for each row of its arguments; what it captures all
-// calls get whole. The gradient maps the function's gradient
+// MapDefun calls a function for each row of its arguments. Each call gets
+// captured inputs whole. The gradient maps the function's gradient
 // (differentiate_function.h) over the rows of the arguments and of the upstream
-// gradients, and adds up what the calls return for what is captured.
+// gradients, and sums the results for captured inputs.
 
 #include <algorithm>
 #include <string>
@@ -140,16 +140,16 @@ class MapGradient {
     return results;
   }
 
-  // What is known of the shape of input `i` as the function gets it. Without
-  // rows nothing else says what shape the results have.
+  // The known part of the shape of input `i` inside the function. If there are
+  // no rows, only this determines the shape of the results.
   PartialTensorShape ShapeInCall(size_t i) const {
     PartialTensorShape shape = StaticShapes(scope_).Of(op_.input(i));
     if (i < rows_.size() && shape.dims() > 0) shape.RemoveDim(0);
     return shape;
   }
 
-  // The function's gradient with the upstream gradients, which are mapped, in
-  // front of what is captured.
+  // The function's gradient, with the upstream gradients, which are mapped,
+  // before the captured inputs.
   absl::StatusOr<NameAttrList> MappedGradient(
       const FunctionWithGradients& gradient, const DataTypeVector& mapped_types,
       const DataTypeVector& results) {

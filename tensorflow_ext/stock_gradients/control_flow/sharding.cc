@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that say how a tensor lies on several devices. The value stays as it is,
-// so the gradient only has to lie as the input does.
+// Ops that specify how a tensor is distributed over devices. The value does not
+// change; the gradient must only be distributed like the input.
 
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ using tensorflow::TensorShape;
 
 // ---- XLA
 
-// The gradient is sharded as the value is. XLA reads the private attribute.
+// The gradient is sharded like the value. XLA reads the private attribute.
 void XlaShardingGrad(Gradient& g) {
   g.Return({Call("XlaSharding", {g.Upstream()},
                  {{"sharding", OfOp{"sharding"}},
@@ -47,7 +47,7 @@ void ShardToFullGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("XlaSpmdShardToFullShape", ShardToFullGrad);
 
-// The static shape of `tensor`, inferred from all that leads to it.
+// The static shape of `tensor`, inferred from all nodes that lead to it.
 absl::StatusOr<TensorShape> StaticShape(const tensorflow::Graph& graph,
                                         const Output& tensor) {
   tensorflow::ShapeRefiner refiner(graph.versions(), &graph.flib_def());
@@ -97,14 +97,14 @@ absl::Status FullToShardGrad(const Scope& scope, const Operation& op,
 
 // ---- DTensor
 
-// Relayout and RelayoutLike: the gradient lies as the input does.
+// Relayout and RelayoutLike: the gradient gets the input's layout.
 void RelayoutGrad(Gradient& g) {
   g.ReturnFirst(Call("RelayoutLike", {g.Upstream(), g.Input(0)}));
 }
 REGISTER_GRADIENT("Relayout", RelayoutGrad);
 REGISTER_GRADIENT("RelayoutLike", RelayoutGrad);
 
-// CopyToMesh and CopyToMeshGrad: it goes to the mesh where the input is.
+// CopyToMesh and CopyToMeshGrad: the gradient goes to the input's mesh.
 void CopyToMeshGrad(Gradient& g) {
   g.ReturnFirst(Call("CopyToMeshGrad", {g.Upstream(), g.Input(0)}));
 }

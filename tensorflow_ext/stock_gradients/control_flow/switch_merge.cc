@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Branches of TensorFlow 1: Switch hands its input to one of two branches and
-// to the other a dead tensor, which makes all that depends on it dead; Merge
-// takes the input that is alive. Each is the adjoint of the other, as in
+// Branches of TensorFlow 1. Switch passes its input to one of two branches and
+// a dead tensor to the other, which makes everything that depends on it dead.
+// Merge takes the live input. Each is the adjoint of the other, as in
 // TensorFlow's Python gradients (control_flow_grad.py).
 //
-// The gradients of a branch are alive when the branch is: they start at the
-// Switch that is the gradient of its Merge. Where no gradient comes from a
-// branch there are zeros, made of what that branch is handed, so that they are
-// alive when it is. So one input of the Merge is always alive.
+// The gradients of a branch are alive when the branch is, because they start at
+// the Switch that is the gradient of its Merge. A branch without a gradient
+// gets zeros, made from the branch's inputs so that they are alive when it is.
+// So one input of the Merge is always alive.
 
 #include <vector>
 
@@ -42,7 +42,7 @@ using NodeOut = NodeBuilder::NodeOut;
 
 NodeOut In(const Output& tensor) { return {tensor.node(), tensor.index()}; }
 
-// Of Merge: input i has the gradient if it is the one that was alive.
+// Merge: input i has the gradient if it was the live one.
 absl::Status AddMergeGradient(Graph*, const Operation& op,
                               const Outputs& upstream, GradientNodes* nodes,
                               Outputs* gradients) {
@@ -64,7 +64,7 @@ absl::Status AddMergeGradient(Graph*, const Operation& op,
   return absl::OkStatus();
 }
 
-// Of Switch: the gradient of the branch that ran.
+// Switch: the gradient of the branch that ran.
 absl::Status AddSwitchGradient(Graph*, const Operation& op,
                                const Outputs& upstream, GradientNodes* nodes,
                                Outputs* gradients) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SymbolicGradient is the gradient of a function, or of an op, by its name, as
-// the function runtime and TensorFlow 1 have it: with it, x and dy become dx.
-// Its own gradient is that of the function that computes the same
-// (differentiate_function.h), so that calls that stay calls have a second order
+// SymbolicGradient is the gradient of a function, or of an op, by its name, in
+// the function runtime and TensorFlow 1: it maps x and dy to dx. Its own
+// gradient is that of a function that computes the same
+// (differentiate_function.h), so calls that are not inlined have a second order
 // in clients.
 
 #include <memory>
@@ -41,7 +41,7 @@ using tensorflow::OpRegistry;
 using tensorflow::Output;
 using tensorflow::Scope;
 
-// A function of the graph's library that is the op `f`.
+// A function in the graph's library that consists of the op `f`.
 absl::StatusOr<NameAttrList> FunctionOfOp(const NameAttrList& f,
                                           tensorflow::Graph* graph) {
   const OpDef* op_def = nullptr;
@@ -79,8 +79,7 @@ absl::Status AddAll(const Scope& scope, const Operation& op,
   if (!graph->flib_def().Contains(f.name())) {
     TF_ASSIGN_OR_RETURN(f, FunctionOfOp(f, graph));
   }
-  // Of the function that the node is: which inputs it takes, and which of the
-  // node's results it makes.
+  // The inputs and results of the node that its function has.
   const int num_arguments = op.num_outputs();
   DataTypeVector types_of_dy;
   std::vector<int> taken;

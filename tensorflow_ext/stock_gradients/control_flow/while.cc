@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of a loop is two loops. The first runs the loop again and keeps,
-// in lists, what the loop variables were before each iteration. The second goes
-// back: it takes the last ones off and calls the gradient of the body, which
-// turns the gradients of the variables after the iteration into those before
-// it. This is reverse mode as in Griewank and Walther, Evaluating Derivatives,
-// chapter 3, with the lists for a tape. Both are loops of the same kind, so
-// they have a gradient in turn.
+// The gradient of a loop is two loops. The first runs the loop again and keeps
+// the loop variables from before each iteration in lists. The second goes back:
+// it pops the last values and calls the gradient of the body, which turns the
+// gradients of the variables after the iteration into those before it. This is
+// reverse mode as in Griewank and Walther, Evaluating Derivatives, chapter 3,
+// with the lists as a tape. Both loops are of the same kind, so they have a
+// gradient in turn.
 
 #include <memory>
 #include <string>
@@ -52,7 +52,7 @@ using tensorflow::Output;
 using tensorflow::Scope;
 using tensorflow::Tensor;
 
-// Whether the function does anything with its argument `i`.
+// True if the function uses its argument `i`.
 bool Uses(const FunctionDef& function, int i) {
   const std::string& argument = function.signature().input_arg(i).name();
   for (const auto& node : function.node_def()) {
@@ -101,9 +101,9 @@ class WhileGradient {
     return AddBackwardLoop(tape, gradients);
   }
 
-  // Differentiates the body by all variables that the gradient flows through:
-  // those with an upstream gradient, and those of which one of these was
-  // computed in an earlier iteration.
+  // Differentiates the body with respect to all variables that the gradient
+  // flows through: those with an upstream gradient, and those that one of these
+  // was computed from in an earlier iteration.
   absl::Status DifferentiateBody() {
     DataTypeVector flowing = UpstreamTypes(op_, upstream_);
     while (true) {
@@ -140,8 +140,8 @@ class WhileGradient {
     return absl::OkStatus();
   }
 
-  // How many iterations there are at most, or -1 where nothing says so. XLA
-  // wants to know it of a list.
+  // The maximum number of iterations, or -1 if it is unknown. XLA needs it for
+  // lists.
   absl::StatusOr<Output> MostIterations() {
     const auto& library = graph_->flib_def();
     const auto bound =
@@ -151,12 +151,12 @@ class WhileGradient {
     return nodes_.Constant("most", ScalarInt(bound ? bound->constant : -1));
   }
 
-  // Adds a loop that runs as the differentiated one does.
+  // Adds a loop that runs like the differentiated loop.
   absl::StatusOr<Node*> AddLoop(const char* name, const Outputs& variables,
                                 const NameAttrList& cond,
                                 const NameAttrList& body) {
     NodeBuilder builder = nodes_.New(name, op_.node()->type_string());
-    // Lists and gradients may change their shapes from iteration to iteration.
+    // Lists and gradients may change shape between iterations.
     const std::vector<tensorflow::PartialTensorShape> shapes(variables.size());
     builder.Input(NodeOuts(variables))
         .Attr("cond", cond)
@@ -227,8 +227,8 @@ class WhileGradient {
     return absl::OkStatus();
   }
 
-  // Goes back through the iterations. Its variables: `tape`, the constant
-  // variables of the loop, and the gradients.
+  // Goes back through the iterations. The loop variables are `tape`, the
+  // constant variables of the loop, and the gradients.
   absl::Status AddBackwardLoop(const Outputs& tape, Outputs* gradients) {
     DataTypeVector types{DT_INT32};
     types.insert(types.end(), kept_.size(), DT_VARIANT);
@@ -288,8 +288,8 @@ class WhileGradient {
                        graph_);
   }
 
-  // The upstream gradient of variable `i`, or zeros of the shape that it has
-  // after the loop.
+  // The upstream gradient of variable `i`, or zeros of its shape after the
+  // loop.
   absl::StatusOr<Output> UpstreamOrZeros(int i, DataType type) {
     if (UpstreamTypes(op_, upstream_)[i] != DT_INVALID) return upstream_[i];
     if (types_[i] == DT_RESOURCE) {
@@ -307,8 +307,8 @@ class WhileGradient {
   DataTypeVector types_;  // of the loop variables
   std::shared_ptr<const FunctionWithGradients> body_gradient_;
   std::vector<bool> unchanged_;  // of each loop variable
-  // Indices of loop variables: those with a gradient, those that the tape
-  // keeps, and the others.
+  // Indices of loop variables: those with a gradient, those on the tape, and
+  // the others.
   std::vector<int> flowing_, kept_, constant_;
   DataTypeVector gradient_types_, constant_types_;
 };

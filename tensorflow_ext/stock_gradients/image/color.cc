@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Colours, channels last: conversions between RGB and HSV, and adjustments.
+// Colours, channels last: conversion between RGB and HSV, and adjustments.
 //
-// With M and m the greatest and the least of the channels r, g, b, C = M - m,
-// and the channels p before and n after the greatest one in the circle r, g, b:
+// M and m are the greatest and the least of the channels r, g, b, and C = M -
+// m. p and n are the channels before and after the greatest in the circle r, g,
+// b:
 //
 //   value V = M,  saturation S = C / M,  hue H = constant + (n - p) / (6 C),
 //
-// where the constant says which channel is the greatest, and back
+// where the constant depends on which channel is the greatest, and back
 //
 //   channels = m + C k(H) = V (1 - S + S k(H))
 //
-// with k the three channels of the pure colour of that hue (A. R. Smith, "Color
-// gamut transform pairs", SIGGRAPH 1978). Among equal channels M is the first
-// and m the last; a gray pixel's hue is constant.
+// where k is the three channels of the pure colour of that hue (A. R. Smith,
+// "Color gamut transform pairs", SIGGRAPH 1978). Among equal channels, M is the
+// first and m the last; a gray pixel's hue is constant.
 
 #include <vector>
 
@@ -28,7 +29,7 @@ Value LastAxisReversed(Value x) {
   return Call("ReverseV2", {x, x.gradient()->Ints({-1})});
 }
 
-// 1 at the first greatest of the three channels, 0 at the others.
+// 1 at the first maximum of the three channels, 0 at the others.
 Value FirstGreatest(Value x) {
   Gradient* g = x.gradient();
   return g->Call("OneHot",
@@ -36,11 +37,11 @@ Value FirstGreatest(Value x) {
                   g->Scalar(1, x.type()), g->Scalar(0, x.type())});
 }
 
-// Over the channels, which stay as an axis of one element.
+// The sum over the channels, whose axis stays with size 1.
 Value SumChannels(Value x) { return Sum(x, x.gradient()->Int(-1), true); }
 
-// What the formulas above know of a pixel. With [p] for the vector that is 1 in
-// channel p and 0 elsewhere, `is_max` is [M] and `is_min` is [m].
+// The quantities of the formulas above for each pixel. [p] is the vector with 1
+// in channel p and 0 elsewhere; `is_max` is [M] and `is_min` is [m].
 struct Pixels {
   explicit Pixels(Value x)
       : is_max(FirstGreatest(x)),
@@ -63,7 +64,8 @@ struct Pixels {
   Value hue_slope;
 };
 
-// The pure colour of a hue [.., 1] in [0, 1], which is piecewise linear in it:
+// The pure colour of a hue [.., 1] in [0, 1], which is piecewise linear in the
+// hue:
 //   k = clip(|6 H - 3| - 1), clip(2 - |6 H - 2|), clip(2 - |6 H - 4|),
 // each clipped to [0, 1], and dk / d(6 H).
 struct PureColour {
@@ -83,8 +85,8 @@ struct PureColour {
   Value channels, slope;  // [.., 3]
 };
 
-// dV = [M],  dS = m / M^2 [M] - 1 / M [m]. As in Python's _RGBToHSVGrad a
-// channel at 0 has no gradient of S and a black pixel none of H.
+// dV = [M],  dS = m / M^2 [M] - 1 / M [m]. As in Python's _RGBToHSVGrad, a
+// channel at 0 has no gradient of S, and a black pixel none of H.
 void RgbToHsvGrad(Gradient& g) {
   const Value x = g.Input(0);
   const Values d =
@@ -116,8 +118,8 @@ void HsvToRgbGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("HSVToRGB", HsvToRgbGrad);
 
-// y = m + C k(H + delta), the hue taken around the circle. H moves with x by
-// 1 / C, so that C goes out of its part of the gradient.
+// y = m + C k(H + delta), with the hue modulo the circle. dH / dx has a factor
+// 1 / C, which cancels C in H's part of the gradient.
 void AdjustHueGrad(Gradient& g) {
   // The kernels for half compute in float.
   const Value x = Cast(g.Input(0), DT_FLOAT), delta = g.Input(1);
@@ -126,7 +128,7 @@ void AdjustHueGrad(Gradient& g) {
   const Value hsv = Call("RGBToHSV", {x});
   const Value hue = CallAll("Split", {g.Int(-1), hsv}, {{"num_split", 3}})[0];
   const PureColour pure(FloorMod(hue + delta, 1));
-  const Value by_hue = SumChannels(dy * pure.slope);  // less the factor 6 C
+  const Value by_hue = SumChannels(dy * pure.slope);  // without the factor 6 C
   const Value colourful = Cast(Greater(pixels.range, 0), DT_FLOAT);
   const Value dx =
       SumChannels(dy) * pixels.is_min +
@@ -136,11 +138,11 @@ void AdjustHueGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("AdjustHue", AdjustHueGrad);
 
-// With S clipped to [0, 1] after it is scaled,
+// S is scaled, then clipped to [0, 1]:
 //
-//   y = M + f (x - M),  f = scale,  or M / C where clipped to 1,  or 0 to 0.
+//   y = M + f (x - M),  f = scale,  or M / C if clipped to 1,  or 0 if to 0.
 //
-// The kernel takes S = 0 where M is not positive.
+// The kernel uses S = 0 where M is not positive.
 void AdjustSaturationGrad(Gradient& g) {
   const Value x = Cast(g.Input(0), DT_FLOAT), scale = g.Input(1);
   const Value dy = Cast(g.Upstream(), DT_FLOAT);
@@ -172,7 +174,7 @@ struct Contrast {
         f(g.Input(1)),
         difference(x - Mean(x, axes, true)) {}
 
-  // The gradients by x and f.
+  // The gradients with respect to x and f.
   Value ByImages(Value dy) const {
     return f * dy + (1 - f) * Mean(dy, axes, true);
   }
@@ -189,7 +191,7 @@ void AdjustContrastV2Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("AdjustContrastv2", AdjustContrastV2Grad);
 
-// The op of TensorFlow 1 clips the result: to max_value, and then to min_value.
+// TensorFlow 1's op clips the result to max_value, then to min_value.
 void AdjustContrastGrad(Gradient& g) {
   const Contrast contrast(g);
   const Value dy = g.Upstream(), min_value = g.Input(2), max_value = g.Input(3);

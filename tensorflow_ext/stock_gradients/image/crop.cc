@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Crops of images, sampled bilinearly. Along each axis sample k of K lies at
+// Crops of images with bilinear sampling. Along each axis, sample k of K is at
 //
 //   start (n - 1) + k (end - start) (n - 1) / (K - 1)
 //
-// in the image's pixels, n of them, or in the middle of the box where K = 1.
-// Between pixels low and high next to it, at a fraction u from low,
+// in pixels of the image, which has n, or in the middle of the box if K = 1.
+// Between the neighbouring pixels low and high, at a fraction u from low,
 //
 //   crop = (1 - u) ((1 - v) I00 + v I01) + u ((1 - v) I10 + v I11),
 //
-// with u for the rows and v for the columns. A sample outside has no gradient.
+// where u is for rows and v for columns. A sample outside has no gradient.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -19,9 +19,9 @@
 namespace tensorflow_ext {
 namespace {
 
-// CropAndResize(image, boxes, box_index, crop_size). By the boxes the gradient
-// is that of bilinear interpolation for either method, and it is there for
-// images of whole numbers, too, of which TensorFlow's client gradient fails.
+// CropAndResize(image, boxes, box_index, crop_size). The gradient for the boxes
+// is that of bilinear interpolation, for either method. It exists for integer
+// images too, where TensorFlow's client gradient fails.
 void CropAndResizeForwardGrad(Gradient& g) {
   const Value image = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
   const Value dy = g.Upstream();
@@ -37,9 +37,9 @@ void CropAndResizeForwardGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("CropAndResize", CropAndResizeForwardGrad);
 
-// dy . d_image(grads, boxes) = grads . crops(dy, boxes), so that the gradients
-// are those of the crops of dy. By boxes they are bilinear for either method,
-// as those of CropAndResize.
+// dy . d_image(grads, boxes) = grads . crops(dy, boxes), so the gradients are
+// those of the crops of dy. For boxes they are bilinear for either method, as
+// in CropAndResize.
 void CropAndResizeGradImageGrad(Gradient& g) {
   const Value grads = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
   const Value dy = g.Upstream();
@@ -54,15 +54,15 @@ REGISTER_GRADIENT("CropAndResizeGradImage", CropAndResizeGradImageGrad);
 
 // The samples of all boxes along one axis.
 struct Samples {
-  // `start`, `end`: those of the boxes, [boxes, 1]; `pixels`: n; `count`: K.
+  // `start`, `end`: the ends of the boxes, [boxes, 1]; `pixels`: n; `count`: K.
   Samples(Value start, Value end, Value pixels, Value count) {
     Gradient& g = *start.gradient();
     const Value zero = g.Int(0), one = g.Int(1);
     const Value last = Cast(pixels - 1, DT_FLOAT);
     const Value is_many = Greater(count, 1);
     const Value k = Cast(Range(zero, count, one), DT_FLOAT);
-    // In the order in which the kernels compute: samples on the border of the
-    // image are to be in or out as there.
+    // Compute in the kernels' order, so samples on the border of the image are
+    // in or out exactly as there.
     const Value ratio = last / Cast(Maximum(count - 1, one), DT_FLOAT);
     const Value position =
         Where(is_many, start * last + k * ((end - start) * ratio),
@@ -83,19 +83,19 @@ struct Samples {
 
   Value by_start, by_end;  // d position / d start and d end, [K]
   Value inside;            // 1 or 0, [boxes, K]
-  Value low, high;         // the pixels next to it, [boxes, K]
+  Value low, high;         // the neighbouring pixels, [boxes, K]
   Value fraction;          // u or v, [boxes, K]
 };
 
-// The upstream gradient W is a change of the boxes; it moves the samples by
-// p = W_y1 d/dy1 + W_y2 d/dy2 in rows and by q in columns, and the crops by
+// The upstream gradient W is a change of the boxes. It moves the samples by p =
+// W_y1 d/dy1 + W_y2 d/dy2 in rows and by q in columns, and changes the crops by
 //
 //   J = p Iu + q Iv,  Iu = (1 - v) (I10 - I00) + v (I11 - I01),
 //                     Iv = (1 - u) (I01 - I00) + u (I11 - I10).
 //
-// The gradients are those of sum grads J: by grads J; by the image the
-// coefficients of I00 to I11; by the boxes through u and v, with
-// Iuv = I11 - I01 - I10 + I00.
+// The gradients are those of sum grads J: J for grads; the coefficients of I00
+// to I11 for the image; the derivatives through u and v for the boxes, with Iuv
+// = I11 - I01 - I10 + I00.
 void CropAndResizeGradBoxesGrad(Gradient& g) {
   const Value grads = g.Input(0), image = g.Input(1), box_index = g.Input(3);
   const Value shape = Shape(grads), image_shape = Shape(image);

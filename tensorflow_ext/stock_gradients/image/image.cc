@@ -7,9 +7,9 @@
 namespace tensorflow_ext {
 namespace {
 
-// Boxes drawn over images. A pixel without a box on it is a copy of that of the
-// image; one with a box is the colour of the last of the boxes there. Where
-// these are is seen by drawing on an image of one channel.
+// Boxes drawn on images. A pixel without a box is a copy of the image's pixel;
+// a pixel with boxes has the colour of the last of them. Drawing on an image of
+// one channel shows where the boxes are.
 Value WithBoxes(Value canvas, Value boxes, Value colors) {
   return Call("DrawBoundingBoxesV2", {canvas, boxes, colors});
 }
@@ -20,8 +20,8 @@ Value OneChannel(Value images) {
   return Concat({SliceVector(Shape(images), 0, 3), g->Ints({1})}, g->Int(0));
 }
 
-// The shape is the images' and not that of dy, of which TensorFlow's constant
-// folding would make a cycle: dy times a constant that waits for dy.
+// Uses the shape of the images, not of dy: with that, TensorFlow's constant
+// folding would create a cycle, dy times a constant that waits for dy.
 Value WhereNotDrawn(Gradient& g) {
   const Value images = g.Input(0);
   const Value white = Fill(OneChannel(images), g.Scalar(1, images.type()));
@@ -34,8 +34,8 @@ void DrawBoundingBoxesGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("DrawBoundingBoxes", DrawBoundingBoxesGrad);
 
-// The colours are numbered from 1, and 0 is no box, whose sum goes away again.
-// Without colours the kernel takes its own, which have no gradient.
+// Colours are numbered from 1. 0 means no box; its sum is dropped. Without
+// colours the kernel uses its own, which have no gradient.
 void DrawBoundingBoxesV2Grad(Gradient& g) {
   const Value images = g.Input(0), boxes = g.Input(1), colors = g.Input(2);
   const Value zero = g.Int(0), one = g.Int(1), shape = Shape(colors);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images resized with interpolation: linear in the image, and TensorFlow has an
-// op for the transpose of most. Images of whole numbers have kernels, but no
-// gradient. TensorFlow's client gradients fail for images of
-// types that the transpose has no kernels of.
+// Images resized with interpolation. The ops are linear in the image, and
+// TensorFlow has an op for most transposes. Integer images have kernels, but no
+// gradient. TensorFlow's client gradients fail for image types without kernels
+// for the transpose.
 
 #include <string>
 
@@ -15,8 +15,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// `gradient_op` takes an image as well, of which only the shape counts. It has
-// kernels for `type`, or else for the image's own.
+// `gradient_op` also takes an image, for its shape only. It has kernels for
+// `type`, or else for the image's own type.
 void ResizeLike(Gradient& g, const char* gradient_op, DataType type) {
   const Value image = g.Input(0);
   if (!IsFloating(image)) return ReturnNone(g);
@@ -43,12 +43,13 @@ void ResizeNearestNeighborForwardGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ResizeNearestNeighbor", ResizeNearestNeighborForwardGrad);
 
-// ---- Second order: the gradient of the transpose resizes once more.
+// ---- Second order: the gradient of the transpose resizes again.
 
-// ResizeXGrad(grads, original image, of which the shape counts, or its size).
+// ResizeXGrad(grads, original image, which only gives the shape, or its size).
+// size).
 void ResizeGradGrad(Gradient& g) {
   const std::string resize =
-      g.op().substr(0, g.op().size() - 4);  // less "Grad"
+      g.op().substr(0, g.op().size() - 4);  // without "Grad"
   g.ReturnFirst(g.Call(resize, {g.Upstream(), ImageSize(g.Input(0))},
                        g.AttrsOfOp({"align_corners", "half_pixel_centers"})));
 }
@@ -56,9 +57,9 @@ REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
 
-// ResizeArea has no op that is its gradient. It takes means along each axis by
-// itself, y = R x S^T for each channel, and R and S are what it makes of unit
-// matrices as images.
+// ResizeArea has no gradient op. It takes means along each axis separately, y =
+// R x S^T for each channel. Applying it to unit matrices as images gives R and
+// S.
 void ResizeAreaGrad(Gradient& g) {
   const Value images = g.Input(0), dy = g.Upstream();
   if (!IsFloating(images)) return ReturnNone(g);

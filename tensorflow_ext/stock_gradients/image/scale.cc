@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ScaleAndTranslate samples images with a kernel K, y = R x S^T for each
-// channel. Along each axis output o takes from input i, with centres of pixels
-// at halves,
+// channel. Along each axis, output o depends on input i, with pixel centres at
+// halves, by
 //
 //   R_oi = W_oi / sum_j W_oj,  W_oi = K(z_oi),
 //   z_oi = a (i + 1/2 - s_o),  s_o = (o + 1/2 - translation) / scale,
 //
-// where the kernel is as wide as the output's pixels, a = min(scale, 1), if
-// antialiased, else a = 1. Samples s_o outside of the image give 0. The kernels
-// are those of sampling_kernels.h: smooth but for edges, so that scale and
-// translation have gradients; a box has no slope.
+// where a = min(scale, 1) if antialiased, which makes the kernel as wide as the
+// output's pixels, else a = 1. Samples s_o outside of the image give 0. The
+// kernels are those of sampling_kernels.h. They are smooth except at edges, so
+// scale and translation have gradients; a box has no slope.
 
 #include <string>
 #include <utility>
@@ -29,7 +29,7 @@ struct Kernel {
 };
 
 // radius sinc(x) sinc(x / radius), and 1 near 0, where the slope is that of the
-// second order of x (Duchon, "Lanczos filtering in one and two dimensions",
+// second order in x (Duchon, "Lanczos filtering in one and two dimensions",
 // 1979).
 Kernel Lanczos(Value x, double radius) {
   constexpr double kPi = 3.14159265358979323846;
@@ -78,10 +78,10 @@ Kernel KernelAt(const std::string& type, Value x) {
   return {Maximum(1 - x, 0), -inside};
 }
 
-// R, and the gradients by scale and translation along one axis.
+// R along one axis, and the gradients for scale and translation.
 class Axis {
  public:
-  // `i`: which of the axes, of `in` and `out` pixels.
+  // `i`: the axis, with `in` and `out` pixels.
   Axis(Gradient& g, int i, Value in, Value out) : g_(g) {
     const Value scale = Element(g.Input(2), i);
     const Value translation = Element(g.Input(3), i);
@@ -108,7 +108,7 @@ class Axis {
 
   Value shares() const { return shares_; }  // R, [out, in]
 
-  // From the gradient by R those by scale and by translation.
+  // The gradients for scale and translation, from the gradient for R.
   std::pair<Value, Value> Gradients(Value by_shares) const {
     const Value mean = Sum(by_shares * shares_, g_.Int(1), true);
     const Value by_z = inside_ * DivNoNan(by_shares - mean, total_) * slope_;
@@ -131,7 +131,7 @@ class Axis {
   Value shares_;
 };
 
-// The gradients by scale and translation of the sum of dy R x S^T.
+// The gradients of the sum of dy R x S^T for scale and translation.
 std::pair<Value, Value> ByPlace(Gradient& g, Value x, Value dy) {
   if (g.Attr<std::string>("kernel_type") == "box") return {};
   const Value from = ImageSize(x), to = ImageSize(dy);
@@ -147,7 +147,7 @@ std::pair<Value, Value> ByPlace(Gradient& g, Value x, Value dy) {
           Pack({row_translation, column_translation})};
 }
 
-// Python's and TensorFlow's client gradients are by the images alone.
+// Python's and TensorFlow's client gradients cover only the images.
 void ScaleAndTranslateGrad(Gradient& g) {
   const Value images = g.Input(0), dy = g.Upstream();
   const Value x = Cast(images, DT_FLOAT);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Images moved by projective transforms t = (a0 a1 a2 b0 b1 b2 c0 c1): the
-// pixel at (X, Y) is read at
+// Images moved by projective transforms t = (a0 a1 a2 b0 b1 b2 c0 c1). The
+// pixel at (X, Y) is read from the image at
 //
-//   x = (a0 X + a1 Y + a2) / k,  y = (b0 X + b1 Y + b2) / k,  k = c0 X + c1 Y +
-//   1
+//   x = (a0 X + a1 Y + a2) / k,  y = (b0 X + b1 Y + b2) / k,
+//   k = c0 X + c1 Y + 1,
 //
-// of the image, after fill_mode has brought places outside of it inside; where
-// it is CONSTANT, fill_value is all around the image.
+// after fill_mode has moved positions outside of the image inside. If it is
+// CONSTANT, the image is surrounded by fill_value.
 
 #include <string>
 #include <utility>
@@ -20,8 +20,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The matrices [a0 a1 a2; b0 b1 b2; c0 c1 1] of transforms [.., 8], inverted,
-// as transforms again.
+// The inverses of the matrices [a0 a1 a2; b0 b1 b2; c0 c1 1] of transforms [..,
+// 8], as transforms.
 Value InverseTransforms(Value transforms) {
   Gradient* g = transforms.gradient();
   const Value count = SliceVector(Shape(transforms), 0, 1);
@@ -36,7 +36,7 @@ Value InverseTransforms(Value transforms) {
   return parts[0] / parts[1];
 }
 
-// The image moved by the op itself.
+// The image, moved by the op itself.
 Value Moved(Gradient& g, Value image, Value transforms, Value size,
             double fill_value) {
   std::vector<Argument> inputs = {image, transforms, size};
@@ -46,8 +46,9 @@ Value Moved(Gradient& g, Value image, Value transforms, Value size,
   return g.Call(g.op(), inputs, g.AttrsOfOp({"interpolation", "fill_mode"}));
 }
 
-// A place along an axis of `length` pixels, brought inside, and the derivative
-// by where it was: 1, -1 in a mirror, or 0 beside the outermost pixels.
+// A position along an axis of `length` pixels, moved inside, and the derivative
+// with respect to the original position: 1, -1 in a mirror, or 0 beyond the
+// outermost pixels.
 struct Inside {
   Inside(const std::string& fill_mode, Value at, Value length)
       : place(at), slope(OnesLike(at)) {
@@ -73,9 +74,9 @@ struct Inside {
   Value place, slope;
 };
 
-// By the transforms, [1 or batch, 8]. With the pixels I00, I01 beside each
-// other and I10, I11 in the row below them, and the place between them at
-// fractions u of the columns and v of the rows, the slopes by x and y are
+// The gradient for the transforms, [1 or batch, 8]. The pixels I00, I01 are in
+// one row and I10, I11 in the row below. The position is between them at
+// fractions u of the columns and v of the rows. The slopes in x and y are
 //
 //   (1 - v) (I01 - I00) + v (I11 - I10),  (1 - u) (I10 - I00) + u (I11 - I01).
 Value ByTransforms(Gradient& g) {
@@ -139,11 +140,11 @@ Value ByTransforms(Gradient& g) {
   return SumTo(transforms, d, Shape(d));
 }
 
-// By the images, the gradient is moved back by the inverse transform, as
-// Python's _image_projective_transform_grad. The adjoint would scatter each
-// pixel; this interpolates instead, and is it where no pixels are merged or
-// repeated. Python's is by the images alone; where a pixel is the nearest one,
-// transforms have no derivative.
+// The images' gradient is moved back by the inverse transform, like Python's
+// _image_projective_transform_grad. The adjoint would scatter each pixel. This
+// interpolates instead, which is the same if no pixels are merged or repeated.
+// Python's covers only the images. With nearest-pixel sampling, transforms have
+// no derivative.
 void ImageProjectiveTransformGrad(Gradient& g) {
   const Value images = g.Input(0), transforms = g.Input(1);
   const Value dy = g.Upstream();

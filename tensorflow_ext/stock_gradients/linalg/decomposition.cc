@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix decompositions; linalg_triangular.cc has those into triangular
-// factors. Factors that are not unique (the phase of an eigenvector, the basis
-// of a null space) have gradients for functions that do not depend on the
-// choice.
+// Matrix decompositions; those into triangular factors are in triangular.cc.
+// Factors that are not unique (the phase of an eigenvector, the basis of a null
+// space) have gradients for functions that do not depend on the choice.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg/linalg.h"
@@ -11,10 +10,10 @@
 namespace tensorflow_ext {
 namespace {
 
-// `gradient`, unless a decomposition's surplus columns q2, which complete the
-// others to a basis, have a gradient that depends on which completion was
-// chosen: NaN then. It does unless q2^H dq2 is self-adjoint. A single column
-// can only change its sign or phase, and is let pass.
+// Returns `gradient`, or NaN if the gradient depends on the choice of the
+// surplus columns q2, which complete the other columns to a basis. It does
+// unless q2^H dq2 is self-adjoint. A single column can change only its sign or
+// phase and is accepted.
 Value IfIndependentOfChoice(Value gradient, Value q2, Value dq2) {
   Gradient* g = q2.gradient();
   const Value product = MatMul(q2, dq2, true, false);
@@ -28,13 +27,13 @@ Value IfIndependentOfChoice(Value gradient, Value q2, Value dq2) {
   return gradient + StopGradient(zero / Where(depends, zero, 1));
 }
 
-// What a gradient of the surplus columns adds to that of the columns q1:
+// The contribution of the surplus columns' gradient to that of the columns q1:
 // dQ2 = -Q1 dQ1^H Q2 keeps them orthogonal.
 Value FromSurplus(Value q1, Value q2, Value dq2) {
   return -MatMul(q2, MatMul(dq2, q1, true, false));
 }
 
-// A = Q R, A of at least as many rows as columns:
+// A = Q R, where A has at least as many rows as columns:
 //   dA = Q dR + (dQ + Q (tril(W) - Q^H dQ)) R^-H,
 //   W = Q^H dQ + R dR^H - (its adjoint),
 // for complex A with -i Im diag(Q^H dQ + R dR^H) added to tril(W)
@@ -52,9 +51,9 @@ Value TallQrGrad(Value q, Value r, Value dq, Value dr) {
   return MatMul(q, dr) + Adjoint(TriangularSolve(r, right, false, false));
 }
 
-// A wide matrix is [X, Y] = Q [U, V] with X = Q U and V = Q^H Y. The slices
-// behind the first k = min(rows, columns) columns are empty for a tall one, and
-// only full_matrices gives Q more than k columns.
+// A wide matrix is [X, Y] = Q [U, V] with X = Q U and V = Q^H Y. For a tall
+// matrix the slices after the first k = min(rows, columns) columns are empty. Q
+// has more than k columns only with full_matrices.
 void QrGrad(Gradient& g) {
   const Value a = g.Input(0);
   Value q = g.Output(0), r = g.Output(1);
@@ -110,7 +109,7 @@ void SelfAdjointEigV2Grad(Gradient& g) {
 REGISTER_GRADIENT("SelfAdjointEigV2", SelfAdjointEigV2Grad);
 REGISTER_GRADIENT("BatchSelfAdjointEigV2", SelfAdjointEigV2Grad);
 
-// [e; V] in one output, the eigenvalues in its first row.
+// [e; V] in one output, with the eigenvalues in its first row.
 void SelfAdjointEigGrad(Gradient& g) {
   const Value one = g.Int(1);
   const auto eigenvalues = [&](Value packed) {
@@ -139,7 +138,7 @@ void XlaSelfAdjointEigGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("XlaSelfAdjointEig", XlaSelfAdjointEigGrad);
 
-// A V = V diag(e), the columns of V of length 1:
+// A V = V diag(e), with columns of V of length 1:
 //   dA = V^-H (diag(de) + conj(F) * (V^H dV - V^H V diag(Re(V^H dV)))) V^H
 // (C. Boeddeker et al., "On the computation of complex-valued gradients",
 // 2017, arXiv:1701.00392, (4.77)).
@@ -169,11 +168,12 @@ REGISTER_GRADIENT("Eig", EigGrad);
 //        + (I - U U^H) dU S^-1 V^H + U S^-1 dV^H (I - V V^H),
 //   Fu = F * (U^H dU), Fv = F * (V^H dV), F_ij = 1 / (s_j^2 - s_i^2)
 // (J. Townsend, "Differentiating the singular value decomposition", 2016).
-// Complex U and V share a phase per column, which LAPACK chooses; with
+// Complex U and V share a phase for each column, which LAPACK chooses. D is
+// either of
 //   D = i Im diag(U^H dU) S^-1 or -i Im diag(V^H dV) S^-1
 // (Z.-Q. Wan and S.-X. Zhang, "Automatic differentiation for complex valued
-// SVD", 2019, arXiv:1909.02659), the same for functions that do not depend on
-// it, the first for tall matrices as in Python.
+// SVD", 2019, arXiv:1909.02659). Both are the same for functions that do not
+// depend on the phase. The first is used for tall matrices, as in Python.
 Value SingularGrad(Value a, Values suv, Value ds, Value du, Value dv,
                    bool full) {
   Gradient* g = a.gradient();

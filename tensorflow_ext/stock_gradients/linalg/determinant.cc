@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Determinants: d det A = tr(adj(A) dA), so that dA = dy adj(A)^H, where
-// adj(A) = det(A) A^-1 is a polynomial of A's elements and as good where A has
-// no inverse (R. Horn and C. Johnson, "Matrix Analysis", 0.8.10).
+// Determinants: d det A = tr(adj(A) dA), so dA = dy adj(A)^H, where adj(A) =
+// det(A) A^-1 is a polynomial of A's elements and also exists where A has no
+// inverse (R. Horn and C. Johnson, "Matrix Analysis", 0.8.10).
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg/linalg.h"
@@ -10,7 +10,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// adj(A)^H by the singular value decomposition A = U M V^H. With U and V kept,
+// adj(A)^H from the singular value decomposition A = U M V^H. With fixed U and
+// V,
 //   adj(A)^H = conj(det U) det V  U adj(M)^H V^H,
 // and for M = diag(d) + (off-diagonal elements, 0 here but not their changes)
 //   adj(M)_ii = prod_{l != i} d_l,  adj(M)_ij = -M_ij prod_{l != i, j} d_l
@@ -36,8 +37,8 @@ Value AdjugateBySvd(Value a) {
          MatMul(u, MatMul(adjugate_h, v, false, true));
 }
 
-// The inverse serves well-conditioned matrices; the others, mostly none, are
-// picked out by the diagonal of R in A = Q R.
+// Well-conditioned matrices use the inverse. The others, mostly none, are
+// selected by the diagonal of R in A = Q R.
 void MatrixDeterminantGrad(Gradient& g) {
   const Value a = g.Input(0), det = g.Output();
   const Value shape = Shape(a), count = Size(det);
@@ -66,9 +67,9 @@ void MatrixDeterminantGrad(Gradient& g) {
 REGISTER_GRADIENT("MatrixDeterminant", MatrixDeterminantGrad);
 REGISTER_GRADIENT("BatchMatrixDeterminant", MatrixDeterminantGrad);
 
-// log det A = log |det A| + log sign, d log det A = tr(A^-1 dA): the real part
-// is the change of log |det A|, the imaginary part that of the angle of sign,
-// which only complex matrices have.
+// log det A = log |det A| + log sign, d log det A = tr(A^-1 dA). The real part
+// is the change of log |det A|. The imaginary part is that of the angle of
+// sign, which only complex matrices have.
 void LogMatrixDeterminantGrad(Gradient& g) {
   const Value a = g.Input(0);
   Value factor = g.Upstream(1);

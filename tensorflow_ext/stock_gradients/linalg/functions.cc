@@ -4,8 +4,8 @@
 // derivative, dA = L(A^H, dY), where L(A, E) is the derivative of f at A in the
 // direction E, and
 //   f([A, E; 0, A]) = [f(A), L(A, E); 0, f(A)]
-// (N. Higham, "Functions of Matrices", 2008, (3.16) and section 3.2). That is
-// the op itself, which is so differentiable any number of times.
+// (N. Higham, "Functions of Matrices", 2008, (3.16) and section 3.2). This uses
+// the op itself, which is therefore differentiable any number of times.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg/linalg.h"
@@ -13,8 +13,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// L is linear in E, which is brought to the size of A: the blocks share
-// rounding, and an exponential the number of its squarings.
+// L is linear in E, which is scaled to the size of A: the blocks share
+// rounding, and an exponential its number of squarings.
 void FunctionGrad(Gradient& g) {
   const Value a = Adjoint(g.Input(0)), dy = g.Upstream();
   const auto or_one = [](Value x) { return Where(NotEqual(x, 0), x, 1); };

@@ -6,13 +6,13 @@
 namespace tensorflow_ext {
 namespace {
 
-// X = P B with P = C^-1 A^H, C = A^H A + l I, where A is tall, and
-// P = A^H C^-1, C = A A^H + l I, where it is wide. With dB = P^H dX,
+// X = P B, where P = C^-1 A^H and C = A^H A + l I if A is tall, and P = A^H
+// C^-1 and C = A A^H + l I if it is wide. With dB = P^H dX,
 //   tall:  dA = (B - A X) dX^H C^-1 - dB X^H
 //   wide:  dA = C^-1 B (dX - A^H dB)^H - dB X^H
-// (Giles 2008 applied to the normal equations of first and second kind; as
-// Python's _MatrixSolveLsGrad). Which one it is shows only when the graph runs:
-// `tall` turns wide matrices round so that C^-1 stands on the right.
+// (Giles 2008 applied to the normal equations of the first and second kind,
+// like Python's _MatrixSolveLsGrad). The case is known only when the graph
+// runs: `tall` transposes wide matrices so that C^-1 is on the right.
 void FastGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), x = g.Output(), dx = g.Upstream();
   const Value is_tall = GreaterEqual(NumRows(a), NumColumns(a));
@@ -47,8 +47,8 @@ void FastGrad(Gradient& g) {
   g.Return({da, db, Value()});
 }
 
-// X = P B, where P is the pseudoinverse of A, of whatever rank, and does not
-// depend on the regularizer. While the rank stays,
+// X = P B, where P is the pseudoinverse of A, of any rank, and does not depend
+// on the regularizer. While the rank is constant,
 //   dB = P^H dX,
 //   dA = (B - A X) dX^H P P^H + P^H X (dX - A^H dB)^H - dB X^H
 // (G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and

@@ -12,7 +12,7 @@ Value NumColumns(Value x) { return Element(Shape(x), -1); }
 
 namespace {
 
-// A slice of axis -1, or -2 if `axes_after` is 1, by an ellipsis.
+// A slice of axis -1, or -2 if `axes_after` is 1, with an ellipsis.
 Value SliceBehindEllipsis(Value x, Value begin, Value end, int axes_after) {
   const Value zero = x.gradient()->Int(0);
   Values begins = {zero, begin.exists() ? begin : zero};
@@ -58,7 +58,7 @@ Value TriangularSolve(Value a, Value b, bool lower, bool adjoint) {
               {{"lower", lower}, {"adjoint", adjoint}});
 }
 
-// The stock gradients of Real, Imag and Complex fail in double precision.
+// TensorFlow's gradients of Real, Imag and Complex fail in double precision.
 Value RealPart(Value x) { return IsComplex(x) ? 0.5 * (x + Conj(x)) : x; }
 Value ImaginaryPart(Value x) {
   return IsComplex(x) ? 0.5 * (x - Conj(x)) : ZerosLike(x);

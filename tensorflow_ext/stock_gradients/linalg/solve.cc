@@ -48,9 +48,9 @@ void MatrixTriangularSolveGrad(Gradient& g) {
 REGISTER_GRADIENT("MatrixTriangularSolve", MatrixTriangularSolveGrad);
 REGISTER_GRADIENT("BatchMatrixTriangularSolve", MatrixTriangularSolveGrad);
 
-// As above for a matrix given by its K diagonals from the main one outwards:
-// row k of the input is the k-th diagonal, superdiagonals aligned left,
-// subdiagonals aligned right.
+// The same for a matrix given by its K diagonals from the main one outwards.
+// Row k of the input is the k-th diagonal; superdiagonals are aligned left,
+// subdiagonals right.
 void BandedTriangularSolveGrad(Gradient& g) {
   const bool adjoint = g.Attr<bool>("adjoint"), lower = g.Attr<bool>("lower");
   const Value bands = g.Input(0), b = g.Input(1);
@@ -62,7 +62,7 @@ void BandedTriangularSolveGrad(Gradient& g) {
       lower ? Pack({one - num_bands, zero}) : Pack({zero, num_bands - one});
   const Value parts = Call("MatrixDiagPartV3", {da, k, g.Scalar(0, da.type())},
                            {{"align", "LEFT_RIGHT"}});
-  // A single diagonal comes without an axis of diagonals.
+  // A single diagonal has no axis of diagonals.
   const Value shape = Shape(bands);
   const Value d_bands = Reshape(
       parts,

@@ -31,11 +31,11 @@ void CholeskyGradient(Gradient& g) {
 REGISTER_GRADIENT("Cholesky", CholeskyGradient);
 REGISTER_GRADIENT("BatchCholesky", CholeskyGradient);
 
-// The op computes that dA of the lower triangles of L and dL =: G, which are
-// real. With the upstream gradient W, <W, dA> = <M, Phi(L^T G)>, where
-// M = L^-1 (W + W^T) / 2 L^-T, so that
-//   by G:  tril(L Phi(M))
-//   by L:  tril(G Phi(M)^T - L^-T (P + P^T) M),  P = Phi(L^T G).
+// The op computes dA from the lower triangles of L and dL =: G, which are real.
+// With the upstream gradient W, <W, dA> = <M, Phi(L^T G)>, where M = L^-1 (W +
+// W^T) / 2 L^-T, so the gradients are
+//   for G:  tril(L Phi(M))
+//   for L:  tril(G Phi(M)^T - L^-T (P + P^T) M),  P = Phi(L^T G).
 void CholeskyGradGradient(Gradient& g) {
   const Value l = MatrixBandPart(g.Input(0), -1, 0);
   const Value gradient = MatrixBandPart(g.Input(1), -1, 0);
@@ -53,8 +53,8 @@ REGISTER_GRADIENT("CholeskyGrad", CholeskyGradGradient);
 REGISTER_GRADIENT("BatchCholeskyGrad", CholeskyGradGradient);
 
 // P A = L U, where row i of P A is row p_i of A and L has ones on its diagonal.
-// Of d(PA) = dL U + L dU, L^-1 d(PA) U^-1 = L^-1 dL + dU U^-1 is the sum of a
-// strictly lower and an upper triangular matrix, so that
+// Since d(PA) = dL U + L dU, L^-1 d(PA) U^-1 = L^-1 dL + dU U^-1 is the sum of
+// a strictly lower and an upper triangular matrix, so
 //   dA = P^T L^-H (stril(L^H dL) + triu(dU U^H)) U^-H.
 // The op's first output is L and U in one matrix.
 void LuGrad(Gradient& g) {

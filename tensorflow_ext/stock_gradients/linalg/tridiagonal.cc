@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tridiagonal matrices, given by superdiagonal, main diagonal and subdiagonal,
-// each of length M: the last element of the first and the first element of the
-// last do not count.
+// each of length M. The superdiagonal's last and the subdiagonal's first
+// element do not count.
 //   (T x)_i = super_i x_{i+1} + main_i x_i + sub_i x_{i-1}
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
@@ -11,7 +11,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// Row i of the result is row i + 1, or i - 1, of x; where there is none, zeros.
+// Row i of the result is row i + 1, or i - 1, of x, or zeros if there is none.
 Value NextRow(Value x) {
   const Value one = x.gradient()->Int(1);
   return Stacked(Rows(x, one, Value()), ZerosLike(Rows(x, Value(), one)));
@@ -28,7 +28,7 @@ Values DiagonalsOfProduct(Value dy, Value x) {
           Sum(dy * PreviousRow(conj_x), columns)};
 }
 
-// As Python's _TridiagonalMatMulGrad.
+// Like Python's _TridiagonalMatMulGrad.
 void TridiagonalMatMulGrad(Gradient& g) {
   const Value x = g.Input(3), dy = g.Upstream();
   const Value row = g.Int(-2);
@@ -43,7 +43,7 @@ void TridiagonalMatMulGrad(Gradient& g) {
 REGISTER_GRADIENT("TridiagonalMatMul", TridiagonalMatMulGrad);
 
 // T x = b: db = T^-H dx, dT = -db x^H (Giles 2008, 2.2.3). The superdiagonal of
-// T^H is the conjugated subdiagonal, one place further on.
+// T^H is the conjugated subdiagonal, shifted by one.
 void TridiagonalSolveGrad(Gradient& g) {
   const Value diagonals = Conj(g.Input(0)), x = g.Output();
   const Value one = g.Int(1), two = g.Int(2);

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of tensors behind a handle, a resource or, before version 3, a string.
-// The gradient of an array is another one, which TensorArrayGrad makes or,
-// under the same `source`, finds: reading an element adds to it, and writing an
-// element reads what was added. As in TensorFlow's Python gradients
-// (tensor_array_grad.py) the flow, a number that means nothing, keeps these in
-// order.
+// Arrays of tensors behind a handle, which is a resource or, before version 3,
+// a string. The gradient of an array is another array, which TensorArrayGrad
+// creates or, if it exists under the same `source`, finds. Reading an element
+// adds to the gradient's array; writing an element reads the sum. As in
+// TensorFlow's Python gradients (tensor_array_grad.py), the flow, a number
+// without meaning, orders these.
 //
-// So `source` is the call of AddSymbolicGradients: all its gradients share one
-// array, and no two calls do. Its scope's name tells. TensorArrayGrad refuses
-// arrays that it made itself; so the gradient of a gradient is one more
-// gradient of the first array, and its source says of which.
+// `source` identifies the call of AddSymbolicGradients, by the name of its
+// scope: all gradients of one call share an array, and no two calls do.
+// TensorArrayGrad rejects arrays that it created itself. So the gradient of a
+// gradient is another gradient of the first array, and its source names the
+// gradient that it belongs to.
 //
-// The kernels set limits to the second order, and to the first within a graph
-// that grows. An element of a gradient's array can be read once, so one of the
-// first array may be, too. An element that nothing was added to is zeros of the
-// shape that the first array had there when its gradient was made, or of its
-// attribute element_shape. The kernels say so. And they abort the process where
-// a gradient's array is concatenated unless TensorArraySplit wrote the first.
+// The kernels limit the second order, and the first order within a growing
+// graph. An element of a gradient's array can be read only once, and so can an
+// element of the first array then. An element that nothing was added to is
+// zeros of the shape that the first array had there when its gradient was
+// created, or of the attribute element_shape. The kernels report these errors.
+// They also abort the process if a gradient's array is concatenated unless
+// TensorArraySplit wrote the first array.
 
 #include <map>
 #include <string>
@@ -48,17 +50,17 @@ using tensorflow::Scope;
 
 constexpr char kSplit[] = "TensorArraySplit";
 
-// What an op does, and which of its inputs and outputs take part.
+// The effect of an op, and the inputs and outputs that take part.
 struct Access {
-  // The op that does the same to the gradient the other way round.
+  // The op that does the reverse to the gradient.
   const char* adjoint;
   int flow;            // input
-  int value;           // input, or -1 for an op that returns it
-  int place;           // input that says which elements, or -1
-  int lengths_output;  // output that says which elements, or -1
+  int value;           // input, or -1 for an op that returns the value
+  int place;           // input that selects elements, or -1
+  int lengths_output;  // output that gives the elements' lengths, or -1
 };
 
-// Without the suffix of the version, which all ops on one array share.
+// `op` without the version suffix, which all ops on one array share.
 const Access& AccessOf(absl::string_view op) {
   static const auto* accesses = new std::map<absl::string_view, Access>{
       {"TensorArrayConcat", {"TensorArraySplit", 1, -1, -1, 1}},
@@ -103,7 +105,8 @@ class AccessGradient {
     const bool writes = access_.value >= 0;
     Output flow = op_.input(access_.flow);
     if (writes) {
-      // The array must have its elements before its gradient is made like it.
+      // The array must have its elements before its gradient, an array like it,
+      // is created.
       TF_ASSIGN_OR_RETURN(flow, After(upstream, op_.node()));
       (*gradients)[access_.flow] = flow;
     }
@@ -126,7 +129,7 @@ class AccessGradient {
     return absl::OkStatus();
   }
 
-  // `tensor`, once `node` has run.
+  // `tensor`, after `node` has run.
   absl::StatusOr<Output> After(const Output& tensor, Node* node) {
     NodeBuilder builder = nodes_.New("flow", "Identity");
     AddInput(builder, tensor).ControlInput(node);
@@ -134,7 +137,7 @@ class AccessGradient {
     return Output(identity, 0);
   }
 
-  // The handle that `node` takes, where it is made.
+  // The node output that creates the handle that `node` takes.
   static absl::StatusOr<const Edge*> Handle(const Node* node) {
     const Edge* edge = nullptr;
     do {
@@ -144,7 +147,7 @@ class AccessGradient {
     return edge;
   }
 
-  // Whether TensorArraySplit writes to the array.
+  // True if TensorArraySplit writes to the array.
   bool WasSplit(const Edge* handle) const {
     const std::string split = absl::StrCat(kSplit, version_);
     std::vector<const Node*> holders = {handle->src()};
@@ -164,7 +167,8 @@ class AccessGradient {
   // The handle of the gradient's array.
   absl::StatusOr<Node*> GradientArray(const Output& flow) {
     TF_ASSIGN_OR_RETURN(const Edge* handle, Handle(op_.node()));
-    std::string of;  // the sources of the gradients that this is one of
+    std::string
+        of;  // the sources of the gradients that this is the gradient of
     while (handle->src()->type_string() == grad_op_) {
       absl::StrAppend(&of, " of ", handle->src()->attrs().Find("source")->s());
       TF_ASSIGN_OR_RETURN(handle, Handle(handle->src()));
@@ -186,8 +190,8 @@ class AccessGradient {
     NodeBuilder builder = nodes_.New(grad_op_, grad_op_);
     builder.Input(handle->src(), handle->src_output());
     AddInput(builder, flow);
-    // Unique in the scope, so this is the scope's name unless the op has had a
-    // gradient in it before.
+    // Unique in the scope, so this contains the scope's name, unless the op
+    // already has a gradient in it.
     absl::string_view scope_name = builder.node_name();
     if (!absl::ConsumeSuffix(&scope_name, grad_op_)) {
       return absl::InvalidArgumentError(

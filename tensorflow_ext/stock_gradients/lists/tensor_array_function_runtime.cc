@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients of accesses to a TensorArray that the function runtime takes;
-// see tensor_array.cc for what they do. A definition sees no more than its op:
-// so all gradients of an array have one source, and two that are independent of
-// each other, in one step, would add to one array. Its kernels then say that an
-// element was read before. The flow of an upstream gradient comes after the
-// flow of the array, so its elements are there. TensorArray before version 2
-// has handles that are references, which functions do not take.
+// Gradients of TensorArray accesses for the function runtime; see
+// tensor_array.cc for what they do. A definition sees only its op, so all
+// gradients of an array have one source. Two independent gradients in one step
+// would add to the same array; its kernels then report that an element was read
+// before. The flow of an upstream gradient comes after the flow of the array,
+// so its elements exist. TensorArray before version 2 has handles that are
+// references, which functions do not accept.
 
 #include <string>
 
@@ -17,8 +17,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The array that holds the gradients of the elements, and a flow after it was
-// made.
+// The array of the elements' gradients, and a flow after its creation.
 struct GradientArray {
   std::string version;  // V2 or V3
   Value handle, flow;
@@ -39,7 +38,7 @@ void ReadGrad(Gradient& g) {
                    {array.handle, g.Input(1), g.Upstream(), array.flow})});
 }
 
-// handle, index, value, flow -> flow: reads what was added.
+// handle, index, value, flow -> flow: reads the sum.
 void WriteGrad(Gradient& g) {
   const GradientArray array = MakeGradientArray(g, g.Upstream());
   g.Return({Value(), Value(),

@@ -2,10 +2,10 @@
 //
 // Lists of tensors, held in a variant. The gradient of a list is a list of the
 // same length, and each definition is the adjoint of how its op moves elements.
-// An element that a gradient's list does not hold counts as zeros.
+// An element that is missing from a gradient's list counts as zeros.
 //
-// Elements may differ in shape where the list's element shape leaves that open;
-// so the gradients' lists take over that shape and not an element's.
+// Elements may differ in shape if the list's element shape allows it, so
+// gradients' lists use that shape and not an element's.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -40,7 +40,7 @@ Value GatherLike(Value like, Value list, Value indices) {
               {{"element_dtype", like.type()}});
 }
 
-// `list` with the rows of `tensor` in the places `indices`.
+// `list` with the rows of `tensor` at `indices`.
 Value ScatterInto(Value list, Value tensor, Value indices) {
   return Call("TensorListScatterIntoExistingList", {list, tensor, indices});
 }
@@ -49,20 +49,20 @@ Value FromTensor(Value tensor, Value element_shape) {
   return Call("TensorListFromTensor", {tensor, element_shape});
 }
 
-// Whether elements of this type have gradients. Those of the other types, which
-// are integers and the like, have none: nor have their lists.
+// True if elements of this type have gradients. Other elements, such as
+// integers, have none, and neither do their lists.
 bool HasGradient(Value x) { return IsInexact(x) || x.type() == DT_VARIANT; }
 
-// Lengths and shapes of lists, and the lists without values made of them.
+// Lengths and shapes of lists, and lists without values made from them.
 REGISTER_GRADIENT("EmptyTensorList", ReturnNone);
 REGISTER_GRADIENT("TensorListElementShape", ReturnNone);
 REGISTER_GRADIENT("TensorListLength", ReturnNone);
 REGISTER_GRADIENT("TensorListReserve", ReturnNone);
 
-// ---- Two lists, one behind the other; not batches of lists.
+// ---- Two concatenated lists; not batches of lists.
 
-// The elements of the second are gathered, so they are to be of one shape; if
-// there are none, the list's element shape says which.
+// The elements of the second list are gathered, so they must have one shape. If
+// there are none, the list's element shape gives it.
 void ConcatListsGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), dy = g.Upstream();
   const DataType type = g.Attr<DataType>("element_dtype");
@@ -98,8 +98,8 @@ void SetItemGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorListSetItem", SetItemGrad);
 
-// The identity keeps the two gradients from being outputs of one node. Where
-// one of these is differentiated again and the other leads to more that is,
+// The identity keeps the two gradients from being outputs of one node. If one
+// of these is differentiated again and the other leads to more that is,
 // TensorFlow's AddSymbolicGradients gives wrong second-order gradients.
 void PushBackGrad(Gradient& g) {
   const Value tensor = g.Input(1);
@@ -118,13 +118,13 @@ void PopBackGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorListPopBack", PopBackGrad);
 
-// What was cut off gets zeros, what was appended leads nowhere.
+// Elements that were cut off get zeros; the gradient ignores appended ones.
 void ResizeGrad(Gradient& g) {
   g.Return({Resize(g.Upstream(), Length(g.Input(0))), Value()});
 }
 REGISTER_GRADIENT("TensorListResize", ResizeGrad);
 
-// ---- All elements: stacked on a new axis, or joined on their first one.
+// ---- All elements: stacked on a new axis, or joined on their first axis.
 
 void StackGrad(Gradient& g) {
   const Value list = g.Input(0), dy = g.Upstream();
@@ -162,10 +162,10 @@ void ListSplitGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorListSplit", ListSplitGrad);
 
-// ---- The elements at some indices, which may repeat.
+// ---- Elements at indices, which may repeat.
 
-// Whether the gradient of an op on rows of `tensor`'s type is known; if not,
-// says why or that there is none.
+// True if an op on rows of `tensor`'s type has a known gradient. If not,
+// reports the reason, or that there is no gradient.
 bool HasRowGradient(Gradient& g, Value tensor) {
   if (tensor.type() == DT_VARIANT) {
     g.Unimplemented(
@@ -177,7 +177,7 @@ bool HasRowGradient(Gradient& g, Value tensor) {
   return HasGradient(tensor);
 }
 
-// The different ones of `indices`, and the place of each index among them.
+// The distinct values of `indices`, and the position of each index among them.
 std::pair<Value, Value> Unique(Value indices) {
   const Values outputs = CallAll("Unique", {indices}, {{"out_idx", DT_INT32}});
   return {outputs[0], outputs[1]};
@@ -194,8 +194,8 @@ void ListGatherGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorListGather", ListGatherGrad);
 
-// The gradients of the scattered rows. Of the rows that went to one place the
-// last one stayed; the others get zeros.
+// The gradients of the scattered rows. If several rows have the same index, the
+// last one stays, and the others get zeros.
 Value ScatteredRows(Value tensor, Value indices, Value d_list) {
   Gradient* g = tensor.gradient();
   const auto [different, places] = Unique(indices);
@@ -217,7 +217,7 @@ void ListScatterGrad(Gradient& g) {
 REGISTER_GRADIENT("TensorListScatter", ListScatterGrad);
 REGISTER_GRADIENT("TensorListScatterV2", ListScatterGrad);
 
-// The op lengthens the list where an index asks for it.
+// The op lengthens the list if an index requires it.
 void ScatterIntoExistingListGrad(Gradient& g) {
   const Value list = g.Input(0), tensor = g.Input(1), indices = g.Input(2);
   const Value dy = g.Upstream();

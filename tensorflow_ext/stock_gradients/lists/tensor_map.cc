@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps from tensors to tensors, held in a variant. The gradient of a map is a
-// map from the same keys to the gradients of their values; a key that it does
-// not hold counts as zeros. A key tells which value is meant and has no
-// gradient.
+// map from the same keys to the gradients of their values; a missing key counts
+// as zeros. A key only selects a value and has no gradient.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -17,15 +16,15 @@ Value Insert(Value map, Value key, Value value) {
   return Call("TensorMapInsert", {map, key, value});
 }
 
-// `map` without `key`, which it may hold or not: what stands there afterwards
-// can be erased.
+// `map` without `key`, whether it holds it or not: insert a value, then erase
+// it.
 Value Without(Value map, Value key) {
   const Value any = map.gradient()->Scalar(0, DT_FLOAT);
   return Call("TensorMapErase", {Insert(map, key, any), key},
               {{"value_dtype", DT_FLOAT}});
 }
 
-// The value of `key`, zeros like `like` where `map` does not hold it. The sum
+// The value of `key`, or zeros like `like` if `map` does not hold it. The sum
 // of two maps has the keys of both.
 Value LookupOrZeros(Value map, Value key, Value like) {
   Gradient& g = *map.gradient();
@@ -49,14 +48,15 @@ void InsertGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("TensorMapInsert", InsertGrad);
 
-// Python's leaves the key in the gradient's map. A sum with another map has the
-// key again, and its gradient is not that of the value erased.
+// Python's gradient leaves the key in the gradient's map. A sum with another
+// map then has the key again, with a gradient that is not that of the erased
+// value.
 void EraseGrad(Gradient& g) {
   g.Return({Without(g.Upstream(), g.Input(1)), Value()});
 }
 REGISTER_GRADIENT("TensorMapErase", EraseGrad);
 
-// Keys alone, and their number.
+// Only keys, and their number.
 REGISTER_GRADIENT("EmptyTensorMap", ReturnNone);
 REGISTER_GRADIENT("TensorMapHasKey", ReturnNone);
 REGISTER_GRADIENT("TensorMapSize", ReturnNone);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arithmetic of operands that broadcast. TensorFlow's client gradients are
-// right, but sum and reshape even where shape inference knows that the operands
-// have the same shape. Like those these take integers too.
+// right, but sum and reshape even if shape inference knows that the operands
+// have the same shape. Like them, these accept integers too.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,7 +11,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The sums of `dx` and `dy`, which have the shape of the result, that have the
+// Returns the sums of `dx` and `dy`, which have the result's shape, in the
 // shapes of the operands.
 void ReturnSums(Gradient& g, Value dx, Value dy) {
   const auto [x_sum, y_sum] = Unbroadcast(g.Input(0), dx, g.Input(1), dy);
@@ -42,12 +42,12 @@ REGISTER_STAND_IN("DivNoNan", QuotientGrad);
 void DivGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   if (IsInexact(x)) return QuotientGrad(g);
-  // Division of integers rounds: as TensorFlow has it.
+  // Division of integers rounds, as in TensorFlow.
   ReturnSums(g, dz / y, dz * ((-x / y) / y));
 }
 REGISTER_STAND_IN("Div", DivGrad);
 
-// Where the operands are equal, the gradient is that of x.
+// Where the operands are equal, x gets the gradient.
 void ReturnChosen(Gradient& g, Value is_x) {
   const Value dz = g.Upstream();
   ReturnSums(g, Where(is_x, dz, 0.0), Where(is_x, 0.0, dz));
@@ -65,7 +65,7 @@ REGISTER_STAND_IN("Minimum", MinimumGrad);
 
 // ---- Three operands.
 
-// The sum of `dx` that has the shape of input `i`.
+// The sum of `dx` in the shape of input `i`.
 Value SumToInput(Gradient& g, int i, Value dx) {
   return SumTo(g.Input(i), dx, Shape(dx));
 }
@@ -82,7 +82,8 @@ void SelectV2Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("SelectV2", SelectV2Grad);
 
-// To the bound that clips x, or else to x (as Python's _ClipByValueGrad).
+// The gradient goes to the bound that clips x, or else to x (like Python's
+// _ClipByValueGrad).
 void ClipByValueGrad(Gradient& g) {
   const Value x = g.Input(0), low = g.Input(1), high = g.Input(2);
   const Value dz = g.Upstream();
@@ -98,7 +99,7 @@ void ClipByValueGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ClipByValue", ClipByValueGrad);
 
-// z = x y, and 0 where y is 0, whatever x is there.
+// z = x y, but 0 where y is 0, for any x.
 void MulNoNanGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   const auto [dx, dy] =

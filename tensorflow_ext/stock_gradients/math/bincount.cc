@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of weights by the value that each stands beside, its bin; in rows, where
-// the values are. A weight gets the gradient of the bin that it went into. No
-// weights at all count as ones; then the op takes an empty tensor in their
-// place. With binary_output the weights do not matter.
+// Sums of weights in the bins that their values name, for each row of values. A
+// weight gets the gradient of its bin. No weights count as ones; the op then
+// takes an empty tensor. With binary_output the weights do not matter.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse/sparse.h"
@@ -16,7 +15,8 @@ Value One(Gradient& g) { return g.Scalar(1, DT_INT64); }
 Value MinusOne(Gradient& g) { return g.Ints({-1}); }
 Value Count(Value x) { return Size(x, DT_INT64); }
 
-// The gradients of `weights`, if there are any, of those of all values.
+// The gradient of `weights`, if there are any, from the gradients of all
+// values.
 Value OfWeights(Value weights, Value by_value) {
   Gradient* g = weights.gradient();
   const Value flat = Reshape(by_value, g->Ints({-1}));
@@ -31,7 +31,7 @@ struct Binned {
   Value num_rows;
 };
 
-// A vector is one row, a scalar too.
+// A vector is one row, and so is a scalar.
 Binned RowsOfDense(Gradient& g, Value values) {
   const Value shape = Shape(values, DT_INT64), axis = g.Int(0);
   const Value num_rows = Prod(SliceVector(shape, 0, -1), axis);
@@ -57,7 +57,7 @@ Binned RowsOfRagged(Gradient& g, Value splits, Value values) {
 }
 
 // ---- Dense results: [rows, size], or [size] for one row. Values beyond the
-// bins count nowhere: they meet a column of zeros behind the last bin.
+// bins do not count: they get a column of zeros after the last bin.
 
 void ReturnDense(Gradient& g, const Binned& values, Value size, Value weights) {
   size = Cast(size, DT_INT64);
@@ -104,12 +104,12 @@ void RaggedBincountGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedBincount", RaggedBincountGrad);
 
-// ---- Sparse results: those of the bins that hold a value. Values that count
-// nowhere meet a zero behind the last one.
+// ---- Sparse results, for the bins that hold a value. Values that do not count
+// get a zero after the last bin.
 
 void ReturnSparse(Gradient& g, const Binned& values, Value weights) {
   const Value indices = g.Output(0), dy = g.Upstream(1);
-  // A vector of bins has no column of rows.
+  // The indices of a vector of bins have no column of rows.
   const Value columns = Element(Shape(indices, DT_INT64), 1);
   const Value count = Count(dy), axis = g.Int(0);
   const Value rows_of_vector = Zeros(Pack({count, 2 - columns}), DT_INT64);

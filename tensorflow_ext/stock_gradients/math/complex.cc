@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Complex numbers and their parts. TensorFlow's client gradients leave out the
-// type of the parts, so that those of complex128 fail. The types of a number
-// and of its parts are attributes of their own and may differ in precision.
+// Complex numbers and their parts. TensorFlow's client gradients omit the type
+// of the parts, so those for complex128 fail. The types of a number and of its
+// parts are separate attributes and may differ in precision.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -13,7 +13,7 @@ namespace {
 
 Value Zero(Value like) { return like.gradient()->Scalar(0, like.type()); }
 
-// The complex number of these parts, in the type of the op's input.
+// The complex number with these parts, in the type of the op's input.
 Value OfInput(Gradient& g, Value re, Value im) {
   return Cast(Complex(re, im), g.Input(0).type());
 }
@@ -39,15 +39,15 @@ void ComplexGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("Complex", ComplexGrad);
 
-// The angle of x grows along i x: its gradient is i x / |x|^2 = i / conj(x).
+// The angle of x grows along i x, so its gradient is i x / |x|^2 = i / conj(x).
 void AngleGrad(Gradient& g) {
   const Value dy = g.Upstream();
   g.Return({OfInput(g, Zero(dy), dy) / Conj(g.Input(0))});
 }
 REGISTER_STAND_IN("Angle", AngleGrad);
 
-// Pairs of numbers as the parts of complex ones, or the other way round, and
-// what keeps its type. Other views of the bits have no derivative.
+// Pairs of numbers as the parts of complex numbers, the reverse, and casts to
+// the same type. Other reinterpretations of the bits have no derivative.
 void BitcastGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const bool are_parts = (IsComplex(x) && PartType(x) == dy.type()) ||

@@ -8,8 +8,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// Runs the cumulative op `op` along the axis of the op whose gradient is
-// written, in its direction or against it.
+// Runs the cumulative op `op` along the axis of the differentiated op, in its
+// direction or against it.
 Value Cumulative(Gradient& g, const char* op, Value x, bool exclusive,
                  bool reverse) {
   return g.Call(op, {x, g.Input(1)},
@@ -23,12 +23,14 @@ void CumsumGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Cumsum", CumsumGrad);
 
-// dx_k = sum over i >= k of dy_i prod_{j <= i, j != k} x_j. Without zeros that
-// is S_k / x_k, where S is the sum of dy y taken backwards. From the first zero
-// on, y is zero: S_k / x_k stays right before it; after it dx is zero; and at
-// it dx is S_k of the product in which a 1 replaces that zero. The latter is
-// what TensorFlow's Python gradient leaves out. The second order is right with
-// one zero; of a mixed derivative by two zeros it has one half of two.
+// dx_k = sum over i >= k of dy_i prod_{j <= i, j != k} x_j. Without zeros this
+// is S_k / x_k, where S is the reverse cumulative sum of dy y. From the first
+// zero on, y is zero. Before it, S_k / x_k is still right; after it, dx is
+// zero; at it, dx is S_k for the product in which a 1 replaces that zero.
+// TensorFlow's Python gradient omits this last case. The second order is right
+// with one zero; it has only one of the two halves of a mixed derivative for
+// two zeros. one zero; of a mixed derivative by two zeros it has one half of
+// two.
 void CumprodGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const bool exclusive = g.Attr<bool>("exclusive");
@@ -48,8 +50,8 @@ void CumprodGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Cumprod", CumprodGrad);
 
-// dx_k = sum over i >= k of dy_i exp(x_k - y_i). The positive and the negative
-// dy_i are summed apart, as logarithms: then nothing overflows.
+// dx_k = sum over i >= k of dy_i exp(x_k - y_i). Positive and negative dy_i are
+// summed separately, as logarithms, so nothing overflows.
 void CumulativeLogsumexpGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output(), dy = g.Upstream();
   const bool exclusive = g.Attr<bool>("exclusive");

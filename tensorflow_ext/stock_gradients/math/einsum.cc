@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums of products by labelled axes. C = einsum("a,b->c", A, B) is linear in
-// each operand: dA = einsum("c,b->a", dC, conj B), and so for B.
+// Sums of products over labelled axes. C = einsum("a,b->c", A, B) is linear in
+// each operand: dA = einsum("c,b->a", dC, conj B), and the same for B.
 
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr char kEllipsis[] = "...";
 
-// The labels of the axes of the operands and of the result in "ab,bc->ac". An
-// ellipsis stands for axes that broadcast.
+// The axis labels of the operands and of the result in "ab,bc->ac". An ellipsis
+// means axes that broadcast.
 struct Equation {
   std::vector<std::string> operands;
   std::string result;
@@ -34,7 +34,7 @@ bool HasEllipsis(const std::string& labels) {
   return labels.find(kEllipsis) != std::string::npos;
 }
 
-// The labels of one operand, by what its gradient has of them.
+// The labels of one operand, grouped as its gradient needs them.
 struct Labels {
   Labels(const std::string& labels, const std::string& others) : all(labels) {
     const int size = static_cast<int>(labels.size());
@@ -51,7 +51,7 @@ struct Labels {
     }
   }
 
-  // The shape of the axes that broadcast, of which `x` is the operand.
+  // The shape of the axes that broadcast, for the operand `x`.
   Value BroadcastShape(Value x) const {
     const auto begin = static_cast<int64_t>(all.find(kEllipsis));
     const int64_t behind = static_cast<int64_t>(all.size()) - begin - 3;
@@ -59,13 +59,13 @@ struct Labels {
   }
 
   const std::string all;
-  // The labels that others have, too, each once; and those that it alone has,
-  // over which the op sums, with their axes.
+  // The labels that others have too, each once; and the labels that only this
+  // operand has, over which the op sums, with their axes.
   std::string kept, summed;
   std::vector<int> summed_axes;
 };
 
-// The sum of `x` over axes that were broadcast, which has this shape.
+// The sum of `x` over axes that were broadcast, in this shape.
 Value SumToShape(Value x, Value shape) {
   const Values axes = CallAll("BroadcastGradientArgs", {shape, Shape(x)});
   return Reshape(Sum(x, axes[0]), shape);
@@ -94,8 +94,8 @@ Value OperandGradient(Gradient& g, const Equation& equation, size_t i) {
     return einsum(factors, absl::StrCat(others, "->", result));
   };
 
-  // In one product where the axes that broadcast are the first ones, so that
-  // they can be summed over, and the op sums over no other ones.
+  // One product suffices if the op sums over no other axes and the axes that
+  // broadcast come first, so they can be summed over.
   if (labels.summed.empty() &&
       (!broadcasts || labels.all.rfind(kEllipsis, 0) == 0)) {
     if (!broadcasts && !others_broadcast) return product(labels.all);
@@ -104,8 +104,8 @@ Value OperandGradient(Gradient& g, const Equation& equation, size_t i) {
         Shape(x));
   }
 
-  // Else in two: the second one moves, sets diagonals, and repeats along the
-  // axes over which the op sums.
+  // Otherwise two products. The second one moves axes, sets diagonals, and
+  // repeats along the axes over which the op sums.
   Value dx = product(others_broadcast ? std::string(kEllipsis) + labels.kept
                                       : labels.kept);
   if (others_broadcast) {

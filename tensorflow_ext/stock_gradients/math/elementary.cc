@@ -2,8 +2,8 @@
 //
 // Elementary functions. For a holomorphic y = f(x) the gradient is dy
 // conj(f'(x)). TensorFlow's function gradients do not conjugate, and those of
-// Acosh and Asinh multiply where they must divide; its client gradients of the
-// functions of one operand are right but for Acos and Atan, with more nodes.
+// Acosh and Asinh multiply where they must divide. Its client gradients of
+// unary functions are right except for Acos and Atan, but have more nodes.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -76,7 +76,7 @@ void SquareGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("Square", SquareGrad);
 
-// Ops of TensorFlow's that take y and dy; the first three conjugate y.
+// TensorFlow ops that take y and dy; the first three conjugate y.
 void ReciprocalGrad(Gradient& g) {
   g.Return({Call("ReciprocalGrad", {g.Output(), g.Upstream()})});
 }
@@ -103,7 +103,7 @@ void TanhGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("Tanh", TanhGrad);
 
-// ---- Of these TensorFlow's client gradients are wrong, too.
+// ---- TensorFlow's client gradients of these are wrong too.
 
 // f' = -1 / sqrt(1 - x^2)    (DLMF 4.24.8)
 void AcosGrad(Gradient& g) {
@@ -117,8 +117,8 @@ void AtanGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("Atan", AtanGrad);
 
-// The angle of the point (x, y): by y it is x / (x^2 + y^2), by x it is
-// -y / (x^2 + y^2). TensorFlow's does not sum over axes that were broadcast.
+// The angle of the point (x, y). Its derivative is x / (x^2 + y^2) for y and -y
+// / (x^2 + y^2) for x. TensorFlow's does not sum over axes that were broadcast.
 void Atan2Grad(Gradient& g) {
   const Value y = g.Input(0), x = g.Input(1);
   const Value quotient = g.Upstream() / (Square(x) + Square(y));
@@ -127,8 +127,8 @@ void Atan2Grad(Gradient& g) {
 }
 REGISTER_STAND_IN("Atan2", Atan2Grad);
 
-// z = |x - y|^2, which is real: of a complex upstream gradient the real part
-// counts. TensorFlow's conjugates the difference, and Python's takes all of dz.
+// z = |x - y|^2 is real, so only the real part of a complex upstream gradient
+// counts. TensorFlow's conjugates the difference, and Python's uses all of dz.
 void SquaredDifferenceGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1);
   Value dz = g.Upstream();
@@ -139,9 +139,9 @@ void SquaredDifferenceGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("SquaredDifference", SquaredDifferenceGrad);
 
-// z = x^y: by x it is y x^(y - 1), which is 0 where y is, and by y it is
-// z log(x). Where there is no real log(x) the latter counts as 0; the logarithm
-// is taken of 1 there, so that its own gradient is finite.
+// z = x^y. The derivative for x is y x^(y - 1), which is 0 where y is; for y it
+// is z log(x), which counts as 0 where there is no real log(x). The logarithm
+// is taken of 1 there, so its own gradient is finite.
 void PowGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   const Value has_log = IsComplex(x) ? NotEqual(x, 0) : Greater(x, 0);

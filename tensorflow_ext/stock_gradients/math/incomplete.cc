@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The incomplete gamma and beta functions, to any order by all of their
-// arguments. By x their derivatives are the densities of the gamma and the beta
-// distribution. By the parameters there is no closed form: there they are
-// integrals, computed by a quadrature of fixed size, which is differentiable
-// itself. DLMF is the NIST Digital Library of Mathematical Functions,
+// The incomplete gamma and beta functions, to any order in all of their
+// arguments. The derivatives for x are the densities of the gamma and the beta
+// distribution. The derivatives for the parameters have no closed form. They
+// are integrals, computed by a quadrature of fixed size that is itself
+// differentiable. DLMF is the NIST Digital Library of Mathematical Functions,
 // https://dlmf.nist.gov.
 
 #include <cmath>
@@ -20,9 +20,9 @@ namespace {
 
 // ---- Quadrature
 
-// Nodes s and weights of integrals over (0, inf) of functions that go to 0 like
-// exp(-s) or faster, and may be singular at 0: the trapezoidal rule in u, s =
-// exp(u - exp(-u)) (H. Takahasi and M. Mori, "Double exponential formulas for
+// Nodes s and weights for integrals over (0, inf) of functions that go to 0
+// like exp(-s) or faster and may be singular at 0: the trapezoidal rule in u, s
+// = exp(u - exp(-u)) (H. Takahasi and M. Mori, "Double exponential formulas for
 // numerical integration", 1974). With these 83 nodes the derivatives below are
 // right to 9 digits for parameters from 0.001 to 1000.
 struct Quadrature {
@@ -41,16 +41,16 @@ struct Quadrature {
   Value nodes, weights;
 };
 
-// x in double precision, with an axis for the nodes; and their sum.
+// x in double precision with an axis for the nodes, and the sum over them.
 Value ForNodes(Value x) {
   return ExpandDims(Cast(x, DT_DOUBLE), x.gradient()->Int(-1));
 }
 Value SumOverNodes(Value x) { return Sum(x, x.gradient()->Int(-1)); }
 
-// ---- The gamma function's: P(a, x)    (DLMF 8.2.4)
+// ---- The gamma function: P(a, x)    (DLMF 8.2.4)
 
 // log x^u and log (1-x)^u, with the limit at the end where u is 0. Xlogy and
-// Xlog1py have it, too, but no derivative by u = 0, whatever x is.
+// Xlog1py have it too, but no derivative for u = 0, for any x.
 Value LogPower(Value u, Value x) {
   const Value is_zero = Equal(x, 0);
   return Where(is_zero, Xlogy(u, x), u * Log(Where(is_zero, 1, x)));
@@ -71,10 +71,11 @@ Value GammaScore(Value a, Value x) { return Log(x) - Digamma(a); }
 
 // d^2/da^2 P / p(a, x) for x > 0, in double: the integral of
 //   p(a, t) h(log t),  h(l) = (l - psi(a))^2 - psi'(a),
-// over (0, x), or less that over (x, inf) as the whole is 0; the one without
-// the peak of p at about a. With t = x exp(d), it is that over d of x exp(a d -
-// x (exp(d) - 1)) h(log x + d), where d = -s / rate below x and log(1 + s /
-// rate) above. Any rate will do; this is that of the decay.
+// over (0, x), or minus the integral over (x, inf), because the whole is 0.
+// Uses the one without the peak of p at about a. With t = x exp(d), it is the
+// integral over d of x exp(a d - x (exp(d) - 1)) h(log x + d), where d = -s /
+// rate below x and log(1 + s / rate) above. Any rate works; this one is the
+// rate of the decay.
 Value SecondByShape(Value shape, Value argument) {
   const Quadrature quadrature(shape.gradient());
   const Value a = ForNodes(shape), x = ForNodes(argument);
@@ -125,7 +126,7 @@ void IgammaGradAGrad(Gradient& g) {
 REGISTER_GRADIENT("IgammaGradA", IgammaGradAGrad);
 
 // RandomGammaGrad(a, x) = -(d/da P) / p(a, x) =: r, the derivative of the
-// sample x by the shape a of its distribution.
+// sample x with respect to the shape a of its distribution.
 void RandomGammaGradGrad(Gradient& g) {
   const Value a = g.Input(0), x = g.Input(1), r = g.Output(), dy = g.Upstream();
   const Value score = GammaScore(a, x);
@@ -136,19 +137,19 @@ void RandomGammaGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RandomGammaGrad", RandomGammaGradGrad);
 
-// ---- The beta function's: I_x(a, b)    (DLMF 8.17.2)
+// ---- The beta function: I_x(a, b)    (DLMF 8.17.2)
 
 Value LogBeta(Value a, Value b) {
   return Lgamma(a) + Lgamma(b) - Lgamma(a + b);
 }
 
-// The derivatives of I_x(a, b) by a and b, for 0 < x < 1. With the density p of
-// the beta distribution they are the integrals over (0, x) of
-//   p(t) (log t - psi(a) + psi(a + b)),  p(t) (log(1 - t) - psi(b) + psi(a +
-//   b)).
-// As I_x(a, b) = 1 - I_y(b, a), y = 1 - x (DLMF 8.17.4), x and y change places
-// where x is above the mean: the peak stays outside. Then t = x exp(-s / rate),
-// where any rate will do, and this is that of the decay.
+// The derivatives of I_x(a, b) for a and b, for 0 < x < 1. With the density p
+// of the beta distribution they are the integrals over (0, x) of
+//   p(t) (log t - psi(a) + psi(a + b)),
+//   p(t) (log(1 - t) - psi(b) + psi(a + b)).
+// As I_x(a, b) = 1 - I_y(b, a), y = 1 - x (DLMF 8.17.4), x and y are swapped
+// where x is above the mean, which keeps the peak outside. Then t = x exp(-s /
+// rate). Any rate works; this one is the rate of the decay.
 std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
                                                    Value argument) {
   const Quadrature quadrature(first.gradient());
@@ -164,7 +165,7 @@ std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
   const Value rate =
       StopGradient(Abs(a - b * odds) + Minimum(a, Sqrt(b * x) / y));
   const Value step = quadrature.nodes / rate;
-  const Value ratio = Log1p(-Expm1(-step) * odds);  // of 1 - t to y
+  const Value ratio = Log1p(-Expm1(-step) * odds);  // (1 - t) / y
   const Value density = Exp(a * Log(x) + (b - 1) * Log(y) - LogBeta(a, b));
   const Value factor =
       density * quadrature.weights / rate * Exp((b - 1) * ratio - a * step);
@@ -175,8 +176,8 @@ std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
   return {Where(is_below, by_a, -by_b), Where(is_below, by_b, -by_a)};
 }
 
-// d/dx I_x(a, b) = x^(a-1) (1-x)^(b-1) / B(a, b)    (DLMF 8.17.1). By a and b
-// the derivatives are 0 at the ends.
+// d/dx I_x(a, b) = x^(a-1) (1-x)^(b-1) / B(a, b)    (DLMF 8.17.1). The
+// derivatives for a and b are 0 at the ends.
 void BetaincGrad(Gradient& g) {
   const Value a = g.Input(0), b = g.Input(1), x = g.Input(2), dy = g.Upstream();
   const Value dx =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of arithmetic: rounding, division, complex numbers, products and
-// norms, and of the ops that are themselves gradients of elementwise functions.
+// Gradients of rounding, division, complex numbers, products and norms, and of
+// ops that are themselves gradients of elementwise functions.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"
@@ -9,7 +9,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// ---- Piecewise constant: the derivative is zero wherever there is one.
+// ---- Piecewise constant: the derivative is zero wherever it exists.
 
 REGISTER_GRADIENT("ArgMax", ReturnNone);
 REGISTER_GRADIENT("ArgMin", ReturnNone);
@@ -21,7 +21,7 @@ REGISTER_GRADIENT("TruncateDiv", ReturnNone);
 
 // ---- Elementwise.
 
-// x mod y = x - y floor(x / y), floor being piecewise constant.
+// x mod y = x - y floor(x / y), where floor is piecewise constant.
 void FloorModGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   if (!IsFloating(x)) return ReturnNone(g);
@@ -30,8 +30,8 @@ void FloorModGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("FloorMod", FloorModGrad);
 
-// The same with the sign of x: z = x - y trunc(x / y). The quotient is that of
-// the op, which is exact, and not one that was rounded before.
+// The same with the sign of x: z = x - y trunc(x / y). Uses the op's exact
+// quotient, not one that was rounded before.
 void TruncateModGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   if (!IsFloating(x)) return ReturnNone(g);
@@ -42,19 +42,19 @@ void TruncateModGrad(Gradient& g) {
 REGISTER_GRADIENT("Mod", TruncateModGrad);
 REGISTER_GRADIENT("TruncateMod", TruncateModGrad);
 
-// The float next to x1 is x1 but for rounding; x2 gives only the direction.
+// The float next to x1 is x1 up to rounding; x2 gives only the direction.
 void NextAfterGrad(Gradient& g) {
   const Value x1 = g.Input(0), x2 = g.Input(1), dy = g.Upstream();
   g.Return({SumTo(x1, dy, Shape(dy)), ZerosLike(x2)});
 }
 REGISTER_GRADIENT("NextAfter", NextAfterGrad);
 
-// 1 where x is not 0, else 0: d/dx of an op that is 0 at x = 0 whatever y is.
+// 1 where x is not 0, else 0: d/dx of an op that is 0 at x = 0 for any y.
 Value IsNotZero(Value x) { return Cast(NotEqual(x, 0), x.type()); }
 
 // z = x log(y), 0 at x = 0: dz/dx = log(y), dz/dy = x / y. TensorFlow's own
-// gradients of this op and the next two, in Python and as functions, take the
-// complex derivatives without conjugating them.
+// gradients of this op and the next two, in Python and as functions, do not
+// conjugate the complex derivatives.
 void XlogyGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dz = g.Upstream();
   const auto [dx, dy] = Unbroadcast(x, dz * Conj(Xlogy(IsNotZero(x), y)), y,
@@ -81,16 +81,16 @@ void XdivyGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Xdivy", XdivyGrad);
 
-// The gradient of |z| is z / |z|; 0 at 0, as in Python.
+// The gradient of |z| is z / |z|, and 0 at 0, as in Python.
 void ComplexAbsGrad(Gradient& g) {
   const Value z = g.Input(0), dy = g.Upstream();
   g.Return({DivNoNan(Cast(dy, z.type()) * z, Cast(g.Output(), z.type()))});
 }
 REGISTER_GRADIENT("ComplexAbs", ComplexAbsGrad);
 
-// ---- Gradients of gradients. An op f(y, dy) that is conjugate-linear in y's
-// conjugate or holomorphic in y: for complex z = f(a, b) with upstream gradient
-// dz, da = conj(dz) df/dconj(a) + dz conj(df/da), db = dz conj(df/db).
+// ---- Gradients of gradients, of an op f(y, dy) that is conjugate-linear in
+// y's conjugate or holomorphic in y. For complex z = f(a, b) with upstream
+// gradient dz, da = conj(dz) df/dconj(a) + dz conj(df/da), db = dz conj(df/db).
 
 // z = -conj(a)^2 b
 void ReciprocalGradGrad(Gradient& g) {
@@ -143,7 +143,7 @@ REGISTER_GRADIENT("AddN", SumOfListGrad);
 void L2LossGrad(Gradient& g) { g.Return({g.Upstream() * g.Input(0)}); }
 REGISTER_GRADIENT("L2Loss", L2LossGrad);
 
-// The gradient of |x| is x / |x|; 0 where the norm is, its smallest
+// The gradient of |x| is x / |x|, and 0 where the norm is 0, its smallest
 // subgradient. The norm is real, so only the real part of dy counts.
 void EuclideanNormGrad(Gradient& g) {
   const Value x = g.Input(0), axes = g.Input(1);
@@ -166,7 +166,7 @@ void CrossGrad(Gradient& g) {
 REGISTER_GRADIENT("Cross", CrossGrad);
 
 // C = op(A) op(B): d op(A) = dC op(B)^T and d op(B) = op(A)^T dC. Each product
-// keeps the hint of which operand is sparse.
+// keeps the hint that tells which operand is sparse.
 void SparseMatMulGrad(Gradient& g) {
   struct Operand {
     Value value;
@@ -194,9 +194,9 @@ void SparseMatMulGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatMul", SparseMatMulGrad);
 
-// C = X' Y', where X' is X or its adjoint and Y' alike: dX' = dC Y'^H and
-// dY' = X'^H dC. Each operand has a type of its own, and so has the product.
-// All axes but the last two broadcast, except in the first version of the op.
+// C = X' Y', where X' is X or its adjoint, and Y' likewise: dX' = dC Y'^H and
+// dY' = X'^H dC. The operands and the product each have their own type. All
+// axes but the last two broadcast, except in the op's first version.
 void BatchMatMulGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Input(1), dc = g.Upstream();
   const bool adjoint_x = g.Attr<bool>("adj_x"),
@@ -223,12 +223,12 @@ void BatchMatMulGrad(Gradient& g) {
   g.Return({sum(dx, axes[0], x_shape), sum(dy, axes[1], y_shape)});
 }
 REGISTER_GRADIENT("BatchMatMul", BatchMatMulGrad);
-// TensorFlow's client gradients are right, but sum and reshape even where shape
+// TensorFlow's client gradients are right, but sum and reshape even if shape
 // inference knows the batches.
 REGISTER_STAND_IN("BatchMatMulV2", BatchMatMulGrad);
 REGISTER_STAND_IN("BatchMatMulV3", BatchMatMulGrad);
 
-// C = A' B', where A' is A or its transpose and B' alike.
+// C = A' B', where A' is A or its transpose, and B' likewise.
 void MatMulGrad(Gradient& g) {
   const Value a = Conj(g.Input(0)), b = Conj(g.Input(1)), dc = g.Upstream();
   const bool transpose_a = g.Attr<bool>("transpose_a"),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of samples by the parameters of their distribution, by implicit
-// reparameterization: dz/dtheta = -(dF/dtheta) / (dF/dz), F being the
-// distribution function (Figurnov, Mohamed and Mnih, 2018, arXiv:1805.08498).
+// Gradients of samples with respect to the parameters of their distribution, by
+// implicit reparameterization: dz/dtheta = -(dF/dtheta) / (dF/dz), where F is
+// the distribution function (Figurnov, Mohamed and Mnih, 2018,
+// arXiv:1805.08498).
 //
-// They belong to the sample that was drawn. A client uses that one; the
-// function runtime draws it again, which gives the same sample for the
-// stateless ops only.
+// The gradients belong to the sample that was drawn. A client uses that sample.
+// The function runtime draws again, which gives the same sample only for
+// stateless ops.
 
 #include <cfloat>
 #include <cmath>
@@ -18,8 +19,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The gradient by `alpha` of a sample of the gamma distribution. Its leading
-// axes number the samples of each alpha.
+// The gradient of a sample of the gamma distribution with respect to `alpha`.
+// The leading axes of the sample number the samples for each alpha.
 Value GammaGrad(Gradient& g, Value alpha) {
   const Value sample = g.Output();
   const DataType type = alpha.type() == DT_DOUBLE ? DT_DOUBLE : DT_FLOAT;
@@ -59,14 +60,15 @@ std::pair<double, double> OpenUnitInterval(DataType type) {
   }
 }
 
-// The gradients of a sample of the truncated normal distribution by its mean,
-// standard deviation and bounds, which broadcast to its shape; before the sums
-// that give each its own shape. z = (sample - mean) / stddev is truncated to
-// (a, b), the bounds standardized alike, and has the distribution function u =
-// (Phi(z) - Phi(a)) / (Phi(b) - Phi(a)). At fixed u, with phi the normal
-// density, dz/da = (1 - u) phi(a) / phi(z) and dz/db = u phi(b) / phi(z), taken
-// in logarithms; the rest is the chain rule. TensorFlow's Python gradient by
-// mean and stddev leaves out that a and b depend on them.
+// The gradients of a sample of the truncated normal distribution with respect
+// to its mean, standard deviation and bounds, which broadcast to the sample's
+// shape; before the sums that give each its own shape. z = (sample - mean) /
+// stddev is truncated to (a, b), the bounds standardized the same way, and has
+// the distribution function u = (Phi(z) - Phi(a)) / (Phi(b) - Phi(a)). At fixed
+// u, with the normal density phi, dz/da = (1 - u) phi(a) / phi(z) and dz/db = u
+// phi(b) / phi(z), computed in logarithms; the rest is the chain rule.
+// TensorFlow's Python gradient for mean and stddev ignores that a and b depend
+// on them.
 Values TruncatedNormalGrad(Value sample, Value dy, Value mean, Value stddev,
                            Value minval, Value maxval) {
   const Value a = (minval - mean) / stddev, b = (maxval - mean) / stddev;
@@ -77,7 +79,7 @@ Values TruncatedNormalGrad(Value sample, Value dy, Value mean, Value stddev,
       Maximum((NormalCdf(z) - cdf_a) / (NormalCdf(b) - cdf_a), low), high);
   const Value by_a = Exp(0.5 * (Square(z) - Square(a)) + Log1p(-u));
   const Value by_b = Exp(0.5 * (Square(z) - Square(b)) + Log(u));
-  // A bound may be infinite; its derivative is zero then.
+  // A bound may be infinite; its derivative is then zero.
   const Value by_stddev = z - MulNoNan(a, by_a) - MulNoNan(b, by_b);
   return {dy * (1 - by_a - by_b), dy * by_stddev, dy * by_a, dy * by_b};
 }
@@ -95,8 +97,8 @@ void StatelessParameterizedTruncatedNormalGrad(Gradient& g) {
 REGISTER_GRADIENT("StatelessParameterizedTruncatedNormal",
                   StatelessParameterizedTruncatedNormalGrad);
 
-// A parameter is a scalar, or a vector with an element for each of the first
-// axis.
+// A parameter is a scalar, or a vector with one element for each element of the
+// first axis.
 void ParameterizedTruncatedNormalGrad(Gradient& g) {
   const Value sample = g.Output(), shape = Shape(sample);
   const Value others = OnesLike(SliceVector(shape, 1, kToTheEnd));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums, means, products and extrema over axes. In TensorFlow's client gradients
-// the axes must be int32.
+// Sums, means, products and extrema over axes. TensorFlow's client gradients
+// require int32 axes.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -11,8 +11,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// A reduction of x over axes, and the shape that it has with keep_dims: then
-// its result and gradients broadcast against x.
+// A reduction of x over axes, and its shape with keep_dims, in which its result
+// and gradients broadcast against x.
 class Reduction {
  public:
   explicit Reduction(Gradient& g)
@@ -21,7 +21,7 @@ class Reduction {
         shape_(Shape(x)),
         keeps_dims_(g.Attr<bool>("keep_dims")) {}
 
-  // A value of the shape of the result, with all axes of x.
+  // A value of the result's shape, with all axes of x.
   Value WithAllAxes(Value value) {
     if (keeps_dims_) return value;
     if (!kept_shape_.exists()) kept_shape_ = ReducedShape(shape_, axes);
@@ -30,12 +30,12 @@ class Reduction {
   // Such a value, repeated along the axes.
   Value Repeat(Value value) { return BroadcastTo(WithAllAxes(value), shape_); }
 
-  // The axes, none of which counts from behind: int32 [k].
+  // The axes, none of them negative: int32 [k].
   Value PositiveAxes() const {
     Gradient* g = x.gradient();
     return FloorMod(Cast(Reshape(axes, g->Ints({-1})), DT_INT32), Rank(x));
   }
-  // How many elements x has along the axes: an int64 scalar.
+  // The number of elements that x has along the axes: an int64 scalar.
   Value Count() const {
     return Prod(Gather(Shape(x, DT_INT64), PositiveAxes()),
                 x.gradient()->Int(0));
@@ -56,15 +56,16 @@ REGISTER_STAND_IN("Sum", SumGrad);
 void MeanGrad(Gradient& g) {
   Reduction reduction(g);
   const Value dy = g.Upstream();
-  // Where a mean is of no elements, x has none that the quotient could reach.
+  // If a mean is over no elements, x has no element that the quotient could
+  // reach.
   const Value count = Maximum(reduction.Count(), 1);
   g.ReturnFirst(
       reduction.Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));
 }
 REGISTER_STAND_IN("Mean", MeanGrad);
 
-// The elements that attain the extremum share its gradient evenly. Their shares
-// are of the shape of x: where an axis is empty, nothing is divided by 0.
+// The elements that attain the extremum share its gradient evenly. The shares
+// have the shape of x, so nothing is divided by 0 where an axis is empty.
 void ExtremumGrad(Gradient& g) {
   Reduction reduction(g);
   const Value x = reduction.x, y = reduction.WithAllAxes(g.Output());
@@ -76,8 +77,9 @@ void ExtremumGrad(Gradient& g) {
 REGISTER_STAND_IN("Max", ExtremumGrad);
 REGISTER_STAND_IN("Min", ExtremumGrad);
 
-// The product over x_k is that of the elements before it and of those behind
-// it, which is right at zeros, too. The axes are folded into one, the first.
+// The product without x_k is the product of the elements before it times that
+// of the elements after it, which is right at zeros too. The axes are folded
+// into the first axis.
 void ProdGrad(Gradient& g) {
   Reduction reduction(g);
   const Value x = reduction.x, shape = reduction.shape();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients of reductions over segments: row i of the data belongs to segment
-// ids[i], and its gradient comes from row ids[i] of the result. And of rows
-// that are sorted into several tensors, and put into one.
+// ids[i], and its gradient comes from row ids[i] of the result. Also gradients
+// of ops that partition rows into several tensors, and stitch them into one.
 
 #include <string>
 
@@ -14,7 +14,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// x, whose axes are the first ones of `like`, with axes of size 1 behind them.
+// x, whose axes are the first ones of `like`, with axes of size 1 after them.
 Value WithTrailingAxes(Value x, Value like) {
   Gradient* g = x.gradient();
   const Value missing = ExpandDims(Rank(like) - Rank(x), g->Int(0));
@@ -30,7 +30,7 @@ void SegmentSumGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SegmentSum", SegmentSumGrad);
 
-// A row's gradient is that of its segment over the segment's size.
+// A row's gradient is its segment's gradient divided by the segment's size.
 void SegmentMeanGrad(Gradient& g) {
   const Value data = g.Input(0), ids = g.Input(1), dy = g.Upstream();
   const Value ones = Fill(Shape(ids), g.Scalar(1, CountType(data.type())));
@@ -52,12 +52,12 @@ void SegmentExtremumGrad(Gradient& g) {
 REGISTER_GRADIENT("SegmentMax", SegmentExtremumGrad);
 REGISTER_GRADIENT("SegmentMin", SegmentExtremumGrad);
 
-// The product of a segment by each of its elements x: the product over x where
-// there is no zero; with one zero, the product of the others at the zero and 0
-// elsewhere; with more zeros, 0. The second order is right with one zero; as in
-// Python it leaves out the mixed derivative by two zeros. `reduce(op, values)`
-// reduces values by segment with "Sum" or "Prod"; `spread` gives each row the
-// value of its segment.
+// The derivative of a segment's product with respect to each of its elements x:
+// without zeros, the product divided by x; with one zero, the product of the
+// others at the zero and 0 elsewhere; with more zeros, 0. The second order is
+// right with one zero; as in Python it omits the mixed derivative for two
+// zeros. `reduce(op, values)` reduces values by segment with "Sum" or "Prod";
+// `spread` gives each row its segment's value.
 template <typename Reduce, typename Spread>
 Value SegmentProductGrad(Gradient& g, Reduce reduce, Spread spread) {
   const Value data = g.Input(0), dy = g.Upstream();
@@ -84,7 +84,7 @@ REGISTER_GRADIENT("SegmentProd", SegmentProdGrad);
 
 // ---- Unsorted: rows with a negative id belong to no segment.
 
-// Each row's value of its segment; 0 for rows that have none.
+// The segment's value for each row; 0 for rows without a segment.
 class UnsortedRows {
  public:
   explicit UnsortedRows(Gradient& g)
@@ -101,7 +101,7 @@ class UnsortedRows {
   const Value ids_, is_used_, rows_;
 };
 
-// TensorFlow's client gradient fails for ids of int16.
+// TensorFlow's client gradient fails for int16 ids.
 void UnsortedSegmentSumGrad(Gradient& g) {
   if (!IsInexact(g.Input(0))) return ReturnNone(g);
   g.ReturnFirst(UnsortedRows(g).Spread(g.Upstream()));
@@ -109,8 +109,8 @@ void UnsortedSegmentSumGrad(Gradient& g) {
 REGISTER_STAND_IN("UnsortedSegmentSum", UnsortedSegmentSumGrad);
 
 // The elements that attain the extremum share its gradient evenly. TensorFlow's
-// client gradient divides by 0 where a segment has no rows, which the second
-// order shows.
+// client gradient divides by 0 if a segment has no rows, which the second order
+// shows.
 void UnsortedSegmentExtremumGrad(Gradient& g) {
   const Value data = g.Input(0);
   if (!IsFloating(data)) return ReturnNone(g);
@@ -120,7 +120,7 @@ void UnsortedSegmentExtremumGrad(Gradient& g) {
   const Value count =
       Call("UnsortedSegmentSum",
            {Cast(is_selected, CountType(data.type())), g.Input(1), g.Input(2)});
-  // Where it is selected the count is 1 at least.
+  // A selected element's count is at least 1.
   const Value share =
       OverCount(rows.Spread(g.Upstream()), Maximum(rows.Spread(count), 1));
   g.ReturnFirst(Where(is_selected, share, 0));
@@ -143,12 +143,12 @@ void UnsortedSegmentProdGrad(Gradient& g) {
 REGISTER_GRADIENT("UnsortedSegmentProd", UnsortedSegmentProdGrad);
 
 // ---- The V2 forms, which only XLA runs, take the number of segments. A row
-// with an id beyond them, or a negative one, belongs to no segment.
+// whose id is negative or too large belongs to no segment.
 
 struct Segments {
   Value data, ids, count;
-  Value is_used;  // whether the row belongs to a segment
-  Value rows;     // the segment of each row that does, of the others any
+  Value is_used;  // true if the row belongs to a segment
+  Value rows;     // the segment of such a row; any for other rows
 };
 
 Segments SegmentsOf(Gradient& g) {
@@ -159,7 +159,7 @@ Segments SegmentsOf(Gradient& g) {
           Where(is_used, ids, 0)};
 }
 
-// Each row's value of its segment; 0 for rows that have none.
+// The segment's value for each row; 0 for rows without a segment.
 Value Spread(const Segments& segments, Value by_segment) {
   return Where(segments.is_used, Gather(by_segment, segments.rows), 0);
 }
@@ -177,7 +177,7 @@ void SegmentExtremumV2Grad(Gradient& g) {
   const Value selected = Cast(is_selected, CountType(data.type()));
   const Value count =
       Call("SegmentSumV2", {selected, segments.ids, segments.count});
-  // Where it is selected the count is 1 at least.
+  // A selected element's count is at least 1.
   const Value share = OverCount(Spread(segments, g.Upstream()),
                                 Maximum(Spread(segments, count), 1));
   g.ReturnFirst(Where(is_selected, share, 0));
@@ -197,9 +197,9 @@ void SegmentProdV2Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("SegmentProdV2", SegmentProdV2Grad);
 
-// ---- Rows that change places.
+// ---- Rows that move.
 
-// The gradients of the parts are put where their rows came from.
+// The gradients of the parts go back to the origin of their rows.
 void DynamicPartitionGrad(Gradient& g) {
   const Value data = g.Input(0), partitions = g.Input(1);
   if (!IsInexact(data)) return ReturnNone(g);
@@ -214,9 +214,9 @@ void DynamicPartitionGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("DynamicPartition", DynamicPartitionGrad);
 
-// Of rows with the same index the last one is in the result: the number of each
-// row, sent the same way, says which. TensorFlow's client gradient gives all of
-// them the gradient.
+// If several rows have the same index, the last one is in the result. The row
+// numbers, sent the same way, show which. TensorFlow's client gradient gives
+// all of them the gradient.
 void DynamicStitchGrad(Gradient& g) {
   const Values indices = g.Inputs("indices"), data = g.Inputs("data");
   Values gradients(g.num_inputs());
@@ -238,8 +238,8 @@ void DynamicStitchGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("DynamicStitch", DynamicStitchGrad);
 
-// Of rows with the same index any one is in the result, and none is known to
-// be.
+// If several rows have the same index, any of them may be in the result, and
+// nothing tells which.
 void ParallelDynamicStitchGrad(Gradient& g) {
   const Values indices = g.Inputs("indices");
   Values gradients(g.num_inputs());

@@ -14,8 +14,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// y / x, and `limit` at x = 0. The division never sees the zero, so that
-// derivatives of the result are finite there too.
+// y / x, and `limit` at x = 0. It never divides by zero, so derivatives of the
+// result are finite there too.
 Value Quotient(Value y, Value x, double limit) {
   const Value is_zero = Equal(x, 0);
   return Where(is_zero, limit, y / Where(is_zero, 1, x));
@@ -41,8 +41,9 @@ void ErfGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Erf", ErfGrad);
 
-// The inverses of erf and of the normal distribution's function: by y, the
-// derivatives of these are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi) exp(-y^2/2).
+// The inverses of erf and of the normal distribution function. The derivatives
+// of those functions at y are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi)
+// exp(-y^2/2).
 void ErfinvGrad(Gradient& g) {
   g.Return({g.Upstream() * (kSqrtPi / 2) * Exp(Square(g.Output()))});
 }
@@ -78,8 +79,8 @@ void FresnelSinGrad(Gradient& g) {
 REGISTER_GRADIENT("FresnelSin", FresnelSinGrad);
 
 // spence(x) = Li2(1 - x), whose derivative is log(x) / (1 - x)    (DLMF
-// 25.12.1). At x = 1 the first two terms of its series, -1 + (x - 1) / 2, stand
-// in for 0/0.
+// 25.12.1). At x = 1 the first two terms of its series, -1 + (x - 1) / 2,
+// replace 0/0.
 void SpenceGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const Value is_one = Equal(x, 1);
@@ -133,7 +134,7 @@ void BesselK1Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("BesselK1", BesselK1Grad);
 
-// The same with the derivative of the scale: -sign(x) for I, +1 for K.
+// The same plus the derivative of the scale: -sign(x) for I, +1 for K.
 void BesselI0eGrad(Gradient& g) {
   const Value x = g.Input(0), y = g.Output();
   g.Return({g.Upstream() * (BesselOp("I1e", x) - Sign(x) * y)});
@@ -156,7 +157,7 @@ void BesselK1eGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("BesselK1e", BesselK1eGrad);
 
-// ---- The gamma function's family.
+// ---- The gamma function and its relatives.
 
 // (log |Gamma(x)|)' = psi(x)    (DLMF 5.2.2)
 void LgammaGrad(Gradient& g) { g.Return({g.Upstream() * Digamma(g.Input(0))}); }
@@ -170,7 +171,7 @@ void DigammaGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Digamma", DigammaGrad);
 
-// d/dx psi^(n)(x) = psi^(n+1)(x); the order n is no continuous variable.
+// d/dx psi^(n)(x) = psi^(n+1)(x); the order n is discrete.
 void PolygammaGrad(Gradient& g) {
   const Value n = g.Input(0), x = g.Input(1), dy = g.Upstream();
   const Value dx = dy * Call("Polygamma", {n + 1, x});
@@ -183,8 +184,8 @@ REGISTER_GRADIENT("Polygamma", PolygammaGrad);
 //   zeta = sum_{k < N} (q + k)^-x + w^-x T,
 //   T = w / (x - 1) + 1 / 2 + sum_{j = 1}^m B_2j / (2j)! P_j,
 //   P_j = x (x + 1) ... (x + 2j - 2) / w^(2j - 1),
-// of which each part is differentiated. P_j is element 2j - 2 of a cumulative
-// product, the odd elements of which have the coefficient 0.
+// and each part is differentiated. P_j is element 2j - 2 of a cumulative
+// product, whose odd elements have the coefficient 0.
 Value ZetaByExponent(Value exponent, Value offset) {
   constexpr int kDirect = 10;
   // B_2j / (2j)!    (DLMF 24.2.1; those of 24.2(iii))

@@ -7,7 +7,8 @@
 
 namespace tensorflow_ext {
 
-// x in float where it has a shorter type: some kernels know only the long ones.
+// x as float if its type is shorter, because some kernels accept only long
+// types.
 inline Value Widened(Value x) {
   return x.type() == DT_DOUBLE ? x : Cast(x, DT_FLOAT);
 }

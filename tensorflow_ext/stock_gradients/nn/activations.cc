@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients of activations are linear in what they are given (dy), so their
-// own gradient by dy is themselves; by the features it is f''(x) dy dd, where
-// dd is the upstream gradient.
+// The gradient op of an activation is linear in dy, so its gradient for dy is
+// the op itself. For the features it is f''(x) dy dd, where dd is the upstream
+// gradient.
 
 #include <string>
 #include <vector>
@@ -14,9 +14,9 @@
 namespace tensorflow_ext {
 namespace {
 
-// By the output y = max(x, 0), which is positive where x is. TensorFlow's
-// client gradient keeps x, and so keeps what makes x from being fused with this
-// op.
+// Uses the output y = max(x, 0), which is positive where x is. TensorFlow's
+// client gradient keeps x, which prevents the op that makes x from being fused
+// with this one.
 void ReluGradient(Gradient& g) {
   g.Return({Call("ReluGrad", {g.Upstream(), g.Output()})});
 }
@@ -50,8 +50,8 @@ void LeakyReluGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("LeakyReluGrad", LeakyReluGradGrad);
 
-// EluGrad and SeluGrad read f' off the output y: it is y plus a constant where
-// y < 0 and a constant elsewhere. By y, then, dy dd where y < 0.
+// EluGrad and SeluGrad compute f' from the output y: y plus a constant where y
+// < 0, and a constant elsewhere. So the gradient for y is dy dd where y < 0.
 void ExponentialLinearGradGrad(Gradient& g) {
   const Value dy = g.Input(0), y = g.Input(1), dd = g.Upstream();
   g.Return({g.Call(g.op(), {dd, y}), Where(Less(y, 0), dd * dy, 0)});
@@ -75,7 +75,7 @@ void SoftsignGradGrad(Gradient& g) {
 REGISTER_GRADIENT("SoftsignGrad", SoftsignGradGrad);
 
 // log s with s = softmax(x) along the last axis. TensorFlow's client gradient
-// takes the second axis instead.
+// uses the second axis.
 void LogSoftmaxGrad(Gradient& g) {
   const Value dy = g.Upstream(), s = Exp(g.Output());
   g.Return({dy - s * Sum(dy, g.Int(-1), true)});

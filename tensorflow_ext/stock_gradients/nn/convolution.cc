@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution y = f * x is linear in the image x and in the filter f, and so
-// are its two gradients, one an adjoint of the other: each of the three ops is
-// the gradient of the other two, with the upstream gradient in the place of
-// what is differentiated by.
+// A convolution y = f * x is linear in the image x and in the filter f. Its two
+// gradients are linear as well, and adjoints of each other. Each of the three
+// ops is the gradient of the other two, with the upstream gradient in place of
+// the differentiated input.
 //
-// Where there is nothing to sum up, some kernels of TensorFlow hand out memory
-// that nothing was written to; what they made is multiplied by 0 then, in the
-// sense of MulNoNan.
+// If there is nothing to sum, some TensorFlow kernels return unwritten memory.
+// Their result is then multiplied by 0 with MulNoNan.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +19,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The three ops of a kind of convolution and the attributes that they share.
+// The three ops of one kind of convolution and their common attributes.
 struct Convolution {
   const char* forward;          // (x, f)
   const char* backprop_input;   // (shape of x, f, dy)
@@ -44,7 +43,7 @@ struct Convolution {
   }
 
  private:
-  // `sums` of products of elements of a and b.
+  // `sums` of products of elements of a and b, or zeros if there are none.
   Value OrZeros(Value sums, Value a, Value b) const {
     if (writes_empty_sums) return sums;
     const Value is_any = Greater(Minimum(Size(a), Size(b)), 0);
@@ -89,9 +88,9 @@ void ForwardGrad(Gradient& g, const Convolution& conv) {
             conv.FilterGradient(x, shapes[1], dy, attributes)});
 }
 
-// Upstream is a change dx of the image. Input 0 is the image's shape, or in
-// some forms of the op the image, whose shape counts; in the next input 1
-// alike.
+// The upstream gradient is a change dx of the image. Input 0 is the image's
+// shape or, in some forms of the op, an image that only gives the shape. The
+// same holds for input 1 in the next function.
 void BackpropInputGrad(Gradient& g, const Convolution& conv) {
   const Value f = g.Input(1), dy = g.Input(2), dx = g.Upstream();
   const Attributes attributes = conv.AttributesOf(g);
@@ -99,7 +98,7 @@ void BackpropInputGrad(Gradient& g, const Convolution& conv) {
             conv.Forward(dx, f, attributes)});
 }
 
-// Upstream is a change df of the filter.
+// The upstream gradient is a change df of the filter.
 void BackpropFilterGrad(Gradient& g, const Convolution& conv) {
   const Value x = g.Input(0), dy = g.Input(2), df = g.Upstream();
   const Attributes attributes = conv.AttributesOf(g);
@@ -122,7 +121,7 @@ REGISTER_GRADIENT("Conv3D", Conv3DGrad);
 REGISTER_GRADIENT("Conv3DBackpropInputV2", Conv3DBackpropInputGrad);
 REGISTER_GRADIENT("Conv3DBackpropFilterV2", Conv3DBackpropFilterGrad);
 
-// The forms with images and filters in the place of their shapes.
+// These forms take images and filters in place of their shapes.
 void Conv2DBackpropInputV2Grad(Gradient& g) {
   if (!IsFloating(g.Upstream())) return ReturnNone(g);
   BackpropInputGrad(g, Conv2D());
@@ -130,7 +129,7 @@ void Conv2DBackpropInputV2Grad(Gradient& g) {
 REGISTER_GRADIENT("Conv2DBackpropInputV2", Conv2DBackpropInputV2Grad);
 REGISTER_GRADIENT("Conv2DBackpropFilterV2", Conv2DBackpropFilterGrad);
 
-// These have no data_format: channels come last.
+// These have no data_format: channels are last.
 const Convolution& OldConv3D() {
   static const auto* const conv =
       new Convolution{"Conv3D",
@@ -150,7 +149,7 @@ REGISTER_GRADIENT("Conv3DBackpropInput", OldConv3DBackpropInputGrad);
 REGISTER_GRADIENT("Conv3DBackpropFilter", OldConv3DBackpropFilterGrad);
 
 void DepthwiseGrad(Gradient& g) { ForwardGrad(g, Depthwise()); }
-// TensorFlow's client gradient leaves unwritten what the kernels do.
+// TensorFlow's client gradient leaves the same memory unwritten as the kernels.
 REGISTER_STAND_IN("DepthwiseConv2dNative", DepthwiseGrad);
 void DepthwiseBackpropInputGrad(Gradient& g) {
   BackpropInputGrad(g, Depthwise());
@@ -163,9 +162,9 @@ REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropInput",
 REGISTER_GRADIENT("DepthwiseConv2dNativeBackpropFilter",
                   DepthwiseBackpropFilterGrad);
 
-// Conv is Conv2D or Conv3D, as `strides` says, of images with any number of
-// batch axes. The two differ in explicit paddings, which Conv3D has not: here
-// the image is padded beforehand, and its gradient cut out.
+// Conv is Conv2D or Conv3D, as `strides` tells, for images with any number of
+// batch axes. They differ in explicit paddings, which Conv3D does not have: pad
+// the image before, and crop its gradient.
 void ConvGrad(Gradient& g) {
   const Value x = g.Input(0), f = g.Input(1), zero = g.Int(0);
   if (!IsFloating(x)) return ReturnNone(g);
@@ -216,8 +215,8 @@ void ConvGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Conv", ConvGrad);
 
-// A convolution of an image that is resized, or not, and padded with its mirror
-// image in one go. `resized` is undone by `unresized`.
+// A convolution of an image that is optionally resized, and padded with its
+// mirror image, in one op. `unresized` is the adjoint of the resizing.
 template <typename Unresized>
 void MirroredConvGrad(Gradient& g, Value resized, Value paddings, Value f,
                       Unresized unresized) {
@@ -255,8 +254,8 @@ void FusedResizeAndPadConv2DGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("FusedResizeAndPadConv2D", FusedResizeAndPadConv2DGrad);
 
-// The bias gradient is a sum over all but the channels: its gradient repeats
-// the upstream gradient over them.
+// The bias gradient is a sum over all axes but the channels', so its gradient
+// repeats the upstream gradient over them.
 void BiasAddGradGrad(Gradient& g) {
   const Value shape = Shape(g.Input(0));
   Value dd = g.Upstream();

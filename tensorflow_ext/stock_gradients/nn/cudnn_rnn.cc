@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recurrent layers of cuDNN. Their gradient op wants all that the forward op
-// took and returned; it has no gradient itself.
+// Recurrent layers of cuDNN. Their gradient op takes all inputs and outputs of
+// the forward op; it has no gradient itself.
 
 #include <initializer_list>
 #include <string>
@@ -23,8 +23,8 @@ Attributes LayerAttributes(Gradient& g,
   return g.AttrsOfOp(attributes);
 }
 
-// The outputs are those of the op: output, output_h, output_c, of which there
-// are gradients, then reserve_space and, from V2 on, host_reserved.
+// The op's outputs are output, output_h and output_c, which have gradients,
+// then reserve_space and, from V2 on, host_reserved.
 void CudnnRnn(Gradient& g, const char* gradient_op,
               std::initializer_list<const char*> more_attributes) {
   if (!g.Attr<bool>("is_training")) {
@@ -41,7 +41,7 @@ void CudnnRnn(Gradient& g, const char* gradient_op,
   Values gradients =
       CallAll(gradient_op, inputs, LayerAttributes(g, more_attributes));
   gradients.resize(4);
-  gradients.resize(g.num_inputs());  // none of V3's sequence_lengths
+  gradients.resize(g.num_inputs());  // V3's sequence_lengths has no gradient
   g.Return(gradients);
 }
 void CudnnRnnGrad(Gradient& g) { CudnnRnn(g, "CudnnRNNBackprop", {}); }
@@ -53,9 +53,9 @@ REGISTER_GRADIENT("CudnnRNN", CudnnRnnGrad);
 REGISTER_GRADIENT("CudnnRNNV2", CudnnRnnV2Grad);
 REGISTER_GRADIENT("CudnnRNNV3", CudnnRnnV3Grad);
 
-// ---- A layer's weights and biases in cuDNN's one tensor of parameters, and
-// taken out again: each puts the numbers in their places and is the transpose
-// of the other. The first three inputs are sizes.
+// ---- A layer's weights and biases, packed into and unpacked from cuDNN's
+// single parameter tensor. Both ops only move numbers, and each is the
+// transpose of the other. The first three inputs are sizes.
 
 void ReturnParts(Gradient& g, const char* op, const Attributes& attributes) {
   Values gradients(3);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Grayscale dilation, y = max over the filter of x + f: the gradient goes to
-// those that win. The ops that compute it are linear in the upstream gradient
-// that they take, and theirs are the upstream gradients at the winners; who
-// wins does not move.
+// Grayscale dilation, y = max over the filter of x + f. The gradient goes to
+// the elements that attain the maximum. The ops that compute it are linear in
+// their upstream gradient, and their gradients are the upstream gradients at
+// the argmax, which counts as constant.
 
 #include <cstdint>
 #include <limits>
@@ -42,18 +42,18 @@ struct Windows {
             ExpandDims(rate * Range(g.Int(0), taps, g.Int(1)), g.Int(0));
     inside = LogicalAnd(GreaterEqual(index, 0), Less(index, size));
   }
-  // Of the input, without those outside.
+  // The positions `i`, limited to the input.
   Value Within(Value i) const { return Maximum(Minimum(i, size - 1), 0); }
 
   const double stride, rate;
   const Value size, taps, count;
   Value begin;   // where windows begin, [count]
-  Value index;   // [count, taps]
-  Value inside;  // whether in the input, [count, taps]
+  Value index;   // the input's indices, [count, taps]
+  Value inside;  // true if in the input, [count, taps]
 };
 
-// For each output the number of the filter's element that wins, the first one
-// of equals: [batch, rows, columns, channels].
+// For each output, the number of the filter element that attains the maximum
+// (the first one of equals): [batch, rows, columns, channels].
 Value Winners(Gradient& g, const Windows& rows, const Windows& columns) {
   const Value x = g.Input(0), f = g.Input(1);
   const auto expand = [&](Value v, const std::vector<int64_t>& axes) {
@@ -73,7 +73,7 @@ Value Winners(Gradient& g, const Windows& rows, const Windows& columns) {
   return Call("ArgMax", {flat, g.Int(-1)}, {{"output_type", DT_INT32}});
 }
 
-// [0, size) along one of the axes of the output.
+// [0, size) along one of the output's axes.
 Value Along(Gradient& g, int axis) {
   std::vector<int64_t> shape(4, 1);
   shape[axis] = -1;
@@ -81,7 +81,7 @@ Value Along(Gradient& g, int axis) {
   return Reshape(Range(g.Int(0), size, g.Int(1)), g.Ints(shape));
 }
 
-// The elements of `from` at these places, in the shape of the output.
+// The elements of `from` at these positions, in the output's shape.
 Value At(Gradient& g, Value from, const Values& places) {
   const Value shape = Shape(g.Input(2));
   Values spread;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pooling over cells of random sizes (Graham, "Fractional max-pooling", 2014).
-// Cell r covers the rows sequence[r] to sequence[r + 1] - 1, and the row after
-// them, too, where cells overlap; columns alike. The gradients are linear in
-// the upstream gradient that they take, and theirs pool over the same cells.
+// Cell r covers the rows sequence[r] to sequence[r + 1] - 1, and the next row
+// too if cells overlap; the same holds for columns. The gradient ops are linear
+// in their upstream gradient, and their gradients pool over the same cells.
 
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The sequences are outputs. Whole numbers have kernels, but no gradient.
+// The sequences are outputs. Integers have kernels, but no gradient.
 void FractionalAvgPoolForwardGrad(Gradient& g) {
   const Value x = g.Input(0);
   if (!IsFloating(x)) return ReturnNone(g);
@@ -32,17 +32,17 @@ void FractionalMaxPoolForwardGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("FractionalMaxPool", FractionalMaxPoolForwardGrad);
 
-// FractionalMaxPoolGrad(x, y, dy, rows, columns) adds each dy to the element
-// that won its cell. Which one that was is seen by the op itself, of numbers
-// of the cells in the place of dy: of every second row and column only, where
-// cells overlap, for an element may win in neighbours.
+// FractionalMaxPoolGrad(x, y, dy, rows, columns) adds each dy to the maximum of
+// its cell. The op shows these positions if it gets cell numbers in place of
+// dy. If cells overlap, only every second row and column is used at a time,
+// because an element may be the maximum of neighbouring cells.
 void FractionalMaxPoolGradGrad(Gradient& g) {
   const Value dy = g.Input(2), dd = g.Upstream();
   if (!IsFloating(dy)) return ReturnNone(g);
   const bool overlapping = g.Attr<bool>("overlapping");
   const Value shape = Shape(dy), one = g.Int(1), all = g.Ints({-1});
   const Value count = Size(dy, DT_INT64);
-  // Double holds numbers of cells exactly.
+  // Double holds cell numbers exactly.
   const auto exact = [](Value v) { return Cast(v, DT_DOUBLE); };
   const Value x = exact(g.Input(0)), y = exact(g.Input(1));
   const Value first = g.Scalar(1, DT_INT64);
@@ -55,7 +55,7 @@ void FractionalMaxPoolGradGrad(Gradient& g) {
   const auto winners = [&](Value cells) {
     const Value places = g.Call(g.op(), {x, y, cells, g.Input(3), g.Input(4)},
                                 g.AttrsOfOp({"overlapping"}));
-    const Value ids = Cast(places, DT_INT64) - first;  // -1 is left out
+    const Value ids = Cast(places, DT_INT64) - first;  // -1 is ignored
     return Call("UnsortedSegmentSum",
                 {Reshape(dd, all), Reshape(ids, all), count});
   };
@@ -78,7 +78,7 @@ void FractionalMaxPoolGradGrad(Gradient& g) {
 REGISTER_GRADIENT("FractionalMaxPoolGrad", FractionalMaxPoolGradGrad);
 
 // FractionalAvgPoolGrad(shape of x, dy, rows, columns) spreads each dy over its
-// cell. The mean over cells is a product with a matrix for each axis.
+// cell. The mean over cells is a product with one matrix for each axis.
 void FractionalAvgPoolGradGrad(Gradient& g) {
   const Value dy = g.Input(1), dd = g.Upstream();
   if (!IsFloating(dy)) return ReturnNone(g);
@@ -86,7 +86,7 @@ void FractionalAvgPoolGradGrad(Gradient& g) {
   const Value shape = Shape(dd, DT_INT64);
   const Value zero = g.Scalar(0, DT_INT64), one = g.Scalar(1, DT_INT64);
   const auto means = [&](int axis, Value ends) {
-    // TensorFlow infers one end too few; so its inference is to know nothing.
+    // TensorFlow infers one end too few, so hide the shape from it.
     const Value sequence =
         g.Call("PlaceholderWithDefault", {ends}, {{"shape", AnyShape()}});
     const Value size = Element(shape, axis);

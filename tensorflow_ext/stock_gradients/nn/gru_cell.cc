@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cell of gated recurrent units (Cho et al., "Learning phrase representations
-// using RNN encoder-decoder", 2014), as TensorFlow's kernel has it:
+// A gated recurrent unit cell (Cho et al., "Learning phrase representations
+// using RNN encoder-decoder", 2014), as in TensorFlow's kernel:
 //
 //   [r u] = sigmoid([x h_prev] w_ru + b_ru),
 //   c = tanh([x r h_prev] w_c + b_c),
@@ -13,7 +13,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// GRUBlockCell(x, h_prev, w_ru, w_c, b_ru, b_c) gives r, u, c and h.
+// GRUBlockCell(x, h_prev, w_ru, w_c, b_ru, b_c) returns r, u, c and h.
 void GruBlockCellGrad(Gradient& g) {
   const Value x = g.Input(0), h_prev = g.Input(1), w_ru = g.Input(2);
   const Value w_c = g.Input(3);
@@ -35,14 +35,14 @@ void GruBlockCellGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("GRUBlockCell", GruBlockCellGrad);
 
-// GRUBlockCellGrad(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, dh) gives dx,
-// dh_prev, dc_bar and [dr_bar du_bar], with the names of the above:
+// GRUBlockCellGrad(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, dh) returns dx,
+// dh_prev, dc_bar and [dr_bar du_bar], with the names from above:
 //
 //   dc_bar = dh (1 - u) (1 - c^2),      du_bar = dh (h_prev - c) u (1 - u),
 //   [dx_of_c d_reset] = dc_bar w_c^T,   dr_bar = d_reset h_prev r (1 - r),
 //   [dx_of_ru dh_of_ru] = [dr_bar du_bar] w_ru^T.
 //
-// A name that begins with "to" is the gradient by what is named.
+// A name that begins with "to" is the gradient for the named value.
 void GruBlockCellGradGrad(Gradient& g) {
   const Value x = g.Input(0), h_prev = g.Input(1), w_ru = g.Input(2);
   const Value w_c = g.Input(3), r = g.Input(6), u = g.Input(7);

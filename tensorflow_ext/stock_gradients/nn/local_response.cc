@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Local response normalization (Krizhevsky et al., 2012, section 3.3): over the
-// channels, y = x s^-beta with s = bias + alpha W(x^2), where W sums the
-// channels that are at most depth_radius away. W is symmetric, so that
+// Local response normalization (Krizhevsky et al., 2012, section 3.3): y = x
+// s^-beta over the channels, with s = bias + alpha W(x^2), where W sums the
+// channels at most depth_radius away. W is symmetric, so
 //
 //   dx = dy s^-beta - 2 alpha beta x W(dy y / s).
 
@@ -22,9 +22,10 @@ void LrnGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("LRN", LrnGrad);
 
-// With the upstream gradient w by dx, and q = W(w x), the function
+// With the upstream gradient w for dx, and q = W(w x), the function
 //   sum w dx = sum (w dy s^-beta - 2 alpha beta q dy y / s)
-// is differentiated by dy, x and y, which counts as an input of its own.
+// is differentiated with respect to dy, x and y, which counts as a separate
+// input.
 void LrnGradGrad(Gradient& g) {
   const Value dy = g.Input(0), x = g.Input(1), y = g.Input(2);
   const Value w = g.Upstream();

@@ -10,10 +10,10 @@
 namespace tensorflow_ext {
 namespace {
 
-// TensorFlow's op knows gradients by cs and h. One by co is one by cs. One by a
-// gate is one by its argument, that is, by what [x h_prev] w + b and the
-// peepholes add up to: by x, w, b and the peepholes' weights, and by h and cs
-// of the step before.
+// TensorFlow's op takes gradients for cs and h. A gradient for co is one for
+// cs. A gradient for a gate is one for its argument, the sum of [x h_prev] w +
+// b and the peepholes: so for x, w, b, the peepholes' weights, and h and cs of
+// the step before.
 void BlockLstm(Gradient& g, const char* gradient_op) {
   const Layer layer(g, false);
   const LstmCell& cell = layer.cell;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One step of a cell of long short-term memory, and the op that TensorFlow has
-// for its gradient by cs and h.
+// One step of a long short-term memory cell, and TensorFlow's op for its
+// gradient for cs and h.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/nn/recurrent.h"
@@ -9,14 +9,14 @@
 namespace tensorflow_ext {
 namespace {
 
-// The weights of the peepholes, which both ops take as inputs 4 to 6.
+// The weights of the peepholes, inputs 4 to 6 of both ops.
 LstmPeepholes PeepholesOf(Gradient& g) {
   if (!g.Attr<bool>("use_peephole")) return {};
   return {g.Input(4), g.Input(5), g.Input(6)};
 }
 
-// LSTMBlockCell(x, cs_prev, h_prev, w, wci, wcf, wco, b) gives i, cs, f, o, ci,
-// co and h.
+// LSTMBlockCell(x, cs_prev, h_prev, w, wci, wcf, wco, b) returns i, cs, f, o,
+// ci, co and h.
 void LstmBlockCellGrad(Gradient& g) {
   const Value x = g.Input(0), cs_prev = g.Input(1), h_prev = g.Input(2);
   const Value w = g.Input(3), i = g.Output(0), cs = g.Output(1);
@@ -47,8 +47,8 @@ void LstmBlockCellGrad(Gradient& g) {
 REGISTER_GRADIENT("LSTMBlockCell", LstmBlockCellGrad);
 
 // LSTMBlockCellGrad(x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci,
-// co, dcs, dh) gives the gradients by cs_prev, by [I C F O] and by the weights
-// of the peepholes.
+// co, dcs, dh) returns the gradients for cs_prev, for [I C F O] and for the
+// weights of the peepholes.
 void LstmBlockCellGradGrad(Gradient& g) {
   const LstmCell cell = {g.Input(1),  g.Input(8),  g.Input(9), g.Input(10),
                          g.Input(11), g.Input(12), g.Input(13)};

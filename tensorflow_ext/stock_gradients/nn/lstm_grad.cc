@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradient of the gradient of a layer of LSTM cells. BlockLSTMGrad runs a
-// linear recurrence from the last step to the first one, whose coefficients are
-// i, f, o, ci, co and w; no other op runs one. So the recurrences that its own
-// gradient needs are made of it.
+// linear recurrence from the last step to the first, with the coefficients i,
+// f, o, ci, co and w. No other op runs one, so its own gradient uses it for its
+// recurrences.
 
 #include <vector>
 
@@ -17,10 +17,10 @@ Value Reversed(Value x) {
   return Call("ReverseV2", {x, x.gradient()->Ints({0})});
 }
 
-// `x` at the first step, 0 at the others, which are as many as those of `like`.
+// `x` at the first step, 0 at the others; as many steps as in `like`.
 Value AtFirst(Value x, Value like) { return Before(x, ZerosLike(like)); }
 
-// The rows of `w` behind those for x.
+// The rows of `w` after those for x.
 Value HiddenRows(Value w, Value x) {
   Gradient* g = w.gradient();
   const Value columns = Element(Shape(x), -1);
@@ -32,17 +32,17 @@ Value Ones(Value size, DataType type) {
               size.gradient()->Scalar(1, type));
 }
 
-// The recurrence of BlockLSTMGrad with these coefficients:
+// The recurrence of BlockLSTMGrad with these coefficients is
 //
 //   dcs = dcs_in + dh o (1 - co^2) + f dcs of the step after,
 //   dC = dcs i,  dO = dh o (1 - o) co,
 //   dh = dh_in + [dC dO] w_h^T of the step after,
 //
-// and of each step [dC dO] w_x^T.
+// and, for each step, [dC dO] w_x^T.
 struct Recurrence {
   Value i, f, o, co, dcs_in, dh_in;
-  // Of w, the columns for dC and dO; the first rows, as many as `result` has
-  // columns, are w_x, the others w_h.
+  // The columns of w for dC and dO. The first rows, as many as `result` has
+  // columns, are w_x; the others are w_h.
   Value w_c, w_o, result;
 
   Value Run() const {
@@ -69,8 +69,8 @@ Value Accumulate(Value x, Value f) {
       .Run();
 }
 
-// What BlockLSTMGrad runs through: at each step the gradients by h and cs and
-// by the gates' arguments. The latter are what the op gives as the gradient by
+// The values of BlockLSTMGrad's recurrence: the gradients for h, cs and the
+// gates' arguments at each step. The op returns the latter as the gradient for
 // x if the weights for x are a unit matrix.
 LstmBackward RunBackward(Gradient& g, const Layer& layer, Value dcs_in,
                          Value dh_in) {
@@ -97,8 +97,8 @@ LstmBackward RunBackward(Gradient& g, const Layer& layer, Value dcs_in,
   return back;
 }
 
-// The gradient by what goes backwards goes forwards. With `to` for it, at each
-// step (`base` and the weights are what of it is known beforehand)
+// The gradient for the backward recurrence runs forwards. Its values are named
+// `to`. At each step (`base` and the weights are the part known beforehand)
 //
 //   to.gates = base + to_dh_prev w_h  (+ [wci wcf] to.cs_prev, wco to.dcs),
 //   to.dcs = f to.cs_prev + ci i' to.gates.i + i ci' to.gates.c
@@ -111,8 +111,8 @@ struct Forward {
   Value dh, dh_prev;
 };
 
-// As a recurrence of BlockLSTMGrad this has a cell for each gate of a cell: its
-// dh is that of to.gates, and its dcs the part of to.dcs that comes of it.
+// As a recurrence of BlockLSTMGrad, this has a cell for each gate of a cell.
+// Its dh is that of to.gates, and its dcs is the resulting part of to.dcs.
 Forward RunForward(Gradient& g, const Layer& layer, Value base, Value first_cs,
                    Value first_dh, const LstmPeepholes& to_peepholes) {
   const LstmCell& cell = layer.cell;

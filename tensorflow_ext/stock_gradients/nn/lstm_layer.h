@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layer of LSTM cells over a whole sequence, [steps, batch, cells]. Of the
-// steps only the first seq_len_max run; what the kernels leave in the others is
-// not set.
+// A layer of LSTM cells over a whole sequence, [steps, batch, cells]. Only the
+// first seq_len_max steps run; the kernels leave the other steps unset.
 //
-// BlockLSTM(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) gives i, cs,
-// f, o, ci, co and h. BlockLSTMGrad takes all of these and the gradients by cs
-// and h, and gives those by x to b.
+// BlockLSTM(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b) returns i,
+// cs, f, o, ci, co and h. BlockLSTMGrad takes all of these and the gradients
+// for cs and h, and returns those for x to b.
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_NN_LSTM_LAYER_H_
 #define TENSORFLOW_EXT_STOCK_GRADIENTS_NN_LSTM_LAYER_H_
@@ -17,14 +16,14 @@ namespace tensorflow_ext {
 
 // ---- Along the steps.
 
-// The values of the step before: `first`, then those of all steps but the last.
+// The values of the step before: `first`, then all steps but the last.
 inline Value Before(Value first, Value x) {
   Gradient* g = x.gradient();
   return SliceVector(Concat({ExpandDims(first, g->Int(0)), x}, g->Int(0)), 0,
                      -1);
 }
 
-// Those of the step after: of all steps but the first, then zeros.
+// The values of the step after: all steps but the first, then zeros.
 inline Value After(Value x) {
   Gradient* g = x.gradient();
   const Value zero = ExpandDims(ZerosLike(Sum(x, g->Int(0))), g->Int(0));

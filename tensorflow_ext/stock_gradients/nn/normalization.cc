@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batch normalization: y = scale xh + offset with xh = (x - mean) r and
-// r = 1 / sqrt(variance + epsilon), for each channel. In training mean and
-// variance are those of x over all axes but the channels'.
+// Batch normalization: y = scale xh + offset with xh = (x - mean) r and r = 1 /
+// sqrt(variance + epsilon), for each channel. In training, mean and variance
+// are those of x over all axes but the channels'.
 //
-// As Python's gradients these treat the statistics, as outputs and as inputs,
-// as constants; only BatchNormWithGlobalNormalization has gradients by them.
+// Like Python's gradients, these treat the statistics, both outputs and inputs,
+// as constants. Only BatchNormWithGlobalNormalization has gradients for them.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The layout of a batch of images with channels: data_format, as numbers.
+// The layout of a batch of images with channels: data_format as numbers.
 struct Layout {
   explicit Layout(Gradient& g)
       : format(g.Attr<std::string>("data_format")),
@@ -32,7 +32,7 @@ struct Layout {
     }
     return g.Ints(axes);
   }
-  // A vector over the channels so that it broadcasts against the images.
+  // A vector over the channels, reshaped to broadcast against the images.
   Value PerChannel(Value v) const {
     if (channels_last) return v;
     std::vector<int64_t> shape(rank, 1);
@@ -60,9 +60,9 @@ Value FromChannelsLast(Value x, const Layout& layout) {
   return Transpose(x, x.gradient()->Ints(permutation));
 }
 
-// FusedBatchNorm, V2 and V3. Training hands the batch's statistics on in the
-// reserved outputs 3 and 4; without it they are the inputs 3 and 4, and the
-// kernel knows channels last only. V3 has one reserved output more.
+// FusedBatchNorm, V2 and V3. Training returns the batch's statistics in the
+// reserved outputs 3 and 4. Without training they are the inputs 3 and 4, and
+// the kernel accepts only channels last. V3 has one more reserved output.
 void FusedBatchNorm(Gradient& g, const char* gradient_op) {
   const Layout layout(g);
   const Value x = g.Input(0), scale = g.Input(1), dy = g.Upstream(0);
@@ -96,11 +96,11 @@ void FusedBatchNormV3Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("FusedBatchNorm", FusedBatchNormGrad);
 REGISTER_GRADIENT("FusedBatchNormV2", FusedBatchNormV2Grad);
-// TensorFlow's leaves zeros in the graph for each output that leads nowhere.
+// TensorFlow's gradient leaves zeros in the graph for each unused output.
 REGISTER_STAND_IN("FusedBatchNormV3", FusedBatchNormV3Grad);
 
 // FusedBatchNormGrad, V2 and V3 compute, with means over all axes but the
-// channels' and P v = v - mean(v) - xh mean(xh v), which is symmetric,
+// channels' and the symmetric P v = v - mean(v) - xh mean(xh v),
 //
 //   dx = scale r P dy,    dscale = sum(xh dy),    doffset = sum(dy).
 //
@@ -110,21 +110,21 @@ REGISTER_STAND_IN("FusedBatchNormV3", FusedBatchNormV3Grad);
 //
 // the gradients are
 //
-//   by dy:      scale r P A + B xh + C
-//   by scale:   r sum(A P dy)
-//   by x:       r ((B - scale r a) P dy - scale r (d P A + q xh)).
+//   for dy:     scale r P A + B xh + C
+//   for scale:  r sum(A P dy)
+//   for x:      r ((B - scale r a) P dy - scale r (d P A + q xh)).
 //
 // The last follows from dr / dx = -r^2 xh / N and the Jacobian r P of xh.
-// Without training r and xh take given statistics and P v = v:
+// Without training, r and xh use given statistics and P v = v:
 //
-//   by dy:      scale r A + B xh + C
-//   by scale:   r sum(A dy)
-//   by x:       r B dy.
+//   for dy:     scale r A + B xh + C
+//   for scale:  r sum(A dy)
+//   for x:      r B dy.
 void FusedBatchNormGradGrad(Gradient& g) {
   const Layout layout(g);
   const Value axes = layout.Axes(g);
   const auto mean = [&](Value v) { return Mean(v, axes, true); };
-  // Half types are computed in float, as the kernels do.
+  // The 16-bit types are computed in float, as in the kernels.
   const DataType type = g.Input(2).type();
   const Value dy = Cast(g.Input(0), type), x = Cast(g.Input(1), type);
   const Value A = Cast(g.Upstream(0), type);
@@ -163,8 +163,8 @@ REGISTER_GRADIENT("FusedBatchNormGrad", FusedBatchNormGradGrad);
 REGISTER_GRADIENT("FusedBatchNormGradV2", FusedBatchNormGradGrad);
 REGISTER_GRADIENT("FusedBatchNormGradV3", FusedBatchNormGradGrad);
 
-// y = (x - m) r [gamma] + beta with r = 1 / sqrt(v + epsilon), channels last;
-// gamma where scale_after_normalization says so.
+// y = (x - m) r [gamma] + beta with r = 1 / sqrt(v + epsilon), channels last.
+// gamma counts if scale_after_normalization is set.
 void BatchNormWithGlobalNormalizationGrad(Gradient& g) {
   const Value x = g.Input(0), m = g.Input(1), v = g.Input(2);
   const Value gamma = g.Input(4), dy = g.Upstream();
@@ -180,10 +180,10 @@ void BatchNormWithGlobalNormalizationGrad(Gradient& g) {
 REGISTER_GRADIENT("BatchNormWithGlobalNormalization",
                   BatchNormWithGlobalNormalizationGrad);
 
-// The gradients above of a sum with upstream gradients A by dx, and a, b, c, d
-// for each channel by dm, dv, dbeta and dgamma. With S for sums over all axes
-// but the channels', P = S dy (x - m), Q = S A dy - a S dy and gamma = 1 where
-// it does not count, the sum is
+// The gradients of a sum of the gradients above, with upstream gradients A for
+// dx, and a, b, c, d for each channel for dm, dv, dbeta and dgamma. With S for
+// sums over all axes but the channels', P = S dy (x - m), Q = S A dy - a S dy
+// and gamma = 1 if it does not count, the sum is
 //
 //   r gamma Q - b P gamma r^3 / 2 + c S dy + d P r,
 //

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pooling is linear: an average always, a maximum once it is known which
-// elements win. The gradient of its gradient is the same pooling of the
-// upstream gradient; the images that only say who wins have none.
+// Pooling is linear: an average always, a maximum once its argmax is known. The
+// gradient of its gradient is the same pooling of the upstream gradient. The
+// images that only determine the argmax have no gradient.
 
 #include <cstdint>
 #include <limits>
@@ -36,8 +36,8 @@ void AvgPool3DGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("AvgPool3DGrad", AvgPool3DGradGrad);
 
-// x with rows and columns of `filling` around it. `paddings` holds a pair
-// (before, after) for each axis.
+// x surrounded by rows and columns of `filling`. `paddings` has a pair (before,
+// after) for each axis.
 Value PadWith(double filling, Value x, const std::vector<int64_t>& paddings) {
   Gradient* g = x.gradient();
   const Value pairs = Reshape(g->Ints(paddings), g->Ints({-1, 2}));
@@ -59,11 +59,11 @@ void MaxPool3DForwardGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("MaxPool3D", MaxPool3DForwardGrad);
 
-// `maxima`, what an op MaxPool...GradGrad makes of x, y and `dd`.
+// `maxima`, the result of an op MaxPool...GradGrad on x, y and `dd`.
 //
-// Its kernels (TensorFlow 2.21) write over `dd` where nothing else holds it and
-// the maxima are as many, and fill it with zeros before they read it. So `dd`
-// goes on into a node that waits for the maxima.
+// Its kernels (TensorFlow 2.21) overwrite `dd` if nothing else holds it and
+// there are as many maxima, and fill it with zeros before they read it. So `dd`
+// also goes into a node that waits for the maxima.
 Value Holding(Value dd, Value maxima) {
   Gradient* g = dd.gradient();
   const Value flat = g->Ints({-1}), count = Reshape(Size(maxima), g->Ints({1}));
@@ -72,13 +72,14 @@ Value Holding(Value dd, Value maxima) {
   return ReshapeLike(Slice(both, g->Ints({0}), count), maxima);
 }
 
-// The inputs are the image x, its maxima y and a gradient dy by y.
+// The inputs are the image x, its maxima y and a gradient dy for y.
 void MaxPoolGradGrad(Gradient& g) {
   Value x = g.Input(0), dd = g.Upstream();
   const Value y = g.Input(1);
   Attributes window = WindowOf(g);
   if (g.Attr<std::string>("padding") == "EXPLICIT") {
-    // MaxPoolGradGrad does not pad as told: pad for it, with what never wins.
+    // MaxPoolGradGrad ignores paddings: pad here, with a value that is never
+    // the maximum.
     if (!IsFloating(x)) return g.Return({Value(), Value(), Value()});
     const auto paddings = g.Attr<std::vector<int64_t>>("explicit_paddings");
     x = PadWith(-std::numeric_limits<double>::infinity(), x, paddings);
@@ -125,7 +126,7 @@ void MaxPoolGradGradV2Grad(Gradient& g) {
 REGISTER_GRADIENT("MaxPoolGradV2", MaxPoolGradV2Grad);
 REGISTER_GRADIENT("MaxPoolGradGradV2", MaxPoolGradGradV2Grad);
 
-// The two ops and their kernels differ in the types they admit.
+// The two ops and their kernels admit different types.
 std::string MaxPool3DRefusal(Gradient& g) {
   const DataType type = g.Upstream().type();
   if (g.Input(0).type() != type) return "TInput other than T is not supported";
@@ -155,7 +156,7 @@ void MaxPool3DGradGradGrad(Gradient& g) {
 REGISTER_GRADIENT("MaxPool3DGrad", MaxPool3DGradGrad);
 REGISTER_GRADIENT("MaxPool3DGradGrad", MaxPool3DGradGradGrad);
 
-// The kernel of its gradient takes int64 indices only.
+// The kernel of its gradient accepts only int64 indices.
 void MaxPoolWithArgmaxGrad(Gradient& g) {
   g.Return({Call(
       "MaxPoolGradWithArgmax",
@@ -164,8 +165,8 @@ void MaxPoolWithArgmaxGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("MaxPoolWithArgmax", MaxPoolWithArgmaxGrad);
 
-// The upstream gradient at the winners. They are counted in the flattened
-// tensor, or in the flattened image where the batch is not included.
+// The upstream gradient at the argmax, an index into the flattened tensor or,
+// if the batch is not included, into the flattened image.
 void MaxPoolGradWithArgmaxGrad(Gradient& g) {
   const Value argmax = g.Input(2);
   const Value dd = g.Upstream();
@@ -182,7 +183,7 @@ void MaxPoolGradWithArgmaxGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("MaxPoolGradWithArgmax", MaxPoolGradWithArgmaxGrad);
 
-// The gradient of that: the elements of `grad`, of the image's shape, at
+// The gradient of that op: the elements of `grad`, in the image's shape, at
 // argmax.
 void MaxPoolGradGradWithArgmaxGrad(Gradient& g) {
   g.Return({Value(),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rounding has a derivative of zero almost everywhere. Quantization-aware
-// training takes the straight-through estimate instead: the gradient passes
-// where the input lies within the range, and elsewhere goes to the bound that
+// training uses the straight-through estimate instead: the gradient passes
+// where the input is within the range, and elsewhere goes to the bound that
 // clips it (Krishnamoorthi, "Quantizing deep convolutional networks for
 // efficient inference", 2018).
 
@@ -40,7 +40,8 @@ REGISTER_GRADIENT("FakeQuantWithMinMaxVars", FakeQuantWithMinMaxVarsGrad);
 REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannel",
                   FakeQuantWithMinMaxVarsPerChannelGrad);
 
-// These gradients are linear in dy. With the range as an attribute: a mask.
+// These gradients are linear in dy. If the range is an attribute, they are a
+// mask.
 void FakeQuantWithMinMaxArgsGradientGrad(Gradient& g) {
   g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)},
                    g.AttrsOfOp({"min", "max", "num_bits", "narrow_range"})),
@@ -49,9 +50,9 @@ void FakeQuantWithMinMaxArgsGradientGrad(Gradient& g) {
 REGISTER_GRADIENT("FakeQuantWithMinMaxArgsGradient",
                   FakeQuantWithMinMaxArgsGradientGrad);
 
-// With the range as inputs each dy goes to one of x, min and max, and gets back
-// the upstream gradient of that one. The range in use holds 0, so what is out
-// of it lies below it or above it as it lies below or above 0.
+// If the range is an input, each dy goes to one of x, min and max, and its
+// gradient is the upstream gradient of that one. The range in use contains 0,
+// so a value outside is below or above it if it is below or above 0.
 void FakeQuantWithMinMaxGradientGrad(Gradient& g) {
   const Value x = g.Input(1);
   const Value passes = g.Call(g.op(), {OnesLike(x), x, g.Input(2), g.Input(3)},
@@ -71,7 +72,7 @@ REGISTER_GRADIENT("QuantizeAndDequantize", QuantizeAndDequantizeGrad);
 REGISTER_GRADIENT("QuantizeAndDequantizeV2", QuantizeAndDequantizeGrad);
 REGISTER_GRADIENT("QuantizeAndDequantizeV3", QuantizeAndDequantizeGrad);
 
-// TensorFlow's client gradient gives the shape where x belongs.
+// TensorFlow's client gradient returns the shape in place of x.
 void QuantizeAndDequantizeV4Grad(Gradient& g) {
   g.Return(CallAll("QuantizeAndDequantizeV4Grad",
                    {g.Upstream(), g.Input(0), g.Input(1), g.Input(2)},
@@ -79,8 +80,8 @@ void QuantizeAndDequantizeV4Grad(Gradient& g) {
 }
 REGISTER_STAND_IN("QuantizeAndDequantizeV4", QuantizeAndDequantizeV4Grad);
 
-// dx = dy where min <= x <= max, else 0; the gradients by min and max are 0.
-// This is linear in dy and its own adjoint.
+// dx = dy where min <= x <= max, else 0; min and max have gradient 0. This is
+// linear in dy and its own adjoint.
 void QuantizeAndDequantizeV4GradGrad(Gradient& g) {
   g.Return({Call("QuantizeAndDequantizeV4Grad",
                  {g.Upstream(0), g.Input(1), g.Input(2), g.Input(3)},
@@ -90,11 +91,11 @@ void QuantizeAndDequantizeV4GradGrad(Gradient& g) {
 REGISTER_GRADIENT("QuantizeAndDequantizeV4Grad",
                   QuantizeAndDequantizeV4GradGrad);
 
-// ---- From quantized numbers to real ones, which is differentiable by the
-// range or the scales.
+// ---- From quantized to real numbers, which is differentiable with respect to
+// the range or the scales.
 
 // The sum of `v` for each slice along the op's attribute `axis`, in the shape
-// of `like`; of all of it where the axis is -1.
+// of `like`; the sum of all if the axis is -1.
 Value SumOfSlices(Value v, int64_t axis, Value like) {
   Gradient& g = *v.gradient();
   Value sums;
@@ -112,7 +113,7 @@ Value SumOfSlices(Value v, int64_t axis, Value like) {
   return ReshapeLike(sums, like);
 }
 
-// The least and the greatest number of a quantized type.
+// The least and greatest value of a quantized type.
 std::pair<double, double> RangeOf(DataType type) {
   switch (type) {
     case tensorflow::DT_QINT8:
@@ -128,14 +129,14 @@ std::pair<double, double> RangeOf(DataType type) {
   }
 }
 
-// With the quantized numbers q and the range [min, max] of the real ones:
+// With the quantized numbers q and the range [min, max] of the real numbers:
 //
 //   MIN_COMBINED  y = min + (max - min) t,  t in [0, 1] from q
 //   MIN_FIRST     y = n (max - min) / number of steps,  n whole
 //   SCALED        y = q s,  s = max(min / least q, max / greatest q)
 //
-// so that y of the range [0, 1] is t. MIN_FIRST shifts the range so that 0 is
-// one of its numbers, which leaves n as it is but at steps.
+// where t is y for the range [0, 1]. MIN_FIRST shifts the range so that it
+// contains 0 exactly, which does not change n except at steps.
 void DequantizeGrad(Gradient& g) {
   const Value q = g.Input(0), min = g.Input(1), max = g.Input(2);
   const std::string mode = g.Attr<std::string>("mode");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gradients of recurrent cells share. The cells are those of TensorFlow's
-// kernels, of a batch at one step, [batch, cells], or at all steps at once,
+// Helpers for gradients of recurrent cells. The cells are those of TensorFlow's
+// kernels, for a batch at one step, [batch, cells], or at all steps at once,
 // [steps, batch, cells].
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_NN_RECURRENT_H_
@@ -14,12 +14,13 @@
 
 namespace tensorflow_ext {
 
-// The derivatives of the logistic function and of tanh by their results.
+// The derivatives of the logistic function and of tanh in terms of their
+// results.
 inline Value LogisticSlope(Value y) { return y * (1 - y); }
 inline Value TanhSlope(Value y) { return 1 - Square(y); }
 
-// Values side by side along the last axis, and such ones taken apart again:
-// first as many columns as `like` has, then the others.
+// Values side by side along the last axis, and the reverse: first as many
+// columns as `like` has, then the others.
 inline Value Beside(const Values& values) {
   return Concat(values, values[0].gradient()->Int(-1));
 }
@@ -39,7 +40,7 @@ inline Value SumToVector(Value x, bool has_steps) {
 }
 inline Value SumOverBatch(Value x) { return SumToVector(x, false); }
 
-// ---- A cell of long short-term memory (Hochreiter and Schmidhuber, "Long
+// ---- A long short-term memory cell (Hochreiter and Schmidhuber, "Long
 // short-term memory", 1997; peepholes: Gers and Schmidhuber, 2000):
 //
 //   i = sigmoid(I + cs_prev wci),  f = sigmoid(F + cs_prev wcf),
@@ -53,7 +54,7 @@ inline Value SumOverBatch(Value x) { return SumToVector(x, false); }
 struct LstmGates {
   Value i, c, f, o;
 
-  // Side by side in the order of the kernels, and such ones taken apart.
+  // Side by side in the order of the kernels, and the reverse.
   Value Concatenated(bool is_icfo) const {
     return is_icfo ? Beside({i, c, f, o}) : Beside({i, f, c, o});
   }
@@ -64,7 +65,7 @@ struct LstmGates {
   }
 };
 
-// The peepholes' weights, or something for each of them; nothing without.
+// The peepholes' weights, or a value for each of them; empty without peepholes.
 struct LstmPeepholes {
   Value i, f, o;
   bool exist() const { return i.exists(); }
@@ -74,13 +75,13 @@ struct LstmCell {
   Value cs_prev, i, cs, f, o, ci, co;
 };
 
-// What goes backwards through a cell, given dh and the sum `dcs_in` of what
-// else comes by cs: the gradients by cs and by [I C F O],
+// The backward values of a cell, given dh and the sum `dcs_in` of the other
+// gradients for cs: the gradients for cs and for [I C F O],
 //
 //   dO = dh co o',  dcs = dcs_in + dh o co' (+ dO wco),
 //   dI = dcs ci i',  dC = dcs i ci',  dF = dcs cs_prev f',
 //
-// where a prime is the slope at the result; cs_prev gets dcs f (+ dI wci + dF
+// where a prime is the slope at the result. cs_prev gets dcs f (+ dI wci + dF
 // wcf).
 struct LstmBackward {
   Value dh, dcs;
@@ -99,15 +100,15 @@ inline LstmBackward GoBackward(const LstmCell& cell, const LstmPeepholes& peep,
        dcs * cell.cs_prev * LogisticSlope(cell.f), d_o}};
 }
 
-// The gradients by these, as they enter at the next order: by the gates', by
-// what cs_prev gets, by dcs in all, and by the sums that the peepholes get.
+// The upstream gradients at the next order: for the gates, for cs_prev's
+// gradient, for dcs in total, and for the sums that the peepholes get.
 struct LstmBackwardAdjoint {
   LstmGates gates;
   Value cs_prev, dcs;
   LstmPeepholes peepholes;
 };
 
-// What the cell's values get of that.
+// The resulting gradients of the cell's values.
 inline LstmCell AdjointOfCell(const LstmCell& cell, const LstmBackward& back,
                               const LstmBackwardAdjoint& to) {
   const Value dcs = back.dcs, dh = back.dh;

@@ -9,8 +9,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// Each value's gradient goes back to where the value was taken from: index i of
-// row j is element i + n j of the flattened input.
+// Each value's gradient goes back to the value's origin: index i of row j is
+// element i + n j of the flattened input.
 void TopKGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream(0);
   const Value all = g.Ints({-1}), zero = g.Scalar(0, DT_INT64);
@@ -29,8 +29,8 @@ void TopKGrad(Gradient& g) {
 REGISTER_GRADIENT("TopK", TopKGrad);
 REGISTER_GRADIENT("TopKV2", TopKGrad);
 
-// Alike, along any axis: the tensor as a cube whose middle axis that one is.
-// Places outside, with which XLA fills up, are for ScatterNd to drop.
+// The same along any axis, with the tensor as a cube whose middle axis is that
+// axis. ScatterNd drops positions outside, with which XLA pads.
 void ApproxTopKGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream(0);
   const Value zero = g.Int(0), one = g.Int(1);
@@ -53,7 +53,7 @@ void ApproxTopKGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ApproxTopK", ApproxTopKGrad);
 
-// One element y of each row: equal ones share the gradient, as in Python's
+// One element y of each row; equal elements share the gradient, as in Python's
 // _NthElementGrad.
 void SelectedElementGrad(Gradient& g) {
   const Value x = g.Input(0), last = g.Int(-1);
@@ -64,8 +64,8 @@ void SelectedElementGrad(Gradient& g) {
 REGISTER_GRADIENT("NthElement", SelectedElementGrad);
 REGISTER_GRADIENT("KthOrderStatistic", SelectedElementGrad);
 
-// Isotonic regression replaces each segment of a row by its mean, which is an
-// orthogonal projection and so its own adjoint. Segment i of row j becomes
+// Isotonic regression replaces each segment of a row by its mean. This is an
+// orthogonal projection, so it is its own adjoint. Segment i of row j becomes
 // segment i + n j of the flattened batch.
 void IsotonicRegressionGrad(Gradient& g) {
   const Value dy = g.Upstream(0), segments = g.Output(1);

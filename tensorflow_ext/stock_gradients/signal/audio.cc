@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Features of sound, by the sound. What the kernels compute along the way
-// (tensorflow/core/kernels/spectrogram.cc, mfcc*.cc) is computed once more.
+// Gradients of audio features with respect to the sound. Intermediate values of
+// the kernels (tensorflow/core/kernels/spectrogram.cc, mfcc*.cc) are computed
+// again.
 
 #include <cmath>
 
@@ -20,10 +21,10 @@ Value Column(Value vector) {
   return ExpandDims(vector, vector.gradient()->Int(1));
 }
 
-// A discrete Fourier transform z_k = sum_t w_t x_t exp(-2 pi i k t / n) of each
-// window of the sound, whose magnitudes are the result: dx_t = w_t Re sum_k
-// dz_k exp(2 pi i k t / n). The windows w are Hann's, n is the power of two
-// from their size up.
+// The discrete Fourier transform z_k = sum_t w_t x_t exp(-2 pi i k t / n) of
+// each window of the sound; the result is its magnitude. dx_t = w_t Re sum_k
+// dz_k exp(2 pi i k t / n). w is the Hann window, and n is its size rounded up
+// to a power of two.
 void AudioSpectrogramGrad(Gradient& g) {
   const Value x = g.Input(0);  // [time, channel]
   const int64_t size = g.Attr<int64_t>("window_size");
@@ -32,7 +33,7 @@ void AudioSpectrogramGrad(Gradient& g) {
   const Value step = g.Int(g.Attr<int64_t>("stride"));
   const Value shape = Shape(g.Output());  // [channel, window, frequency]
   const Value samples = Element(Shape(x), 0);
-  // Behind a window stand zeros up to n: those of its weights.
+  // Zeros follow a window up to n, because its weights are zero there.
   const Value offsets = Numbers(g, g.Int(n), DT_INT32);
   const Value times =
       Minimum(Column(Numbers(g, Element(shape, 1), DT_INT32) * step) + offsets,
@@ -58,8 +59,8 @@ REGISTER_GRADIENT("AudioSpectrogram", AudioSpectrogramGrad);
 double Mel(double frequency) { return 1127 * std::log1p(frequency / 700); }
 
 // Mel-frequency cepstral coefficients: y = C log(max(M sqrt(x), 1e-12)). The
-// rows of M are triangles in the mel scale, from the center of the one before
-// to the center of the one behind; C is the discrete cosine transform.
+// rows of M are triangles in the mel scale, from the previous center to the
+// next center. C is the discrete cosine transform.
 void MfccGrad(Gradient& g) {
   const Value x = g.Input(0);  // [channel, time, frequency]
   const double lower = g.Attr<float>("lower_frequency_limit");

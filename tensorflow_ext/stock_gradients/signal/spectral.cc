@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients of Fourier transforms. A transform is linear, so its gradient is
-// its adjoint, which is the inverse transform but for scale. The real ones keep
+// its adjoint, which is the inverse transform up to scale. Real transforms keep
 // half of a Hermitian spectrum: frequency k of the last axis stands for k and
-// -k, but for k = 0 and, if the length L is even, k = L / 2.
+// -k, except for k = 0 and, if the length L is even, k = L / 2.
 
 #include <string>
 
@@ -13,12 +13,12 @@
 namespace tensorflow_ext {
 namespace {
 
-// "FFT" or "FFT2D" or "FFT3D" and so on.
+// "FFT", "FFT2D", "FFT3D" and so on.
 std::string OpName(const char* name, int rank) {
   return rank == 1 ? name : name + std::to_string(rank) + "D";
 }
 
-// ---- Complex transforms. F^H = N F^-1, N being the number of frequencies.
+// ---- Complex transforms. F^H = N F^-1, where N is the number of frequencies.
 
 Value Frequencies(Value x, int rank) {
   return Cast(
@@ -62,8 +62,8 @@ Value PairWeights(Value count, Value length, double pair, DataType type) {
   return Where(is_single, g->Scalar(1, type), pair);
 }
 
-// x with zeros behind it up to `shape`: the adjoint of the crop to the lengths
-// of the transform, with which it begins.
+// x, zero-padded at the end to `shape`: the adjoint of the crop to the
+// transform's lengths, with which it begins.
 Value PadTo(Value x, Value shape) {
   const Value behind = shape - Shape(x);
   return Call("Pad", {x, Pack({ZerosLike(behind), behind}, 1)});
@@ -90,7 +90,7 @@ REGISTER_GRADIENT("RFFT", RfftGrad<1>);
 REGISTER_GRADIENT("RFFT2D", RfftGrad<2>);
 REGISTER_GRADIENT("RFFT3D", RfftGrad<3>);
 
-// And the other way round.
+// The reverse.
 template <int rank>
 void IrfftGrad(Gradient& g) {
   const Value x = g.Input(0), length = g.Input(1), dy = g.Upstream();
@@ -106,8 +106,8 @@ REGISTER_GRADIENT("IRFFT", IrfftGrad<1>);
 REGISTER_GRADIENT("IRFFT2D", IrfftGrad<2>);
 REGISTER_GRADIENT("IRFFT3D", IrfftGrad<3>);
 
-// ---- Transforms over any axes. They begin by cropping the input to the
-// lengths of the transform, or padding it with zeros behind.
+// ---- Transforms over any axes. They first crop the input to the transform's
+// lengths, or zero-pad it at the end.
 
 // The adjoint of that, back to `shape`.
 Value CropOrPadTo(Value x, Value shape) {
@@ -115,8 +115,8 @@ Value CropOrPadTo(Value x, Value shape) {
   return PadTo(Slice(x, ZerosLike(kept), kept), shape);
 }
 
-// FFTND, IFFTND and so on of `x`, with the lengths and axes of the op. Their
-// shape functions say that x keeps its shape, which is wrong: it is hidden.
+// FFTND, IFFTND and so on of `x`, with the op's lengths and axes. Their shape
+// functions wrongly say that x keeps its shape, so hide it.
 Value TransformedND(Gradient& g, const char* name, Value x,
                     const Attributes& attributes = {}) {
   const Value y = Call(name, {x, g.Input(1), g.Input(2)}, attributes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CSR sparse matrices, which are variants, alone or in a batch. The gradient of
-// such a matrix is one, too, with elements only where the matrix has some (its
-// pattern); where it lacks one, the gradient is 0.
+// CSR sparse matrices in variants, single or in a batch. The gradient of such a
+// matrix is a CSR matrix too, with elements only in the matrix's pattern, that
+// is, where it has elements; elsewhere the gradient is 0.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse/sparse.h"
@@ -15,7 +15,7 @@ bool IsMatrixType(DataType type) {
          type == DT_COMPLEX128;
 }
 
-// ---- Coordinates, the form in which elements are reached.
+// ---- Coordinates, the form that gives access to elements.
 
 struct Coordinates {
   Value indices, values, shape;
@@ -61,8 +61,8 @@ void CSRSparseMatrixToSparseTensorGrad(Gradient& g) {
 REGISTER_GRADIENT("CSRSparseMatrixToSparseTensor",
                   CSRSparseMatrixToSparseTensorGrad);
 
-// Of a batch the values of one matrix, which stand one behind the other. The
-// gradient has zeros at the places of the other matrices' values.
+// The values of one matrix of a batch; the values of all are concatenated. The
+// gradient has zeros for the other matrices' values.
 void CSRSparseMatrixComponentsGrad(Gradient& g) {
   const Value dy = g.Upstream(2);
   const Coordinates all = ToCoordinates(g.Input(0), dy.type());
@@ -111,7 +111,7 @@ void SparseMatrixAddGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatrixAdd", SparseMatrixAddGrad);
 
-// C = A b for a scalar b, or one for each matrix of a batch.
+// C = A b for a scalar b, or a scalar for each matrix of a batch.
 void SparseMatrixMulGrad(Gradient& g) {
   const Value b = g.Input(1), dc = g.Upstream();
   if (!IsMatrixType(b.type())) return ReturnNone(g);
@@ -129,7 +129,7 @@ void SparseMatrixTransposeGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatrixTranspose", SparseMatrixTransposeGrad);
 
-// ---- Softmax of each row, over the elements there are.
+// ---- Softmax of each row over the elements that exist.
 
 void SparseMatrixSoftmaxGrad(Gradient& g) {
   g.Return({Call("SparseMatrixSoftmaxGrad", {g.Output(), g.Upstream()},
@@ -137,8 +137,8 @@ void SparseMatrixSoftmaxGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatrixSoftmax", SparseMatrixSoftmaxGrad);
 
-// The op is f(y, w) = y (w - sum(y w)) by rows. With the upstream gradient u,
-// dw = f(y, u) and dy = u (w - sum(y w)) - w sum(y u).
+// The op is f(y, w) = y (w - sum(y w)) for each row. With the upstream gradient
+// u, dw = f(y, u) and dy = u (w - sum(y w)) - w sum(y u).
 void SparseMatrixSoftmaxGradGrad(Gradient& g) {
   const DataType type = g.Attr<DataType>("type");
   const Coordinates y = ToCoordinates(g.Input(0), type);
@@ -153,8 +153,8 @@ void SparseMatrixSoftmaxGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseMatrixSoftmaxGrad", SparseMatrixSoftmaxGradGrad);
 
-// ---- Products of A' = op(A) and B' = op(B), where op leaves a matrix as it
-// is, transposes it or takes its adjoint.
+// ---- Products of A' = op(A) and B' = op(B), where op is the identity, the
+// transpose or the adjoint.
 
 enum class Op { kNone, kTranspose, kAdjoint };
 
@@ -170,9 +170,9 @@ Value Apply(Op op, Value x) {
                                 : Adjoint(x);
 }
 
-// C = A' B' with B and C dense; C may then be transposed and conjugated. With
-// both undone in dC: dB' = A'^H dC; of dA' = dC B'^H the elements where A' has
-// some.
+// C = A' B' with dense B and C; C may then be transposed and conjugated. With
+// both undone in dC: dB' = A'^H dC, and dA' has the elements of dC B'^H in the
+// pattern of A'.
 void SparseMatrixMatMulGrad(Gradient& g) {
   const Value b = g.Input(1);
   if (!IsMatrixType(b.type())) return ReturnNone(g);
@@ -246,11 +246,11 @@ Value SparseMatMul(const Factor& a, const Factor& b, DataType type) {
                {"adjoint_b", b.op == Op::kAdjoint}});
 }
 
-// C = A' B' with all of them sparse. dA' = dC B'^H, so dA is that or its
-// transpose conj(B') dC^T or its adjoint B' dC^H; dB' = A'^H dC alike. Of these
-// products, which may have more elements or fewer, the patterns of A and B.
-// Both take their own copy of dC: the sum of two gradients, which the next
-// order would need, is there on the CPU for values but not for matrices.
+// C = A' B', all of them sparse. dA' = dC B'^H, so dA is that, its transpose
+// conj(B') dC^T or its adjoint B' dC^H; dB' = A'^H dC likewise. These products
+// may have more or fewer elements; the gradients take the patterns of A and B.
+// Each takes its own copy of dC: the next order would need the sum of two
+// gradients, which on the CPU exists for values but not for matrices.
 void SparseMatrixSparseMatMulGrad(Gradient& g) {
   const DataType type = g.Attr<DataType>("type");
   const Factor a = {g.Input(0), OpOf(g, "transpose_a", "adjoint_a")};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise ops of sparse tensors with each other and with dense ones, and
-// what turns a sparse tensor into a dense one.
+// Elementwise ops of sparse tensors with each other and with dense tensors, and
+// the conversion of a sparse tensor to a dense one.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/sparse/sparse.h"
@@ -11,8 +11,8 @@ namespace {
 
 // ---- Sparse with sparse.
 
-// Each value gets the gradient of the sum at its indices; 0 where the sum was
-// below the threshold (as Python's _SparseAddGrad).
+// Each value gets the gradient of the sum at its indices, or 0 where the sum
+// was below the threshold (like Python's _SparseAddGrad).
 void SparseAddGrad(Gradient& g) {
   const Value a_indices = g.Input(0), b_indices = g.Input(3);
   if (!IsInexact(g.Input(1))) return ReturnNone(g);
@@ -23,8 +23,9 @@ void SparseAddGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseAdd", SparseAddGrad);
 
-// The op copies each value to the places of its indices in a and in b; it gets
-// the sum of their gradients. What is in neither goes to segment -1: nowhere.
+// The op copies each value to its indices in a and in b, so the value gets the
+// sum of their gradients. Indices in neither go to segment -1, which is
+// ignored.
 void SparseAddGradGrad(Gradient& g) {
   const Value values = g.Input(0);
   if (!IsInexact(values)) return ReturnNone(g);
@@ -40,8 +41,8 @@ void SparseAddGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseAddGrad", SparseAddGradGrad);
 
-// What an operand lacks counts as 0. Of equal values the first operand's is
-// taken, as Maximum and Minimum do.
+// Missing elements count as 0. Of equal values the first operand's is taken, as
+// in Maximum and Minimum.
 void SparseSparseExtremumGrad(Gradient& g) {
   const Value a = g.Input(1), b = g.Input(4), dy = g.Upstream(1);
   if (!IsInexact(a)) return ReturnNone(g);
@@ -61,8 +62,8 @@ void SparseSparseExtremumGrad(Gradient& g) {
 REGISTER_GRADIENT("SparseSparseMaximum", SparseSparseExtremumGrad);
 REGISTER_GRADIENT("SparseSparseMinimum", SparseSparseExtremumGrad);
 
-// ---- Sparse with dense, broadcast to the sparse shape. Only the elements that
-// meet a value count.
+// ---- Sparse with dense, broadcast to the sparse shape. Only dense elements
+// that meet a value count.
 
 BroadcastDense DenseOperand(Gradient& g) {
   return BroadcastDense(g.Input(3), g.Input(0), Shape(g.Input(2)));
@@ -102,9 +103,9 @@ REGISTER_GRADIENT("SparseTensorDenseAdd", SparseTensorDenseAddGrad);
 
 // ---- To dense.
 
-// The value gets the gradient of its place, the default value the sum of those
-// of all other places. Where indices that are not validated repeat, the last
-// one's value stands in the result, and only that one gets its gradient.
+// Each value gets the gradient of its position; the default value gets the sum
+// over all other positions. If indices are not validated and repeat, only the
+// last value is in the result, and only that one gets the gradient.
 void SparseToDenseGrad(Gradient& g) {
   const Value indices = g.Input(0), shape = g.Input(1);
   const Value values = g.Input(2), default_value = g.Input(3);
@@ -114,7 +115,7 @@ void SparseToDenseGrad(Gradient& g) {
     return Call("SparseToDense", {indices, shape, sparse_values, elsewhere},
                 g.AttrsOfOp({"validate_indices"}));
   };
-  // A scalar or a vector of indices means a vector as result.
+  // A scalar or a vector of indices gives a vector.
   const Value minus_one = g.Ints({-1});
   const Value places =
       Reshape(indices, Concat({minus_one, Shape(shape)}, g.Int(0)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ragged tensors: nested splits and the dense values of the innermost rows.
-// Encoded as variants, the gradient of a ragged tensor counts by its values
-// alone.
+// Ragged tensors: nested splits and the dense values of the innermost rows. If
+// a ragged tensor is encoded as variants, only the values of its gradient
+// count.
 
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ Value OuterSplits(const Values& nested) {
   return splits;
 }
 
-// Each value gets the gradients of the places that its row was gathered to.
+// Each value gets the gradients of the positions that its row was gathered to.
 void RaggedGatherGrad(Gradient& g) {
   const Values nested = g.Inputs("params_nested_splits");
   const Value values = g.Inputs("params_dense_values")[0];
@@ -42,7 +42,7 @@ void RaggedGatherGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedGather", RaggedGatherGrad);
 
-// The values stay as they are, but for those of inner axes.
+// The values do not change, except in inner axes.
 void RaggedTensorToSparseGrad(Gradient& g) {
   Values gradients(g.num_inputs());
   gradients.back() = ReshapeLike(g.Upstream(1), g.Input(g.num_inputs() - 1));
@@ -50,10 +50,10 @@ void RaggedTensorToSparseGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedTensorToSparse", RaggedTensorToSparseGrad);
 
-// Made dense in the same way, the values' own numbers tell which value, or with
-// 0 the default, stands in each place. Each gets the sum of the gradients of
-// its places; the default, which was broadcast to the inner axes, also along
-// those.
+// Value numbers, made dense in the same way, show which value is at each
+// position; 0 means the default. Each gets the sum of the gradients of its
+// positions. The default was broadcast to the inner axes, so it is also summed
+// along those.
 void RaggedTensorToTensorGrad(Gradient& g) {
   const Value values = g.Inputs("values")[0];
   const Value default_value = g.Inputs("default_value")[0];
@@ -80,7 +80,8 @@ void RaggedTensorToTensorGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedTensorToTensor", RaggedTensorToTensorGrad);
 
-// ---- Encoded in variants: one for the whole, or one for each outermost row.
+// ---- Encoded in variants: one for the whole tensor, or one for each outermost
+// row.
 
 void RaggedTensorToVariantGrad(Gradient& g) {
   const Values nested = g.Inputs("rt_nested_splits");
@@ -105,7 +106,7 @@ void RaggedTensorToVariantGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedTensorToVariant", RaggedTensorToVariantGrad);
 
-// The values `values`, cut by `splits` and encoded, in the shape of `encoded`.
+// `values`, cut by `splits` and encoded, in the shape of `encoded`.
 Value EncodeLike(Value encoded, const Values& splits, Value values) {
   return ReshapeLike(Call("RaggedTensorToVariant", {splits, values},
                           {{"batched_input", true}}),
@@ -121,8 +122,8 @@ REGISTER_GRADIENT("RaggedTensorToVariantGradient",
                   RaggedTensorToVariantGradientGrad);
 
 // The splits that cut the dense values of a decoded ragged tensor into those of
-// each variant, where the rank of `encoded` is not known: the decoded one has
-// as many outer splits more than each variant.
+// each variant. The rank of `encoded` is unknown: it is the number of outer
+// splits that the decoded tensor has more than each variant.
 Value SplitsOfVariants(Value encoded, const Values& nested) {
   Gradient* g = encoded.gradient();
   const DataType type = nested[0].type();

@@ -8,8 +8,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The indices of each value's result where the reduced axes are kept: 0 along
-// these.
+// The indices of each value's result if the reduced axes are kept, with 0 along
+// them.
 Value KeptPlaces(Gradient& g, Value kept_shape) {
   return Minimum(g.Input(0), Cast(kept_shape, DT_INT64) - 1);
 }
@@ -18,9 +18,9 @@ Value KeptShape(Gradient& g) {
   return ReducedShape(Cast(g.Input(2), DT_INT32), g.Input(3));
 }
 
-// The values that attain the maximum share its gradient evenly. `sums` adds up
-// by result and gives each value what it went into; `spread` gives each value
-// that of its result.
+// The values that attain the maximum share its gradient evenly. `sums` adds
+// values by result and gives each value the sum of its result; `spread` gives
+// each value its result's value.
 template <typename Sums, typename Spread>
 Value MaxGradient(Value values, Value y, Value dy, Sums sums, Spread spread) {
   const Value is_selected = Equal(values, spread(y));
@@ -55,10 +55,10 @@ void SparseReduceMaxGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseReduceMax", SparseReduceMaxGrad);
 
-// ---- To a sparse tensor, which has a value where there is one to reduce.
+// ---- To a sparse tensor, which has a value wherever there is one to reduce.
 
-// The number of each value's result. With the reduced axes kept the indices of
-// the results are comparable with those of the values.
+// The number of each value's result. If the reduced axes are kept, the results'
+// indices are comparable with the values' indices.
 Value ResultNumbers(Gradient& g) {
   const Value places = KeptPlaces(g, KeptShape(g));
   const Value indices =

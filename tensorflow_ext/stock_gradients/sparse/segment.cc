@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions of gathered rows over segments, and their gradients' gradients.
-// The attribute sparse_gradient, which in Python asks for IndexedSlices, makes
-// no difference: a client's gradients are tensors.
+// Reductions of gathered rows over segments, and the gradients of their
+// gradients. The attribute sparse_gradient, which requests IndexedSlices in
+// Python, has no effect: a client's gradients are tensors.
 
 #include <string>
 
@@ -13,7 +13,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// "SparseSegmentMean" of SparseSegmentMeanWithNumSegments, ...MeanGrad, ...
+// "SparseSegmentMean" from SparseSegmentMeanWithNumSegments, ...MeanGrad, ...
 std::string Reduction(Gradient& g, const char* suffix) {
   return std::string(absl::StripSuffix(g.op(), suffix));
 }
@@ -24,7 +24,7 @@ void SparseSegmentReductionGrad(Gradient& g) {
   const Value d_data =
       Call(Reduction(g, "WithNumSegments") + "Grad",
            {g.Upstream(), indices, ids, Element(Shape(data), 0)});
-  // With no indices the op leaves its result as it finds the memory.
+  // Without indices the op does not write its result.
   g.ReturnFirst(Where(Equal(Size(indices), 0), 0, d_data));
 }
 REGISTER_GRADIENT("SparseSegmentSum", SparseSegmentReductionGrad);
@@ -49,8 +49,8 @@ REGISTER_GRADIENT("SparseSegmentSumGrad", SparseSegmentReductionGradGrad);
 REGISTER_GRADIENT("SparseSegmentMeanGrad", SparseSegmentReductionGradGrad);
 REGISTER_GRADIENT("SparseSegmentSqrtNGrad", SparseSegmentReductionGradGrad);
 
-// The same with the rows that are not zeros alone, in the order of their
-// numbers, which are the second output.
+// The same for only the rows that are not zeros, in the order of their numbers,
+// which are the second output.
 void SparseSegmentReductionGradV2Grad(Gradient& g) {
   const Value dy = g.Input(0), indices = g.Input(1), ids = g.Input(2);
   const Value row = g.Int(0), numbers = g.Output(1);

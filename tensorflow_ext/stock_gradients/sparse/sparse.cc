@@ -13,7 +13,8 @@ Value WithLeadingAxes(Value shape, Value rank) {
   return Concat({ones, shape}, g->Int(0));
 }
 
-// Along an axis of size 1 every index becomes 0, along others it stays.
+// Every index becomes 0 along an axis of size 1 and is unchanged along other
+// axes.
 Value Broadcast(Value indices, Value shape) {
   return Minimum(indices, shape - 1);
 }
@@ -35,14 +36,13 @@ Value Ordinals(Value count) {
 }
 
 Value ValuesAt(Value at, Value indices, Value values) {
-  // Merges the sorted indices. The second summand that the op expects gets the
-  // same indices, its result is not used.
+  // Merges the sorted indices. The op's second summand gets the same indices;
+  // its result is not used.
   return Call("SparseAddGrad", {values, at, at, indices});
 }
 
 Value RowsIn(Value table, Value rows, Value count) {
-  // The distinct rows of both are numbered as they come, those of the table
-  // first.
+  // The distinct rows of both are numbered in order, starting with the table's.
   Gradient* g = table.gradient();
   const Value numbers =
       CallAll("UniqueV2", {Concat({table, rows}, g->Int(0)), g->Ints({0})},

@@ -10,7 +10,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// Sorting the values' own numbers tells where each value went.
+// Sorting the value numbers shows where each value went.
 void SparseReorderGrad(Gradient& g) {
   const Value indices = g.Input(0), shape = g.Input(2);
   const Value zero = g.Scalar(0, DT_INT64), one = g.Scalar(1, DT_INT64);
@@ -22,7 +22,7 @@ void SparseReorderGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseReorder", SparseReorderGrad);
 
-// The values' own numbers, sent the same way, tell where each came from.
+// The value numbers, sent the same way, show each value's origin.
 void SparseConcatGrad(Gradient& g) {
   const Values indices = g.Inputs("indices"), values = g.Inputs("values");
   const Values shapes = g.Inputs("shapes");
@@ -55,7 +55,7 @@ void SparseSplitGrad(Gradient& g) {
       g.CallAll("SparseSplit", {g.Input(0), indices, numbers, g.Input(3)},
                 g.AttrsOfOp({"num_split"}));
   const Values upstream = g.Upstreams();
-  // Those of the values, behind as many of the indices.
+  // The parts that belong to values, after as many parts for indices.
   const auto values_of = [n](const Values& all) {
     return Values(all.begin() + n, all.begin() + 2 * n);
   };
@@ -91,8 +91,8 @@ void SparseSliceGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("SparseSliceGrad", SparseSliceGradGrad);
 
-// ---- Empty rows get one default value each; output 3 says where each value
-// went. For sparse and ragged tensors alike.
+// ---- Empty rows get one default value each; output 3 is the new position of
+// each value. For both sparse and ragged tensors.
 
 void FillEmptyRowsGrad(Gradient& g) {
   if (!IsInexact(g.Input(1))) return ReturnNone(g);
@@ -103,7 +103,7 @@ void FillEmptyRowsGrad(Gradient& g) {
 REGISTER_GRADIENT("SparseFillEmptyRows", FillEmptyRowsGrad);
 REGISTER_GRADIENT("RaggedFillEmptyRows", FillEmptyRowsGrad);
 
-// The op takes the values at the places of the map and sums up the others.
+// The op takes the values at the map's positions and sums the others.
 void FillEmptyRowsGradGrad(Gradient& g) {
   const Value map = g.Input(0), values = g.Input(1);
   if (!IsInexact(values)) return ReturnNone(g);
@@ -118,7 +118,7 @@ REGISTER_GRADIENT("RaggedFillEmptyRowsGrad", FillEmptyRowsGradGrad);
 
 // ---- Softmax.
 
-// As for the dense softmax, over the values there are: dx = y (dy - sum(y dy)).
+// Like the dense softmax, over the values that exist: dx = y (dy - sum(y dy)).
 void SparseSoftmaxGrad(Gradient& g) {
   const Value y = g.Output(), dy = g.Upstream();
   const Value sums = RowSums(g.Input(0), y * dy, g.Input(2));
@@ -128,8 +128,8 @@ REGISTER_GRADIENT("SparseSoftmax", SparseSoftmaxGrad);
 
 // ---- Products.
 
-// C = op(A) B' for sparse A, with B' = B or its adjoint. dB' = op(A)^H dC. Of
-// dA = dC B'^H (or its adjoint), the elements where A has values.
+// C = op(A) B' for sparse A, where B' is B or its adjoint. dB' = op(A)^H dC. dA
+// has the elements of dC B'^H (or its adjoint) where A has values.
 void SparseTensorDenseMatMulGrad(Gradient& g) {
   const Value indices = g.Input(0), a = g.Input(1), shape = g.Input(2);
   const Value b = g.Input(3), dc = g.Upstream();

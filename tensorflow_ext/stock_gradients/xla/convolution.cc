@@ -2,9 +2,9 @@
 //
 // XLA's convolution with strides, dilations, groups and axes in any order,
 // https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution.
-// It is bilinear, and each gradient is a convolution again. They are written
-// for one order of the axes: a batch N, the space, features for x and y; the
-// space, features in, features out for the kernel k.
+// It is bilinear, and each gradient is again a convolution. The formulas use
+// one order of the axes: batch N, space, features for x and y; space, features
+// in, features out for the kernel k.
 
 #include <numeric>
 #include <string>
@@ -25,7 +25,7 @@ Value Permuted(Value x, const Axes& permutation) {
   return Transpose(x, x.gradient()->Ints(permutation));
 }
 
-// x, of `rank` axes, with the axis `from` moved to `to`.
+// x, which has `rank` axes, with the axis `from` moved to `to`.
 Value Moved(Value x, int rank, int from, int to) {
   Axes permutation(rank);
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -41,7 +41,7 @@ Value Swapped(Value x, int rank, int i, int j) {
   return Permuted(x, permutation);
 }
 
-// x with `axis` in two: groups and what is in each; and back.
+// x with `axis` split into groups and the rest; and the reverse.
 Value InGroups(Value x, int axis, Value groups) {
   const Value shape = Shape(x);
   const Value parts = Pack({groups, FloorDiv(Element(shape, axis), groups)});
@@ -73,7 +73,7 @@ Axes AxesOf(int64_t first,
   return axes;
 }
 
-// The dimension_numbers of the order of axes that is used here.
+// The dimension_numbers of the order of axes used here.
 std::string NumbersInOrder(int space) {
   xla::ConvolutionDimensionNumbers numbers;
   numbers.set_input_batch_dimension(0);
@@ -90,14 +90,15 @@ std::string NumbersInOrder(int space) {
   return numbers.SerializeAsString();
 }
 
-// With G groups of features, x [N, S, G C], k [K, C, G O] and y [N, T, G O]:
-//   dx = y, its strides filled with zeros, convolved with k turned round in the
-//        space, [K, O, G C];
+// With G groups of features, x is [N, S, G C], k is [K, C, G O], y is [N, T, G
+// O]:
+//   dx = y, its strides filled with zeros, convolved with k reversed in space,
+//        [K, O, G C];
 //   dk = x as [C, S, G N], convolved with y as [T, N, G O]: the batch is
-//   summed.
-// Strides and dilations change places, and the paddings are those that give the
-// sizes of x and k. B groups of the batch are B groups of features that lie in
-// the batch.
+//        summed.
+// Strides and dilations are swapped, and the paddings are those that give the
+// sizes of x and k. B groups of the batch are B groups of features inside the
+// batch.
 void ConvGradient(Gradient& g, int64_t batch_groups) {
   const Value dy = g.Upstream();
   if (!IsInexact(dy)) return ReturnNone(g);
@@ -124,7 +125,7 @@ void ConvGradient(Gradient& g, int64_t batch_groups) {
   const bool in_batch = batch_groups > 1;
   const Value groups = in_batch ? g.Int(batch_groups) : integers(6);
 
-  // All is computed in the type of y.
+  // Computes everything in the type of y.
   Value x = Conj(Permuted(Cast(g.Input(0), dy.type()), x_axes));
   const Value k = Conj(Permuted(Cast(g.Input(1), dy.type()), k_axes));
   const Value y = Permuted(dy, y_axes);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops that wrap operations of XLA, https://openxla.org/xla/operation_semantics,
-// and whose meaning is fixed by their attributes and inputs (not by a
-// function).
+// and whose meaning depends only on attributes and inputs (not on a function).
 
 #include <string>
 #include <vector>
@@ -20,7 +19,7 @@ namespace {
 using Axes = std::vector<int64_t>;
 
 // An operand of a dot product as matrices [batch, free, contracted], and the
-// way back to its own shape.
+// conversion back to its own shape.
 struct Flattened {
   Flattened(Value x, const Axes& batch, const Axes& contracted) {
     Gradient* g = x.gradient();
@@ -41,7 +40,7 @@ struct Flattened {
                 Pack({batch_size, free_size, size(g->Ints(contracted))}));
   }
 
-  // `gradient`, that of the matrices, in the shape of the operand.
+  // `gradient`, for the matrices, in the operand's shape.
   Value Restored(Value gradient) const {
     return Transpose(Reshape(gradient, Gather(shape, permutation)),
                      InvertPermutation(permutation));
@@ -50,8 +49,8 @@ struct Flattened {
   Value shape, permutation, batch_size, free_size, matrices;
 };
 
-// y = l r^T for each batch: dl = dy conj(r), dr = dy^T conj(l). All is computed
-// in the type of y.
+// y = l r^T for each batch: dl = dy conj(r), dr = dy^T conj(l). Computes
+// everything in the type of y.
 void DotGrad(Gradient& g) {
   const Value lhs = g.Input(0), rhs = g.Input(1), dy = g.Upstream();
   if (!IsInexact(dy)) return ReturnNone(g);
@@ -85,8 +84,8 @@ Value XlaPad(Value x, const Operand& padding, Value low, Value high,
               {x, padding.In(x.gradient(), x.type()), low, high, interior});
 }
 
-// Undoes the padding of the edges, where a negative one cropped, and takes the
-// elements between those of the interior. The padding gets what is left.
+// Undoes the padding of the edges, which a negative padding crops, and takes
+// the elements between the interior padding. The padding value gets the rest.
 void XlaPadGrad(Gradient& g) {
   const Value x = g.Input(0), low = g.Input(2), high = g.Input(3),
               interior = g.Input(4), dy = g.Upstream();
@@ -105,7 +104,7 @@ Value UpdateSlice(Value x, Value update, Value start) {
   return Call("XlaDynamicUpdateSlice", {x, update, start});
 }
 
-// Both ops move a slice that would reach beyond an edge to that edge.
+// Both ops move a slice that would cross an edge to that edge.
 void DynamicSliceGrad(Gradient& g) {
   const Value x = g.Input(0), start = g.Input(1), dy = g.Upstream();
   g.ReturnFirst(UpdateSlice(ZerosLike(x), dy, start));
@@ -120,8 +119,8 @@ void DynamicUpdateSliceGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("XlaDynamicUpdateSlice", DynamicUpdateSliceGrad);
 
-// Blocks of a grid, concatenated; the paddings at the ends are cut off, and
-// zeros when the grid is split.
+// Blocks of a grid, concatenated. The paddings at the ends are cut off, and
+// become zeros when the grid is split.
 void ConcatNDGrad(Gradient& g) {
   g.Return(g.CallAll("XlaSplitND", {g.Upstream()},
                      {{"N", static_cast<int64_t>(g.num_inputs())},
@@ -137,7 +136,7 @@ void SplitNDGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("XlaSplitND", SplitNDGrad);
 
-// Which elements the op takes, the same op shows on their numbers.
+// The same op on element numbers shows which elements it takes.
 void XlaGatherGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   if (!IsInexact(x)) return ReturnNone(g);
@@ -166,7 +165,7 @@ Values KeyValueSort(Value keys, Value values) {
   return CallAll("XlaKeyValueSort", {keys, values});
 }
 
-// Where the elements of the sorted `keys` come from.
+// The origins of the elements of the sorted `keys`.
 Value SortedPlaces(Value keys) {
   Gradient* g = keys.gradient();
   const Value shape = Shape(keys);
@@ -174,7 +173,7 @@ Value SortedPlaces(Value keys) {
   return KeyValueSort(keys, BroadcastTo(places, shape))[1];
 }
 
-// Sorting by where they come from brings them back.
+// Sorting by origin moves them back.
 Value BroughtBack(Value places, Value gradient) {
   return KeyValueSort(places, gradient)[1];
 }
@@ -196,16 +195,16 @@ void KeyValueSortGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("XlaKeyValueSort", KeyValueSortGrad);
 
-// ---- The value stays
+// ---- Ops that keep the value
 
-// Rounding, with the gradient of a cast: it is rounded, too.
+// Rounding, with the gradient of a cast, which is rounded too.
 void ReducePrecisionGrad(Gradient& g) {
   g.Return({g.Call("XlaReducePrecision", {g.Upstream()},
                    g.AttrsOfOp({"exponent_bits", "mantissa_bits"}))});
 }
 REGISTER_GRADIENT("XlaReducePrecision", ReducePrecisionGrad);
 
-// The gradients are not to be moved across the barrier, either.
+// The gradients must not be moved across the barrier either.
 void OptimizationBarrierGrad(Gradient& g) {
   Values gradients(g.num_inputs()), upstreams;
   for (int i = 0; i < g.num_inputs(); ++i) {

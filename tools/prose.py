@@ -20,6 +20,7 @@ tensorflow_ext/ops/multiply_left tensorflow_ext/ops/zero_out tests/benchmarks te
 tests/clients/rust tests/completeness tests/config tests/docs tests/java tests/kit tests/lint
 tests/new_op tests/release_check tests/run tests/sanitizers tests/saved_model tests/threads
 tests/wheel third_party/bazel_stubs third_party/cuda tools/prose.py
+tensorflow_ext/kernels tensorflow_ext/stock_gradients tensorflow_ext/xla
 """.split()  # noqa: SIM905
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Op libraries, in this workspace and in others.
+"""Builds op libraries, in this workspace and in others.
 
 Another workspace has in its WORKSPACE
 
@@ -30,23 +30,23 @@ load("//third_party/cuda:cuda_library.bzl", "cuda_library")
 load("//third_party/tensorflow:static_parts.bzl", "static_parts")
 load(":op_wrappers.bzl", "op_wrappers")
 
-# Nothing is exported but what says so, so that a library meets no symbols of
-# another one in its process, made perhaps with other versions of the headers.
+# Only marked symbols are exported, so libraries in one process do not share symbols.
+# They may be built with different versions of the headers.
 HIDDEN = [
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
 ]
 
-# At -O2 the compiler vectorises few loops. Contraction would make results depend
-# on the machine (kernels/simd.h).
+# At -O2 the compiler vectorizes few loops. Contraction would make results depend on the
+# machine (kernels/simd.h).
 LOOPS = [
     "-O3",
     "-ffp-contract=off",
 ]
 
-# TensorFlow's wheel is built so: parts of its headers change their layout without
-# NDEBUG, which Bazel defines with --compilation_mode=opt alone. The tables of
-# FunctionDefHelper leave out what they do not need.
+# The flags of TensorFlow's wheel: parts of its headers change their layout without
+# NDEBUG, which Bazel defines only with --compilation_mode=opt. FunctionDefHelper tables
+# omit fields that they do not need.
 _AS_TENSORFLOW = [
     "-Wno-missing-field-initializers",
     "-std=c++17",
@@ -67,16 +67,16 @@ def copts_anywhere(copts):
       copts: the flags within this workspace.
 
     Returns:
-      The same here; elsewhere, where neither .bazelrc nor the compiler are ours, with
-      what our .bazelrc says, and without errors of what the compiler warns of.
+      `copts` in this workspace. Other workspaces have another .bazelrc and compiler, so
+      they also get the flags of our .bazelrc, and warnings are no errors.
     """
     if native.repository_name() in ["@", "@@"]:
         return copts
     return copts + _AS_TENSORFLOW + ["-Wno-error"]
 
 def _wrappers_command():
-    """This workspace's tensorflow_ext, elsewhere that of the Python interpreter: a
-    workspace of ops builds no library of this one."""
+    """This workspace's tensorflow_ext, or in other workspaces the Python interpreter's,
+    because a workspace of ops does not build this library."""
     own = Label("//third_party/python:tensorflow_ext_command")
     if not own.workspace_name:
         return own
@@ -89,7 +89,7 @@ def kernel_defines(cuda_srcs):
       cuda_srcs: the sources of the op's CUDA kernels.
 
     Returns:
-      For `local_defines`.
+      The value of `local_defines`.
     """
     return ["TENSORFLOW_EXT_XLA=1"] + (
         if_cuda(["TENSORFLOW_EXT_CUDA=1"]) if cuda_srcs else []
@@ -98,13 +98,13 @@ def kernel_defines(cuda_srcs):
 def tf_shared_library(name, soname, deps, linker_inputs = [], linkopts = [], **kwargs):
     """A library that TensorFlow loads.
 
-    TensorFlow's libraries stand last and without a search path: the process that
-    loads this library has loaded them, or says itself where they are.
+    TensorFlow's libraries come last and without a search path: the process that loads
+    this library has loaded them or finds them itself.
 
     Args:
       name: the file.
-      soname: its name for those that link it.
-      deps: C++ libraries, of which the static ones become part of it.
+      soname: its name when other libraries link it.
+      deps: C++ libraries; the static ones become part of it.
       linker_inputs: files that linkopts name by $(location).
       linkopts: further flags for the linker.
       **kwargs: passed on to cc_binary.
@@ -137,27 +137,27 @@ def tf_ext_op_library(
         **kwargs):
     """An op library for all of TensorFlow's clients: lib<name>.so.
 
-    Beside it a C++ library <name>_cc_ops for programs that build graphs: typed ops, as
-    <name>::ops of <name>_cc_ops.h. It is built where something depends on it, in other
-    workspaces by the tensorflow_ext that the Python interpreter has.
+    Also makes a C++ library <name>_cc_ops for programs that build graphs: typed ops, as
+    <name>::ops of <name>_cc_ops.h. It is built if something depends on it, in other
+    workspaces by the Python interpreter's tensorflow_ext.
 
     Args:
-      name: also that of a filegroup which has the library alone.
+      name: also names a filegroup with only the library.
       srcs: C++ sources and headers: ops, shape functions, gradients, kernels. They may
         include TensorFlow, tensorflow_ext/kernels, tensorflow_ext/xla and
         tensorflow_ext/gradient/formula.
       cuda_srcs: CUDA sources, *.cu.cc or *.cu, which include the headers among all
-        of these sources, tensorflow_ext/kernels, and no TensorFlow: it keeps nvcc
-        busy for half a minute. Without nvcc they are left out, and TENSORFLOW_EXT_CUDA
-        is not defined in the others.
-      xla_srcs: C++ sources of lowerings (tensorflow_ext/xla/lowering.h). What
-        REGISTER_ELEMENTWISE registers needs none.
-      deps: C++ libraries that the sources include, beside those above.
+        of these sources and tensorflow_ext/kernels, but not TensorFlow, which takes nvcc
+        half a minute. Without nvcc they are left out, and the other sources do not see
+        TENSORFLOW_EXT_CUDA.
+      xla_srcs: C++ sources of lowerings (tensorflow_ext/xla/lowering.h). Ops that
+        REGISTER_ELEMENTWISE registers need none.
+      deps: other C++ libraries that the sources include.
       copts: further flags for the C++ compiler.
       linkopts: further flags for the linker.
-      **kwargs: passed on to what makes the library, such as `visibility`.
+      **kwargs: passed on to the rules of the library, such as `visibility`.
     """
-    parts = ["manual"]  # of the library: not among :all
+    parts = ["manual"]  # parts of the library are not among :all
     sources = srcs + xla_srcs
     headers = [f for f in sources + cuda_srcs if f.endswith(_HEADERS)]
     kit = [
@@ -224,7 +224,7 @@ def tf_ext_op_library(
         srcs = [name + "_cc_ops.cc"],
         hdrs = [name + "_cc_ops.h"],
         copts = _AS_TENSORFLOW,
-        # In the root the header is found anyway, and Bazel refuses this.
+        # In the root package the header is found anyway, and Bazel refuses this.
         includes = ["."] if native.package_name() else [],
         tags = parts,
         testonly = kwargs.get("testonly", False),

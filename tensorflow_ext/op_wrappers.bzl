@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""op_wrappers: typed wrappers of ops in another language, written when building."""
+"""op_wrappers: writes typed wrappers of ops in another language during the build."""
 
 def _op_wrappers_impl(ctx):
     arguments = ctx.actions.args()
@@ -14,10 +14,10 @@ def _op_wrappers_impl(ctx):
         arguments = [arguments],
         env = dict(
             ctx.configuration.default_shell_env,
-            # Keras imports Matplotlib, which wants a folder to write into.
+            # Keras imports Matplotlib, which needs a writable folder.
             MPLCONFIGDIR = "/tmp",
             TF_CPP_MIN_LOG_LEVEL = "3",
-            # Else TensorFlow writes on each import how oneDNN computes.
+            # Otherwise TensorFlow prints a note on oneDNN at each import.
             TF_ENABLE_ONEDNN_OPTS = "0",
         ),
         inputs = ctx.files.libraries + ctx.files._environment,
@@ -29,7 +29,7 @@ def _op_wrappers_impl(ctx):
 op_wrappers = rule(
     implementation = _op_wrappers_impl,
     attrs = {
-        # For the target: for the host the library would be built once more.
+        # The target's command: the host's would build the library again.
         "command": attr.label(
             cfg = "target",
             default = "//third_party/python:tensorflow_ext_command",
@@ -44,11 +44,11 @@ op_wrappers = rule(
             default = "@local_config_python//:environment.txt",
         ),
     },
-    doc = """What `python -m tensorflow_ext wrappers` writes.
+    doc = """Runs `python -m tensorflow_ext wrappers`.
 
   language: an option of that command, such as "cxx".
-  libraries: op libraries; this library's own ops where there are none.
-  outs: the files, first the one that the command's --write names.
+  libraries: op libraries; if empty, this library's own ops.
+  outs: the files; the command's --write names the first.
   wrappers_name: the command's --name.
   command: the Python program tensorflow_ext.""",
 )

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cc_rooms: a library of few translation units, each of many files.
+"""cc_rooms: a library of few translation units, each with many files.
 
-A compiler reads TensorFlow's headers for 5 to 10 s a translation unit, and our files
-below them for less than one. So the files of a room are one unit, which includes them
-one after another. They share their anonymous namespaces: a name in one must differ from
-those in the others. A change compiles its room again, in 10 to 30 s.
+TensorFlow's headers take a compiler 5 to 10 s per translation unit, and our own files
+less than one. So a room is one unit, which includes its files one after another. They
+share an anonymous namespace, so their names in it must differ. A change recompiles its
+room, in 10 to 30 s.
 """
 
 def _in_repository(src):
-    """The path of a file from the root of its repository, as files there include it."""
+    """The path of a file from the root of its repository, as used in includes."""
     return src.short_path.split("/", 2)[2] if src.short_path.startswith("../") else src.short_path
 
 def _room_impl(ctx):
@@ -30,8 +30,8 @@ def cc_rooms(name, rooms, textual_hdrs = [], **kwargs):
 
     Args:
       name: the library.
-      rooms: by the room's name, its files.
-      textual_hdrs: files that others of the rooms include, not compiled by themselves.
+      rooms: the files of each room, by the room's name.
+      textual_hdrs: files that the rooms include and that are not compiled separately.
       **kwargs: passed on to cc_library.
     """
     units = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a WORKSPACE needs beside this repository itself: see build_defs.bzl."""
+"""The repositories that a WORKSPACE needs besides this one: see build_defs.bzl."""
 
 load("//third_party/bazel_stubs:stubs.bzl", "offline_stubs")
 load("//third_party/cuda:cuda_configure.bzl", "cuda_configure")
@@ -12,8 +12,8 @@ load("//third_party/tensorflow:tensorflow_configure.bzl", "tensorflow_configure"
 def tensorflow_ext_workspace():
     """Finds Python, TensorFlow, CUDA, Go and Java on this machine; downloads nothing.
 
-    Python is $TF_PYTHON, else that of .venv in the workspace, else that of .venv in
-    this repository, else python3 on PATH (third_party/python/find_python.bzl).
+    Python is the first of $TF_PYTHON, .venv in the workspace, .venv in this repository,
+    and python3 on PATH (third_party/python/find_python.bzl).
     """
     offline_stubs()
     python_configure(name = "local_config_python")

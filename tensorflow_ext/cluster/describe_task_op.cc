@@ -49,7 +49,7 @@ REGISTER_OP("TfExt>DescribeTask")
     .SetIsStateful()
     .SetShapeFn(DescribeTaskShape)
     .Doc(R"doc(
-Describes this library in the process that runs the op, such as a cluster's task.
+Describes this library in the process that runs the op, as a task of a cluster.
 
 ops: Names of ops, [n].
 version: This library's version and that of the TensorFlow it was built for, [],

@@ -49,7 +49,7 @@ gradient: Any tensor.
 expected: Its shape.
 checked: `gradient`.
 where: Names the gradient; the error begins with it.
-made_by: Names the node that made it; the error ends with it.
+made_by: Describes its origin; the error ends with it.
 )doc");
 
 namespace {

@@ -64,8 +64,8 @@ client can import.
 
 graph_def: A serialized tensorflow.GraphDef, its library included, [].
 outputs: Tensors of it, as "node:index", [n].
-nodes: The nodes to add, a serialized GraphDef whose inputs come from these nodes
-  or from the graph, [].
+nodes: The nodes to add, a serialized GraphDef whose inputs come from these
+  nodes or from the graph, [].
 inlined: The tensors that replace `outputs`; the same ones if no call leads to
   them, [n].
 )doc");

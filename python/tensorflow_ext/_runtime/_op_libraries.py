@@ -49,7 +49,7 @@ def load_op_library(path: str | os.PathLike[str]) -> types.ModuleType:
     Raises:
       FileNotFoundError: There is no such file.
       ImportError: This process cannot load the file: it is not a shared library, was
-        built for another TensorFlow, or lacks a library to link with.
+        built for another TensorFlow, or was linked without a library that it needs.
       RuntimeError: A gradient was not registered, for example because the op has one
         (the ops are loaded nevertheless); or the file has changed since this process
         loaded it.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of gradients and ops, for those who write them.
+"""Checks of gradients and ops, for their authors.
 
-`import tensorflow_ext` leaves this package out: import it by its name.
-docs/testing_gradients.md says how to use it.
+`import tensorflow_ext` does not import this package: import it by name.
+docs/testing_gradients.md shows how to use it.
 """
 
 from tensorflow_ext.testing._gradient._check_gradient import check_gradient

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_gradient: a gradient against central differences."""
+"""check_gradient: compares a gradient with central differences."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients beside difference quotients, source by source."""
+"""Compares gradients with difference quotients, source by source."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _CHECK = "differences"
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How gradients are compared with differences; as check_gradient has them."""
+    """Settings of the comparison with differences; see check_gradient."""
 
     tolerance: Tolerance
     require: bool | Sequence[str]

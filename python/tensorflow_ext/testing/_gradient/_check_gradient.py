@@ -44,46 +44,48 @@ def check_gradient(
     """Compares the gradient of a function with difference quotients.
 
     Args:
-      fn: The function: of `inputs`, if that is a list or tuple, one argument per
-        member, else of one argument. Gives a tensor or any structure of tensors.
+      fn: The function. It takes one argument per member of `inputs` if that is a list
+        or tuple, else one argument. It returns a tensor or any structure of tensors.
       inputs: Arrays, tensors, variables, sparse or ragged tensors, or any structure
-        of them. Numbers that are not floating or complex are left alone.
-      order: Up to which order: 2 checks the gradient of the gradient too, by inputs
-        and by the upstream gradients.
-      variables: Whose gradients to check; None for all trainable ones that `fn`
-        reads.
-      modes: Of "eager", "function" (tf.function) and "xla" (compiled by XLA), some
-        or one.
-      forward: Whether tf.autodiff.ForwardAccumulator is to agree; None: where it
-        has what it needs.
-      batched: Whether the gradient of every order is to work in tf.vectorized_map;
-        None: the first, where it has what it needs. The longest of the checks.
+        of them. Numbers that are not floating or complex are not perturbed.
+      order: The highest order to check. 2 also checks the gradient of the gradient, with
+        respect to inputs and upstream gradients.
+      variables: Variables whose gradients to check; None for all trainable ones that
+        `fn` reads.
+      modes: One or several of "eager", "function" (tf.function) and "xla" (compiled by
+        XLA).
+      forward: Whether tf.autodiff.ForwardAccumulator must agree; None checks it only
+        if the ops support it.
+      batched: Whether the gradient of every order must work in tf.vectorized_map; None
+        checks only the first order, and only if the ops support it. This check takes
+        the longest.
       undefined: Whether to differentiate each output alone, too.
-      require: Which inputs must have a gradient, instead of None: all, none, or
-        their names as the report has them ("inputs[0]"), one or several.
-      fixed: Names of inputs that are not to be moved, like integers; or one.
-      surrogate: Whether the gradient is not that of the value, on purpose
-        (straight-through): then differences begin with order 2.
-      rtol: Relative tolerance; None for one that suits the type.
-      atol: Absolute tolerance; None for one that suits the type.
+      require: Inputs whose gradient must not be None: all, none, or one or several of
+        their names as in the report ("inputs[0]").
+      fixed: One or several names of inputs to keep fixed, like integers.
+      surrogate: Whether the gradient deliberately differs from that of the value
+        (straight-through). Differences then begin with order 2.
+      rtol: Relative tolerance; None chooses one for the type.
+      atol: Absolute tolerance; None chooses one for the type.
       nondeterminism: How far two runs may be apart.
       step: The largest step of a difference quotient, relative to an element above
-        1; None for one that suits the type.
-      elements: Tensors up to this size are checked at every element; of larger ones
-        as many are drawn.
-      directions: In how many random directions a larger tensor is moved as a whole.
-      upstreams: The upstream gradients of the first order, in the structure of what
-        `fn` gives; None for random ones. Those of higher orders are random.
-      seed: Of all random numbers.
-      raise_error: Whether a fault is an error.
+        1; None chooses one for the type.
+      elements: Tensors up to this size are checked at every element. In larger ones,
+        this many elements are drawn.
+      directions: The number of random directions in which a larger tensor is perturbed
+        as a whole.
+      upstreams: The upstream gradients of the first order, in the structure of the
+        result of `fn`; None for random ones. Those of higher orders are random.
+      seed: Seed of all random numbers.
+      raise_error: Whether to raise an error for a fault.
 
     Returns:
-      What was found, as a report that prints as a table; `passed` says whether all
-      is well.
+      A report of the findings, which prints as a table. `passed` is True if there is no
+      fault.
 
     Raises:
-      GradientError: The gradient is wrong, and `raise_error`. Has the report.
-      ValueError: An argument is not what it may be, or nothing has a gradient.
+      GradientError: The gradient is wrong, and `raise_error` is set. It has the report.
+      ValueError: An argument is invalid, or nothing has a gradient.
       RuntimeError: TensorFlow does not execute eagerly here.
     """
     _require(order >= 1, f"order={order}", "1 or more")
@@ -153,7 +155,7 @@ def _require(condition: bool, said: str, expected: str) -> None:
 
 
 def _given(upstreams: Any, function: Function, results: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """The upstream gradients of the user, for each result."""
+    """The user's upstream gradients, one for each result."""
     flat = [w for w in tf.nest.flatten(upstreams, expand_composites=True) if w is not None]
     _require(
         len(flat) == len(results),
@@ -187,7 +189,7 @@ class _Check:
     upstreams: dict[tuple[int, str], np.ndarray] = dataclasses.field(default_factory=dict)
 
     def run(self, function: Function, wide: Function | None, order: int) -> None:
-        """Checks the gradient, then the gradient of the gradient and so on."""
+        """Checks the gradient, then the gradient of the gradient, and so on."""
         outer = function.traced()
         for name in function.left_alone:
             said = "left alone"
@@ -251,7 +253,7 @@ class _Check:
             found += ways.batched(self.rng, bool(self.batched), works)
 
     def _upstreams(self, function: Function, order: int) -> list[tf.Tensor]:
-        """Random ones; none if an output cannot be differentiated."""
+        """Random upstream gradients; none if an output cannot be differentiated."""
         try:
             results = function.call(function.tensors)
         except Exception as error:
@@ -271,7 +273,7 @@ class _Check:
     def _gradients(
         self, function: Function, order: int, upstreams: Sequence[tf.Tensor]
     ) -> list[tf.Tensor | None]:
-        """By the tape; none if these are no gradients of the sources."""
+        """The tape's gradients; none if they do not fit the sources."""
         try:
             found = function.gradients(upstreams)
         except Exception as error:
@@ -298,7 +300,7 @@ class _Check:
 
 
 def _not_finite(tensor: tf.Tensor) -> str:
-    """Which element is not finite, if one is not."""
+    """Names an element that is not finite, if there is one."""
     array = tensor.numpy()
     wrong = np.flatnonzero(~np.isfinite(array))
     if not wrong.size:

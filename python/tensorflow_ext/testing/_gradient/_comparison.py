@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far apart tensors are, and derivatives by central differences.
+"""Distances between tensors, and derivatives by central differences.
 
-This module needs NumPy alone: a process without TensorFlow's Python package, or without
-this library, imports it from its folder.
+This module needs only NumPy. A process without TensorFlow's Python package, or without
+this library, can import it from its folder.
 """
 
 import dataclasses
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numpy.random import default_rng  # NumPy would put it off
+from numpy.random import default_rng  # NumPy would import it lazily.
 
-# Half the distance from 1 to the next value, by NumPy's names.
+# Half the distance from 1 to the next value, by NumPy's name of the type.
 UNIT_ROUNDOFF = {
     "float16": 2.0**-11,
     "bfloat16": 2.0**-8,
@@ -23,19 +23,19 @@ UNIT_ROUNDOFF = {
     "complex128": 2.0**-53,
 }
 
-# Differences are taken along every axis of a tensor of up to so many real numbers. A
-# larger one has some axes, and some directions that move all numbers: a wrong number
-# anywhere changes the slope along these.
+# Tensors of up to this many real numbers get differences along every axis. Larger ones
+# get some axes, and some directions that move all numbers. A wrong number anywhere
+# changes the slope along these directions.
 _FULLY_CHECKED = 8
 _DRAWN = 4
 _DENSE = 2
 
-# The terms of one or several sums.
+# Terms of one or several sums.
 Terms = Sequence[Sequence[np.ndarray | None]]
 
 
 def real_view(array: np.ndarray) -> np.ndarray:
-    """The numbers of an array, flat, in double; real and imaginary parts in turn."""
+    """The numbers of an array, flat, in double; real and imaginary parts alternate."""
     kind = np.complex128 if array.dtype.kind == "c" else np.float64
     return np.ascontiguousarray(array, kind).reshape(-1).view(np.float64)
 
@@ -46,10 +46,10 @@ def _wide(values: npt.ArrayLike) -> np.ndarray:
 
 
 def distances(found: npt.ArrayLike, expected: npt.ArrayLike) -> np.ndarray:
-    """|found - expected|, number by number, of tensors of one shape.
+    """|found - expected|, number by number, for tensors of one shape.
 
-    Two NaNs or equal infinities agree; any other pair with one of them is infinitely far
-    apart.
+    Two NaNs or equal infinities agree. Any other pair with a NaN or infinity is infinitely
+    far apart.
     """
     a, b = _wide(found), _wide(expected)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -59,7 +59,7 @@ def distances(found: npt.ArrayLike, expected: npt.ArrayLike) -> np.ndarray:
 
 
 def largest(expected: npt.ArrayLike) -> float:
-    """The size of the largest finite number, or 1 if that is larger."""
+    """The largest finite magnitude, at least 1."""
     sizes = np.abs(_wide(expected))
     return float(np.max(sizes, initial=1, where=np.isfinite(sizes)))
 
@@ -70,8 +70,8 @@ def deviation(found: npt.ArrayLike, expected: npt.ArrayLike, whole: bool = False
     Tensors of different shapes are infinitely far apart.
 
     Args:
-      whole: Relative to the largest of the expected numbers, as rounding errors of sums
-        are.
+      whole: Whether distances are relative to the largest expected number instead, as
+        rounding errors of sums are.
     """
     if np.shape(found) != np.shape(expected):
         return math.inf
@@ -85,10 +85,10 @@ def weighted_change(
     below: Sequence[np.ndarray | None],
     weights: Sequence[np.ndarray | None],
 ) -> float:
-    """The change of the weighted sum of some terms; those without weight do not count.
+    """The change of the weighted sum of some terms; terms without weight do not count.
 
-    Differences are taken before the sum: what does not change then adds no rounding
-    error. Of complex numbers Re <w, y> is a term.
+    Differences are taken before the sum, so terms that do not change add no rounding
+    error. Complex numbers contribute Re <w, y>.
     """
     return math.fsum(
         float(np.sum(np.conj(w) * (_wide(a) - _wide(b))).real)
@@ -98,10 +98,10 @@ def weighted_change(
 
 
 def directions(size: int, every: bool = False) -> Iterator[np.ndarray]:
-    """The directions in which `size` real numbers are moved.
+    """The directions in which to move `size` real numbers.
 
     Args:
-      every: Along every axis, whatever the size.
+      every: Whether to use every axis for any size.
     """
     if size <= _FULLY_CHECKED or every:
         yield from (np.eye(1, size, k)[0] for k in range(size))
@@ -110,21 +110,21 @@ def directions(size: int, every: bool = False) -> Iterator[np.ndarray]:
     drawn = {0, size - 1, *generator.choice(size, _DRAWN - 2, replace=False)}
     yield from (np.eye(1, size, k)[0] for k in sorted(drawn))
     for _ in range(_DENSE):
-        # No two numbers move alike, and no two come closer than along an axis.
+        # No two numbers move equally, and no two come closer than along an axis.
         lengths = generator.integers(2**9, 2**10, size, endpoint=True) / 2**11
         yield generator.choice([-1.0, 1.0], size) * lengths
 
 
 @dataclasses.dataclass
 class Slopes:
-    """Derivatives of a sum by a tensor, along some directions.
+    """Derivatives of a sum with respect to a tensor, along some directions.
 
-    The gradient of a complex tensor z, as TensorFlow has it, is dL/d(re z) + i dL/d(im z)
-    for a real L, so that both halves are slopes like any other.
+    TensorFlow's gradient of a complex tensor z is dL/d(re z) + i dL/d(im z) for a real L,
+    so both parts are ordinary slopes.
 
     Attributes:
-      shape: Of the tensor.
-      dtype: Of the tensor.
+      shape: Shape of the tensor.
+      dtype: Type of the tensor.
       along: The directions, in real numbers, and the derivative along each.
     """
 
@@ -133,10 +133,10 @@ class Slopes:
     along: list[tuple[np.ndarray, float]] = dataclasses.field(default_factory=list)
 
     def deviation(self, gradient: np.ndarray | None, whole: bool = False) -> float:
-        """The largest deviation of a gradient, None for zeros, from the slopes.
+        """The largest deviation of a gradient from the slopes; None stands for zeros.
 
-        A direction counts as if it had length 1. A gradient of another shape is
-        infinitely far away. `whole` as for `deviation` above.
+        Directions are scaled to length 1. A gradient of another shape is infinitely far
+        away. For `whole`, see `deviation` above.
         """
         if gradient is None:
             gradient = np.zeros(self.shape)
@@ -155,7 +155,7 @@ class Slopes:
         return deviation(np.array(found) / scale, np.array(expected) / scale, whole)
 
     def gradient(self) -> np.ndarray:
-        """The gradient, where the directions are all axes."""
+        """The gradient, if the directions are all axes."""
         numbers = np.array([slope for _, slope in self.along])
         if self.dtype.kind == "c":
             numbers = numbers.view(np.complex128)
@@ -175,11 +175,11 @@ def central_differences(
     """The derivatives at `place` of some weighted sums, all from the same evaluations.
 
     Args:
-      evaluate: The terms of each sum.
-      weights: Of these terms.
-      place: Where; an array of the type that `evaluate` takes.
-      step: For a direction of length 1.
-      every: Along every axis.
+      evaluate: Computes the terms of each sum.
+      weights: Weights of the terms.
+      place: The point, an array of the type that `evaluate` takes.
+      step: The step for a direction of length 1.
+      every: Whether to use every axis for any size.
     """
     results = [Slopes(place.shape, place.dtype) for _ in weights]
     is_complex = place.dtype.kind == "c"

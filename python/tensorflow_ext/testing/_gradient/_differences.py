@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives by difference quotients, and how far these can be trusted.
+"""Derivatives by difference quotients, with estimates of their errors.
 
-All numbers are real: a complex tensor counts as twice as many real ones (real_view).
+All numbers are real: a complex number counts as two real ones (real_view).
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from tensorflow_ext.testing._gradient._comparison import weighted_change
 
 
 class Kind(enum.Enum):
-    """What a function is like at a place, along a direction."""
+    """The behavior of a function at a point, along a direction."""
 
     SMOOTH = "smooth"
     KINK = "on a kink"
@@ -30,11 +30,11 @@ class Slope:
 
     Attributes:
       value: The derivative.
-      error: An estimate of its error, from two steps and the rounding.
-      step: The smaller of the two.
-      kind: What else the steps have shown.
-      low: On a kink, the least that a slope from one side makes of it.
-      high: And the most.
+      error: An estimate of its error, from two steps and from rounding.
+      step: The smaller of the two steps.
+      kind: The behavior that the steps have shown.
+      low: At a kink, the lowest value that a one-sided slope gives.
+      high: At a kink, the highest value.
     """
 
     value: float
@@ -45,7 +45,7 @@ class Slope:
     high: float = math.nan
 
     def scaled(self, factor: float) -> "Slope":
-        """Along a direction that is 1 / factor times as long."""
+        """The slope along a direction that is 1 / factor times as long."""
         bounds = sorted([self.low * factor, self.high * factor])
         return Slope(
             self.value * factor,
@@ -59,7 +59,7 @@ class Slope:
 
 @dataclasses.dataclass(frozen=True)
 class _Level:
-    """Quotients at one step: over both sides, and the span of the one-sided ones."""
+    """Quotients at one step: the central one, and the range of the one-sided ones."""
 
     step: float
     central: float
@@ -73,17 +73,17 @@ class _Level:
 
 
 class Differences:
-    """Of a weighted sum of a function's outputs, at one place.
+    """Difference quotients of a weighted sum of a function's outputs, at one point.
 
     Args:
-      evaluate: From real arguments to real outputs.
-      values: The arguments at the place.
-      weights: Of the outputs.
-      epsilon: Of the type in which `evaluate` computes.
-      step: The step to begin with, and no more than 64 times as large as the last
-        one; None for the fourth root of epsilon, about,
-        where the errors of the rounding and of the extrapolation meet.
-      rounded: Rounds the arguments of a source as `evaluate` will.
+      evaluate: Maps real arguments to real outputs.
+      values: The arguments at the point.
+      weights: Weights of the outputs.
+      epsilon: Epsilon of the type in which `evaluate` computes.
+      step: The first step, at most 64 times as large as the last one. None means about
+        the fourth root of epsilon, where the errors of rounding and of extrapolation
+        are equal.
+      rounded: Rounds the arguments of a source as `evaluate` does.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class Differences:
         self._here: list[np.ndarray] | None = None
 
     def scales(self, source: int) -> np.ndarray:
-        """Powers of two near the arguments, at least 1: steps are in these units."""
+        """Powers of two near the arguments, at least 1; the units of steps."""
         sizes = np.maximum(1, np.abs(self._values[source]))
         return 2.0 ** np.floor(np.log2(sizes))
 
     def quick(self, source: int, direction: np.ndarray) -> Slope:
-        """From two steps, extrapolated."""
+        """The slope from two steps, extrapolated."""
         a, b = (self._level(source, direction, step) for step in (self.step, self.step / 2))
         value = (4 * b.central - a.central) / 3
         error = abs(value - b.central) + 2 * b.noise
@@ -119,9 +119,10 @@ class Differences:
         return Slope(value, error, b.step)
 
     def careful(self, source: int, direction: np.ndarray) -> Slope:
-        """From many steps: the neighbours that agree best, with all smaller ones too.
+        """The slope from many steps: from the neighbours that agree best, with all smaller
+        ones too.
 
-        A large step that leads over a pole or a kink may agree with its neighbour.
+        A large step across a pole or a kink may agree with its neighbour by chance.
         """
         levels = [
             level
@@ -168,7 +169,7 @@ class Differences:
         up = self._rounded(source, place + step * direction)
         down = self._rounded(source, place - step * direction)
         above, below = self._outputs(source, up), self._outputs(source, down)
-        # The step that is left of it.
+        # The step that remains after rounding.
         step = float(np.sum(np.abs(up - down)) / np.sum(np.abs(direction))) / 2
         with np.errstate(all="ignore"):
             central = weighted_change(above, below, self._weights) / (2 * step)
@@ -187,7 +188,7 @@ class Differences:
         return _Level(step, central, noise, low, high)
 
     def _noise(self, above: Sequence[np.ndarray], below: Sequence[np.ndarray]) -> float:
-        """The rounding error of a weighted sum, of what changes at all."""
+        """The rounding error of a weighted sum, over the outputs that change."""
         squares = sum(
             float(np.sum(np.where(a == b, 0, w * np.maximum(np.abs(a), np.abs(b))) ** 2))
             for a, b, w in zip(above, below, self._weights, strict=True)
@@ -196,17 +197,17 @@ class Differences:
 
 
 def _noises(levels: Sequence[_Level]) -> list[float]:
-    """What rounding does to each, by what it does to the smallest steps."""
+    """The rounding error of each level, estimated from the smallest steps."""
     last = list(itertools.pairwise(levels))[-3:]
     rounding = np.median([abs(a.central - b.central) * b.step for a, b in last])
     return [max(level.noise, 2 * float(rounding) / level.step) for level in levels]
 
 
 def _kind(a: _Level, b: _Level) -> Kind:
-    """What a function is like, by its one-sided slopes at two steps, b the smaller.
+    """Classifies a function by its one-sided slopes at two steps, b being the smaller.
 
-    Where it is smooth, these come together as the step becomes smaller. On a kink
-    they stay apart, on a jump they part further.
+    Where the function is smooth, the slopes converge as the step shrinks. At a kink they
+    stay apart, at a jump they diverge.
     """
     if not b.gap > 8 * b.noise or b.gap < a.gap / 2:
         return Kind.SMOOTH

@@ -10,8 +10,8 @@ import numpy as np
 from tensorflow_ext.testing._gradient._differences import Differences, Kind, Slope
 from tensorflow_ext.testing._gradient._report import Worst
 
-# How much of the relative tolerance an element has of the largest one: rounding
-# errors are relative to what was added up.
+# The part of the relative tolerance that is relative to the largest element, because
+# rounding errors are relative to the terms of a sum.
 _SHARED = 0.01
 
 
@@ -23,23 +23,24 @@ class Tolerance:
     absolute: float
 
     def of(self, expected: float, largest: float = 0.0, length: float = 1.0) -> float:
-        """For a number, of a tensor whose largest is known, along a direction."""
+        """The tolerance for a number, given its tensor's largest one and the direction's
+        length."""
         shared = _SHARED * self.relative * largest
         return self.absolute * length + self.relative * abs(expected) + shared
 
 
 class Verdict(enum.Enum):
-    """On one element, or one direction."""
+    """The verdict on one element or one direction."""
 
     RIGHT = enum.auto()
     WRONG = enum.auto()
-    BETWEEN = enum.auto()  # The slopes from both sides, on a kink.
+    BETWEEN = enum.auto()  # Between the slopes from both sides of a kink.
     UNKNOWN = enum.auto()  # A jump, an edge, or quotients that do not converge.
 
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """A verdict and what it rests on. `positions`: which elements were moved."""
+    """A verdict and its evidence. `positions`: the elements that were moved."""
 
     verdict: Verdict
     positions: np.ndarray
@@ -49,24 +50,24 @@ class Judged:
 
     @property
     def doubt(self) -> str:
-        """Why it is unknown, or what else is to be known."""
+        """The reason why the verdict is unknown, or another remark."""
         if self.slope.kind is not Kind.SMOOTH:
             return self.slope.kind.value
         return f"differences uncertain by {self.slope.error:.2g}"
 
     def worst(self, index: str) -> Worst:
-        """As a report has it."""
+        """The verdict's element as a report shows it."""
         slope = self.slope
         return Worst(index, self.analytic, slope.value, self.tolerance, slope.step)
 
 
 class Judge:
-    """Compares the gradient by one source with difference quotients.
+    """Compares the gradient with respect to one source with difference quotients.
 
     Args:
-      differences: Of the weighted sum of the outputs.
-      source: Which argument.
-      gradient: By it, in real numbers.
+      differences: Differences of the weighted sum of the outputs.
+      source: Index of the argument.
+      gradient: The gradient with respect to it, in real numbers.
       tolerance: How far apart they may be.
     """
 
@@ -80,7 +81,7 @@ class Judge:
         self._scales = differences.scales(source)
 
     def elements(self, positions: np.ndarray) -> list[Judged]:
-        """On each of some elements."""
+        """The verdict on each of some elements."""
         parts = [np.array([position]) for position in positions]
         slopes = [self._slope(part) for part in parts]
         largest = max((abs(s.value) for s in slopes if s.error < 0.1 * abs(s.value)), default=0.0)
@@ -89,13 +90,13 @@ class Judge:
         ]
 
     def direction(self, signs: np.ndarray) -> Judged:
-        """On all elements at once; if that is wrong, on the smallest part of them."""
+        """The verdict on all elements at once; if that is wrong, on the smallest wrong part."""
         judged = self._along(np.arange(signs.size), signs)
         while judged.verdict is Verdict.WRONG and judged.positions.size > 1:
             halves = [self._along(half, signs) for half in np.array_split(judged.positions, 2)]
             wrong = [half for half in halves if half.verdict is Verdict.WRONG]
             if not wrong:
-                # Several elements on kinks make slopes that no gradient has.
+                # Several elements at kinks give slopes that no gradient has.
                 kinks = [half for half in halves if half.slope.kind is not Kind.SMOOTH]
                 return kinks[0] if kinks else judged
             judged = max(wrong, key=lambda half: abs(half.analytic - half.slope.value))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a function at many places, in the widest type that it takes."""
+"""Evaluates a function at many points, in the widest type that it takes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ import tensorflow as tf
 from tensorflow_ext.testing._gradient._comparison import deviation, real_view
 from tensorflow_ext.testing._gradient._function import Function
 
-# From so many calls on, tracing a function pays.
+# The number of calls from which tracing a function pays off.
 _MANY_CALLS = 100
 
 
 def in_double(function: Function) -> Function | None:
-    """The function in double, if it takes that and gives the same."""
+    """The function in double, if it accepts double and gives the same results."""
     if any(v.dtype.real_dtype != tf.float64 for v in function.variables):
         return None
     wide = function.in_double()
@@ -35,7 +35,7 @@ def in_double(function: Function) -> Function | None:
 
 
 def epsilon(function: Function, results: Sequence[tf.Tensor]) -> float:
-    """The spacing at 1 of the narrowest type that a function takes or gives."""
+    """The spacing at 1 of the narrowest type that a function takes or returns."""
     types = {x.dtype.real_dtype for x in [*function.sources, *results]}
     return max(float(ml_dtypes.finfo(dtype.as_numpy_dtype).eps) for dtype in types)
 
@@ -45,7 +45,7 @@ class Evaluation:
 
     Args:
       function: The function.
-      calls: How many there are to be, about.
+      calls: The approximate number of calls.
       trace: Whether it may become a tf.function.
     """
 
@@ -61,7 +61,7 @@ class Evaluation:
         self._moved: set[int] = set()
 
     def _trace(self, expected: Sequence[tf.Tensor]) -> None:
-        """Calls a tf.function instead, if that gives the same."""
+        """Switches to a tf.function if that gives the same results."""
         call = self._function.traced().call
         try:
             pairs = zip(call(self._function.tensors), expected, strict=True)
@@ -72,11 +72,11 @@ class Evaluation:
             self._call = call
 
     def rounded(self, source: int, values: np.ndarray) -> np.ndarray:
-        """What is left of the numbers in the type of a source."""
+        """The numbers rounded to the type of a source."""
         return real_view(self._tensor(source, values).numpy())
 
     def __call__(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The outputs. Variables keep what they were given until `restored`."""
+        """The outputs. Variables keep their new values until `restored`."""
         count = len(self._function.tensors)
         tensors = list(self._function.tensors)
         for source, array in enumerate(values):
@@ -90,12 +90,12 @@ class Evaluation:
                 self._moved.discard(source) if same else self._moved.add(source)
         try:
             return [real_view(y.numpy()) for y in self._call(tensors)]
-        except tf.errors.InvalidArgumentError:  # Outside of what the function takes.
+        except tf.errors.InvalidArgumentError:  # The function refuses the values.
             return [np.full(size, np.nan) for size in self._sizes]
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Gives the variables their values back, whatever happens."""
+        """Restores the variables' values in all cases."""
         try:
             yield
         finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any function as one of a list of tensors, and its gradient as such a function."""
+"""Represents any function, and its gradient, as a function of a list of tensors."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,27 +11,27 @@ _DOUBLE = {True: tf.complex128, False: tf.float64}
 
 
 def has_gradient(value: Any) -> bool:
-    """Whether tensors of this type have gradients."""
+    """True if tensors of this type have gradients."""
     dtype = getattr(value, "dtype", None)
     return dtype is not None and (dtype.is_floating or dtype.is_complex)
 
 
 def as_names(names: str | Iterable[str]) -> list[str]:
-    """Several names, or one: a str is no list of its characters."""
+    """A list of names, from several names or a single str."""
     return [names] if isinstance(names, str) else list(names)
 
 
 @dataclasses.dataclass(frozen=True)
 class Function:
-    """A function of tensors and variables, floating or complex, and where to take it.
+    """A function of floating or complex tensors and variables, and the point to evaluate.
 
     Attributes:
-      call: Gives a list of floating or complex tensors.
+      call: Returns a list of floating or complex tensors.
       tensors: The arguments.
-      variables: What it reads besides.
-      names: Of the tensors, then of the variables.
+      variables: The variables that it reads.
+      names: Names of the tensors, then of the variables.
       outputs: Names of the results.
-      left_alone: Names of the inputs that are not moved, by their type or by wish.
+      left_alone: Names of the inputs that stay fixed, by type or on request.
     """
 
     call: Callable[[Sequence[tf.Tensor]], list[tf.Tensor]]
@@ -43,11 +43,11 @@ class Function:
 
     @property
     def sources(self) -> list[Any]:
-        """By what it is differentiated."""
+        """The tensors and variables by which it is differentiated."""
         return [*self.tensors, *self.variables]
 
     def in_double(self) -> "Function":
-        """The same function at the same place, in double or complex double."""
+        """The same function at the same point, in double or complex double."""
         tensors = [tf.cast(x, _DOUBLE[x.dtype.is_complex]) for x in self.tensors]
         return dataclasses.replace(self, tensors=tensors)
 
@@ -70,7 +70,7 @@ class Function:
         tensors: Sequence[tf.Tensor] | None = None,
         output: int | None = None,
     ) -> list[tf.Tensor | None]:
-        """By every source, of all outputs or of one alone."""
+        """The gradients by every source, of all outputs or of one alone."""
         tensors = list(self.tensors if tensors is None else tensors)
         with tf.GradientTape() as tape:
             for source in [*tensors, *self.variables]:
@@ -87,8 +87,8 @@ class Function:
         """The gradients as a function of the sources and the upstream gradients.
 
         Args:
-          upstreams: Where to take it.
-          present: Which sources have a gradient: the others give no result.
+          upstreams: The upstream gradients at which to evaluate it.
+          present: Which sources have a gradient; the others give no result.
         """
         count = len(self.tensors)
 
@@ -122,10 +122,10 @@ def make_function(
     variables: Sequence[tf.Variable] | None,
     fixed: Sequence[str] = (),
 ) -> Function:
-    """`fn` as a Function; of those inputs alone that are not fixed.
+    """`fn` as a Function of the inputs that are not fixed.
 
     Raises:
-      ValueError: Nothing of it has a gradient, or `fixed` names no input.
+      ValueError: Nothing has a gradient, or `fixed` has a name that is not an input's.
     """
     several = isinstance(inputs, list) or type(inputs) is tuple
     leaves = [_as_tensor(leaf) for leaf in tf.nest.flatten(inputs)]
@@ -198,7 +198,7 @@ def _is_variable(leaf: Any) -> bool:
 def _as_tensor(leaf: Any) -> Any:
     if leaf is None or _is_variable(leaf) or _is_composite(leaf):
         return leaf
-    # A tensor that is given twice becomes two inputs.
+    # A tensor that is passed twice becomes two inputs.
     return tf.identity(tf.convert_to_tensor(leaf))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check of a gradient found."""
+"""The report of a gradient check."""
 
 import dataclasses
 import enum
@@ -9,11 +9,11 @@ import numpy as np
 
 
 class Outcome(enum.Enum):
-    """Of one part of a check."""
+    """The outcome of one part of a check."""
 
     PASSED = "passed"
     FAILED = "FAILED"
-    NOTE = "note"  # Could not be judged, and why not; no fault.
+    NOTE = "note"  # Could not be judged, with the reason; not a fault.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,13 +21,14 @@ class Worst:
     """The element whose gradient is farthest from the expected one.
 
     Attributes:
-      index: Of the element in its tensor; empty for a scalar. A complex element has
-        " (real)" or " (imaginary)" behind. "along a direction" where all elements
+      index: Index of the element in its tensor; empty for a scalar. For a complex
+        element, " (real)" or " (imaginary)" follows. "along a direction" if all elements
         were moved at once.
-      analytic: What the gradient says.
-      numeric: What was expected: a difference quotient, or another way's gradient.
+      analytic: The gradient's value.
+      numeric: The expected value: a difference quotient, or the gradient computed in
+        another way.
       tolerance: How far apart they may be.
-      step: Of the difference quotient; None where there was none.
+      step: Step of the difference quotient; None without one.
     """
 
     index: str
@@ -38,7 +39,7 @@ class Worst:
 
     @property
     def excess(self) -> float:
-        """How many times the tolerance they are apart."""
+        """The distance as a multiple of the tolerance."""
         apart = abs(self.analytic - self.numeric)
         return apart / self.tolerance if self.tolerance else (apart and float("inf"))
 
@@ -55,12 +56,12 @@ class Finding:
     """One part of a check.
 
     Attributes:
-      order: Of the derivative: 1 for the gradient.
-      check: What was checked, as "differences" or "forward mode".
-      subject: Of which input, variable, upstream gradient or output.
+      order: Order of the derivative; 1 for the gradient.
+      check: Name of the check, such as "differences" or "forward mode".
+      subject: The input, variable, upstream gradient or output that was checked.
       outcome: Whether it passed.
-      message: What is wrong, or to be known.
-      worst: The worst element, where numbers were compared.
+      message: The fault, or a remark.
+      worst: The worst element, if numbers were compared.
     """
 
     order: int
@@ -72,7 +73,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """The message and the worst element, in short if all is well."""
+        """The message and the worst element; short if the check passed."""
         worst = "" if self.worst is None else str(self.worst)
         if self.worst is not None and self.outcome is Outcome.PASSED:
             excess = self.worst.excess
@@ -82,14 +83,13 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class GradientReport:
-    """All that a check found. Printed, it is a table.
+    """All findings of a check. It prints as a table.
 
     Attributes:
-      name: Of the function.
-      findings: In the order of the checks.
-      seed: Of the random numbers: the same seed gives the same check.
-      settings: What is to be known of how it was checked, as the type of the
-        differences, by name.
+      name: Name of the function.
+      findings: The findings, in the order of the checks.
+      seed: Seed of the random numbers. The same seed gives the same check.
+      settings: Settings of the check by name, such as the type of the differences.
       upstreams: The upstream gradients, by order and output.
     """
 
@@ -101,7 +101,7 @@ class GradientReport:
 
     @property
     def passed(self) -> bool:
-        """Whether no part failed."""
+        """True if no part failed."""
         return not self.failures
 
     @property
@@ -136,7 +136,7 @@ class GradientError(AssertionError):
     """A gradient is wrong.
 
     Attributes:
-      report: All that was found.
+      report: The report of the check.
     """
 
     def __init__(self, report: GradientReport) -> None:
@@ -149,7 +149,7 @@ class GradientError(AssertionError):
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line a row, with each column as wide as its widest cell."""
+    """A line for each row, with each column as wide as its widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other ways to a gradient, which must agree with the tape in eager mode."""
+"""Other ways to compute a gradient, which must agree with the tape in eager mode."""
 
 import logging
 import math
@@ -19,14 +19,14 @@ _BATCH = 3
 
 
 def numbers(tensor: tf.Tensor | None, like: Any) -> np.ndarray:
-    """Of a gradient by `like`, in real numbers; zeros for None."""
+    """The real numbers of a gradient with respect to `like`; zeros for None."""
     if tensor is None:
         return real_view(np.zeros(like.shape, like.dtype.as_numpy_dtype))
     return real_view(tensor.numpy())
 
 
 def element(position: int, like: Any) -> str:
-    """The index of a real number in a tensor, as a report has it."""
+    """The index of a real number in a tensor, as a report shows it."""
     part = ""
     if like.dtype.is_complex:
         position, odd = divmod(position, 2)
@@ -38,7 +38,7 @@ def element(position: int, like: Any) -> str:
 
 
 def draw(rng: np.random.Generator, like: Any) -> tf.Tensor:
-    """Random numbers of either sign, none near zero, in the shape and type."""
+    """Random numbers of both signs, none near zero, in the shape and type of `like`."""
 
     def part() -> np.ndarray:
         signs = rng.choice([-1.0, 1.0], like.shape)
@@ -49,7 +49,7 @@ def draw(rng: np.random.Generator, like: Any) -> tf.Tensor:
 
 
 def last_line(error: Exception) -> str:
-    """What an exception says, in one line."""
+    """An exception's type and one line of its message."""
     lines = str(error).strip().splitlines()
     said = next((line for line in reversed(lines) if line.strip()), "")
     if isinstance(error, tf.errors.OpError):
@@ -58,13 +58,13 @@ def last_line(error: Exception) -> str:
 
 
 class Ways:
-    """Compares the ways to the gradients of one function.
+    """Compares the ways to compute the gradients of one function.
 
     Args:
       function: The function.
-      order: Of its gradient.
+      order: Order of its gradient.
       upstreams: The upstream gradients.
-      gradients: By the tape in eager mode; each fits its source.
+      gradients: The tape's gradients in eager mode; each fits its source.
       tolerance: How far apart they may be.
     """
 
@@ -83,7 +83,7 @@ class Ways:
         self._tolerance = tolerance
 
     def again(self, limit: float) -> Finding:
-        """A second run of the same."""
+        """Compares a second, identical run bit by bit."""
         second = self._function.gradients(self._upstreams)
         for name, source, a, b in self._beside(second):
             x, y = numbers(a, source), numbers(b, source)
@@ -98,7 +98,7 @@ class Ways:
         return self._finding("same bits twice", "all")
 
     def same(self, check: str, take: Callable[[], Sequence[Any]]) -> Finding:
-        """Another way to the gradients; None, or those that are there alone."""
+        """Compares another way, which gives all gradients or only those that are not None."""
         try:
             found = list(take())
         except Exception as error:
@@ -109,7 +109,7 @@ class Ways:
         return self._agree(check, self._beside(found))
 
     def value(self, check: str, other: Function) -> Finding:
-        """What another form of the function gives."""
+        """Compares the values of another form of the function."""
         function = self._function
         expected = function.call(function.tensors)
         try:
@@ -119,14 +119,14 @@ class Ways:
         return self._agree(check, zip(function.outputs, expected, expected, found, strict=True))
 
     def traced(self, check: str, jit_compile: bool) -> Finding:
-        """A tf.function with the tape in it."""
+        """Compares a tf.function with the tape inside."""
         present = [g is not None for g in self._gradients]
         inner = self._function.derivative(self._upstreams, present)
         call = inner.traced(jit_compile).call
         return self.same(check, lambda: call(inner.tensors) if any(present) else [])
 
     def undefined(self) -> list[Finding]:
-        """Each output alone: the others have no upstream gradient, instead of 0."""
+        """Checks each output alone; the others have no upstream gradient, instead of 0."""
         check = "one output alone"
         function = self._function
         findings = []
@@ -230,7 +230,7 @@ class Ways:
         return zip(function.names, function.sources, self._gradients, found, strict=True)
 
     def _agree(self, check: str, rows: Any, of: str = "", than: str = "eager mode") -> Finding:
-        """Of rows of name, the tensor it fits, expected and found gradient."""
+        """Compares rows of name, the tensor it fits, expected and found gradient."""
         farthest, which = None, "all"
         for name, source, expected, found in rows:
             if found is not None and found.shape != source.shape:
@@ -270,7 +270,7 @@ class Ways:
 def _vectorized(
     take: Callable[[Sequence[tf.Tensor]], list[tf.Tensor]], stacks: list[tf.Tensor]
 ) -> list[tf.Tensor]:
-    """tf.vectorized_map with no loop, in a graph of its own."""
+    """tf.vectorized_map without loops, in its own graph."""
 
     @tf.function(autograph=False)
     def batch(stacks: list[tf.Tensor]) -> list[tf.Tensor]:
@@ -282,7 +282,7 @@ def _vectorized(
 
 @contextmanager
 def _watching_complex_quietly() -> Iterator[None]:
-    """ForwardAccumulator warns of complex tensors, and then does them right."""
+    """Silences ForwardAccumulator's warning about complex tensors, which it handles well."""
 
     def is_other(record: logging.LogRecord) -> bool:
         return "watched primal must be floating" not in record.getMessage()

@@ -21,6 +21,12 @@ tests/clients/rust tests/completeness tests/config tests/docs tests/java tests/k
 tests/new_op tests/release_check tests/run tests/sanitizers tests/saved_model tests/threads
 tests/wheel third_party/bazel_stubs third_party/cuda tools/prose.py
 tensorflow_ext/kernels tensorflow_ext/stock_gradients tensorflow_ext/xla
+tensorflow_ext/addons tensorflow_ext/base tensorflow_ext/cc tensorflow_ext/composite
+tensorflow_ext/gradient tensorflow_ext/graph_marks tensorflow_ext/loader tensorflow_ext/op_library
+tensorflow_ext/saved_model tensorflow_ext/testing tensorflow_ext/BUILD
+tensorflow_ext/build_defs.bzl tensorflow_ext/defs.bzl tensorflow_ext/inline_calls.h
+tensorflow_ext/op_wrappers.bzl tensorflow_ext/rooms.bzl tensorflow_ext/type_attributes.h
+tensorflow_ext/version.cc tensorflow_ext/version.h tensorflow_ext/workspace.bzl
 """.split()  # noqa: SIM905
 
 

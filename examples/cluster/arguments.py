@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of a task, and which task of the cluster it is."""
+"""The arguments of a task, and its place in the cluster."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ import pathlib
 
 
 def options(description: str | None) -> argparse.Namespace:
-    """The arguments of a task: the same on all machines."""
+    """The arguments of a task, which are the same on all machines."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -29,7 +29,7 @@ def options(description: str | None) -> argparse.Namespace:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Those of the launcher too."""
+    """Adds the arguments that the launcher also has."""
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--batch", type=int, default=64, help="of all workers together")
     parser.add_argument("--every", type=int, default=10, help="steps between backups")

@@ -41,12 +41,12 @@ class Kill(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a cluster has done.
+    """The results of a cluster.
 
     Attributes:
-      losses: Of each step; those of a step that was made twice are the later ones.
-      restarts: How often each task was started again.
-      repeated: How many steps were made again from a backup.
+      losses: The loss of each step; for a repeated step the last one.
+      restarts: The number of restarts of each task.
+      repeated: The number of steps that were repeated from a backup.
     """
 
     losses: list[float]
@@ -65,9 +65,9 @@ def train(
 
     Args:
       strategy: "multi-worker" or "parameter-server".
-      workers: How many.
+      workers: The number of workers.
       options: steps, batch and every, and the limit in seconds.
-      kills: What to end, and when; each once.
+      kills: The tasks to end, and when; each once.
       watch: Called with each step.
 
     Raises:
@@ -116,11 +116,11 @@ def train_alone(options: argparse.Namespace) -> list[float]:
 
 
 def run_session(limit: float) -> "subprocess.CompletedProcess[str]":
-    """Runs the client in C on two servers; what it has printed.
+    """Runs the C client on two servers; returns its output.
 
     Raises:
-      FileNotFoundError: It is not built.
-      subprocess.TimeoutExpired: It takes longer than `limit` seconds.
+      FileNotFoundError: The client is not built.
+      subprocess.TimeoutExpired: The client takes longer than `limit` seconds.
     """
     from tensorflow_ext import sysconfig
 

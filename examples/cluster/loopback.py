@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks of a cluster as processes of this machine, started again when they fail."""
+"""The tasks of a cluster as processes of this machine, restarted when they fail."""
 
 import collections
 import contextlib
@@ -16,13 +16,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-_RESTARTS = 3  # of a task
+_RESTARTS = 3  # per task
 _PR_SET_PDEATHSIG = 1
 _C = ctypes.CDLL(None)
 
 
 class Task(NamedTuple):
-    """What TF_CONFIG calls a task."""
+    """The name of a task in TF_CONFIG."""
 
     job: str
     number: int
@@ -32,16 +32,16 @@ class Task(NamedTuple):
 
 
 class Loopback:
-    """A cluster. To be used in a `with`, at whose end no process is left.
+    """A cluster. Use it in a `with` statement, which leaves no processes behind.
 
     Args:
-      command: What each task runs; TF_CONFIG says which of them it is.
-      jobs: How many tasks each job has.
-      limit: Seconds for all that happens to it.
+      command: The command of each task; TF_CONFIG says which task it is.
+      jobs: The number of tasks of each job.
+      limit: The time limit for the whole run, in seconds.
 
     Attributes:
-      cluster: The addresses, as tf.train.ClusterSpec takes them.
-      restarts: How often a task was started again.
+      cluster: The addresses, in the form of tf.train.ClusterSpec.
+      restarts: The number of restarts of each task.
     """
 
     def __init__(self, command: Sequence[str], jobs: Mapping[str, int], limit: float) -> None:
@@ -73,13 +73,13 @@ class Loopback:
             reserved.close()
 
     def kill(self, task: Task) -> None:
-        """Ends a task as a failing machine does."""
+        """Ends a task like a failing machine."""
         self._processes[task].kill()
 
     def lines(self, until: Sequence[Task]) -> Iterator[tuple[Task, str]]:
-        """What the tasks print, until these have ended well.
+        """Yields the lines that tasks print, until the tasks in `until` have ended well.
 
-        A task that ends otherwise is started again.
+        A task that ends otherwise is restarted.
 
         Raises:
           TimeoutError: The limit has passed.
@@ -113,7 +113,7 @@ class Loopback:
             "TF_CPP_MIN_LOG_LEVEL": "2",
             **os.environ,
             "TF_CONFIG": json.dumps(config),
-            "TF_GRPC_REUSE_PORT": "1",  # beside the socket that reserves the port
+            "TF_GRPC_REUSE_PORT": "1",  # the port is shared with the socket that reserves it
             "PYTHONUNBUFFERED": "1",
         }
         process = subprocess.Popen(
@@ -141,8 +141,8 @@ class Loopback:
 
 
 def _reserve_port() -> socket.socket:
-    """A free port that stays this cluster's, also while a task is started again: bound,
-    but not listened to, and shared with the task."""
+    """Reserves a free port for this cluster, even while a task restarts: the socket is bound, but
+    does not listen, and shares the port with the task."""
     reserved = socket.socket()
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     reserved.bind(("127.0.0.1", 0))

@@ -32,7 +32,7 @@ def main() -> None:
         logs = strategy.run(network.train_step, (batch,))
         return strategy.reduce("MEAN", logs["loss"], axis=None)
 
-    # Whole batches, of which each worker takes its part.
+    # Each worker takes its part of these whole batches.
     arrays = data.x[first:], (data.label[first:], data.domain[first:])
     dataset = tf.data.Dataset.from_tensor_slices(arrays)
     batches = strategy.experimental_distribute_dataset(dataset)

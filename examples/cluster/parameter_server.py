@@ -48,8 +48,8 @@ def coordinate(
     def update(parts: list) -> None:
         strategy.run(apply, (parts,))
 
-    # Waiting for all parts of a batch makes it the training of one process. Without,
-    # the workers need not wait for each other, and gradients are of older weights.
+    # Waiting for all parts of a batch gives the same training as one process. Without it, workers
+    # do not wait for each other, and gradients are for older weights.
     for step in range(first, options.steps):
         parts = [
             coordinator.schedule(differentiate, args=part)

@@ -13,12 +13,12 @@ import argparse
 
 import tensorflow as tf
 
-# Here too: a server runs the ops that its own process knows.
+# A server runs the ops that its own process knows, so it needs this import, too.
 import tensorflow_ext  # noqa: F401
 
 
 def serve(resolver: tf.distribute.cluster_resolver.ClusterResolver) -> None:
-    """Serves, as the task that the resolver says, until the process is ended."""
+    """Serves as the resolver's task until the process is ended."""
     server = tf.distribute.Server(
         resolver.cluster_spec(), job_name=resolver.task_type, task_index=resolver.task_id
     )

@@ -6,8 +6,9 @@
  *
  * The target is one of two tasks, /job:worker/task:0 and task:1 (server.py).
  * The ops are placed by their device; a gradient runs where its op does.
- * Computes the same in this process too. Exit status: 0; 1 when TensorFlow
- * refuses something or the two differ in a bit; 2 when the arguments are wrong.
+ * Computes the same in this process, too. Exit status: 0; 1 if TensorFlow
+ * reports an error or the results differ in a bit; 2 if the arguments are
+ * wrong.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -40,8 +41,8 @@ static TF_Output AddUnary(TF_Graph* graph, const char* op, TF_Output input,
   return output;
 }
 
-/* Computes y = lisht(mish(x)) and dy / dx by a session with this target: in
- * this process if that is NULL, and else on two tasks. */
+/* Computes y = lisht(mish(x)) and dy / dx in a session with this target: in
+ * this process if it is NULL, otherwise on two tasks. */
 static Results Compute(const char* target, TF_Status* status) {
   const char* first = target == NULL ? NULL : "/job:worker/task:0";
   const char* second = target == NULL ? NULL : "/job:worker/task:1";

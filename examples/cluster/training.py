@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both kinds of training share: data, backups and what is printed.
+"""Code that both kinds of training share: data, backups and output.
 
 The data and the network are those of examples/digits.
 """
@@ -22,21 +22,21 @@ _PAUSE = 2.0  # seconds
 
 
 def report(step: int, loss: tf.Tensor, pauses: Sequence[int]) -> None:
-    """A line for whoever watches this task, and a pause after some of the steps."""
+    """Prints a line for the observer of this task, and pauses after some steps."""
     print(f"step {step} loss {float(loss):.17g}", flush=True)
     if step in pauses:
         time.sleep(_PAUSE)
 
 
 class Backup:
-    """Keeps the network, its optimizer and the number of steps they have made.
+    """Keeps the network, its optimizer and the number of steps made.
 
     Args:
-      folder: Where; None keeps nothing.
-      network: Built and compiled.
-      writes: Whether the folder is this task's to write. Every worker of a
-        MultiWorkerMirroredStrategy is to save, as saving may wait for all of them;
-        what the others save goes into folders that are removed.
+      folder: The folder of the backups; None keeps nothing.
+      network: A built and compiled network.
+      writes: True if this task writes the folder. Every worker of a MultiWorkerMirroredStrategy
+        must save, because saving may wait for all of them; the other workers save into folders that
+        are removed.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class Backup:
         )
 
     def restore(self) -> int:
-        """Restores the last backup, if there is one; returns the steps made so far."""
+        """Restores the last backup, if there is one; returns the number of steps made."""
         if self._folder and (last := tf.train.latest_checkpoint(str(self._folder))):
             self._checkpoint.restore(last).assert_consumed()
         return int(self._step.numpy())
 
     def save(self, step: int) -> None:
-        """To be called when this many steps have been made."""
+        """Saves a backup. Call it after this many steps."""
         if self._manager:
             self._step.assign(step)
             self._manager.save(checkpoint_number=step)
 
 
 def split(data: Data, step: int, parts: int) -> list[tuple[np.ndarray, ...]]:
-    """The batch of a step in equal parts: images, digits, whether they are shifted."""
+    """Splits the batch of a step into equal parts: images, digits, and shift flags."""
     batch = data.x[step], data.label[step], data.domain[step]
     return list(zip(*(np.split(array, parts) for array in batch), strict=True))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A graph with a typed op, its gradient, and a session that runs both.
-// docs/cpp.md says how it is compiled.
+// docs/cpp.md explains how to compile it.
 
 #include <cstdio>
 #include <memory>

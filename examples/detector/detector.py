@@ -30,7 +30,7 @@ BINS = 5
 
 
 class Detector(keras.Model):
-    """Features, RoiAlign, head. Called with (images, proposals).
+    """Features, RoiAlign and head. Call it with (images, proposals).
 
     Returns the logits of the classes, [R, classes], and the deltas of the boxes
     (scenes.encode), [R, 4].

@@ -8,18 +8,18 @@ import numpy as np
 SIZE = 64  # pixels of an image's side
 CLASSES = ("background", "square", "disc", "cross")
 PROPOSALS = 24  # boxes proposed for an image
-_FOREGROUND = 0.5  # the overlap from which a proposal belongs to an object
+_FOREGROUND = 0.5  # the least overlap at which a proposal belongs to an object
 
 
 class Scenes(NamedTuple):
-    """Images and what is proposed and true in them.
+    """Images, with the proposals and the true objects in them.
 
     Attributes:
       images: [N, SIZE, SIZE, 3], float.
       proposals: [N * PROPOSALS, 5], each (image, x1, y1, x2, y2) in pixels.
       labels: [N * PROPOSALS], the class of each proposal, 0 for background.
-      targets: [N * PROPOSALS, 4], the box of each proposal's object; the proposal
-        itself where there is none.
+      targets: [N * PROPOSALS, 4], the box of each proposal's object; the proposal itself if it has
+        no object.
     """
 
     images: np.ndarray
@@ -47,7 +47,7 @@ def encode(boxes: np.ndarray, proposals: np.ndarray) -> np.ndarray:
 
 
 def decode(deltas: np.ndarray, proposals: np.ndarray) -> np.ndarray:
-    """The boxes of which `encode` made the deltas."""
+    """The boxes for the deltas that `encode` made."""
     sizes = proposals[:, 2:] - proposals[:, :2]
     centers = (proposals[:, :2] + proposals[:, 2:]) / 2 + deltas[:, :2] * sizes
     half = sizes * np.exp(np.clip(deltas[:, 2:], -2, 2)) / 2
@@ -77,7 +77,7 @@ def _propose(boxes: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 
 def make(count: int, seed: int) -> Scenes:
-    """`count` images of one to three objects each, from a seed."""
+    """Makes `count` images with one to three objects each, from a seed."""
     random = np.random.default_rng(seed)
     images = random.normal(0.1, 0.08, (count, SIZE, SIZE, 3))
     proposals, labels, targets = [], [], []

@@ -52,7 +52,7 @@ def _progress(console: Console) -> Progress:
 def train_in_python(
     network: digits.DigitsNetwork, data: digits.Data, progress: Progress
 ) -> tuple[np.ndarray, float]:
-    """Keras; returns the loss of each step and the accuracy."""
+    """Trains with Keras; returns the loss of each step and the accuracy."""
     task = progress.add_task("Keras (Python)", total=len(data.x), loss=0.0)
     return digits.train(network, data, lambda loss: progress.update(task, advance=1, loss=loss))
 
@@ -60,7 +60,7 @@ def train_in_python(
 def train_in_cpp(
     weights: list[np.ndarray], data: digits.Data, progress: Progress
 ) -> tuple[np.ndarray, float]:
-    """The C++ client in a process of its own; returns the same."""
+    """Trains with the C++ client in a separate process; returns the same."""
     task = progress.add_task("graph (C++)", total=len(data.x), loss=0.0)
     losses = []
     with tempfile.TemporaryDirectory() as name:
@@ -88,7 +88,7 @@ def print_curves(console: Console, python: np.ndarray, cpp: np.ndarray) -> float
 
 
 def draw_curves(python: np.ndarray, cpp: np.ndarray, file: pathlib.Path) -> None:
-    """Both curves in one picture, their deviation below."""
+    """Draws both curves in one picture, with their deviation below."""
     figure, (top, bottom) = plt.subplots(
         2, 1, sharex=True, figsize=(8, 6), height_ratios=(3, 1), layout="constrained"
     )

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The digits network in Keras, and the data that both clients train on.
 
-Two dense layers with `relu`, the second with quantised activations
-(`round_straight_through`), then two heads: one tells the digit, the other,
-behind `reverse_gradient`, tells whether the image was shifted and so teaches the
-features not to depend on it. Everything is double: rounding turns the last bit
-of a float into a whole level, and the two clients would drift apart.
+Two dense layers with `relu`, the second with quantised activations (`round_straight_through`), then
+two heads. One predicts the digit. The other, behind `reverse_gradient`, predicts whether the image
+was shifted, and so teaches the features not to depend on the shift. Everything is double, because
+rounding turns the last bit of a float into a whole level, and the two clients would drift apart.
 """
 
 import pathlib
@@ -20,7 +19,7 @@ import tensorflow_ext as tfe
 
 # Rows of 64 grey values from 0 to 16, then the digit.
 _DIGITS = pathlib.Path(__file__).absolute().parents[1] / "digits.csv.gz"
-# Both exact in float, the type in which Keras keeps the learning rate.
+# Both are exact in float, the type in which Keras keeps the learning rate.
 LEARNING_RATE = 3 / 64
 MOMENTUM = 7 / 8
 LEVELS = 8.0
@@ -29,7 +28,7 @@ HIDDEN = 128
 FEATURES = 64
 
 
-# Images, and for each the digit and whether it is shifted.
+# Images, and for each the digit and its shift flag.
 Batch = tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]
 
 
@@ -39,7 +38,7 @@ class Data(NamedTuple):
     Attributes:
       x: double [steps, batch, 64], grey values in [0, 1].
       label: int32 [steps, batch], the digit.
-      domain: int32 [steps, batch], whether the image is shifted.
+      domain: int32 [steps, batch], 1 if the image is shifted.
       test_x: double [tests, 64], not shifted.
       test_label: int32 [tests].
     """
@@ -73,7 +72,7 @@ def make_data(steps: int, batch: int, seed: int = 0) -> Data:
 
 
 class DigitsNetwork(keras.Model):
-    """See the module. Its weights, in order: w1, b1, ... w4, b4."""
+    """The network that the module describes. Its weights, in order: w1, b1, ... w4, b4."""
 
     def __init__(self) -> None:
         super().__init__(dtype="float64")
@@ -104,8 +103,8 @@ class DigitsNetwork(keras.Model):
     def differentiate(self, data: Batch) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """The mean loss of a batch, and its gradients by the trainable variables.
 
-        Under tf.distribute the gradients are this replica's share: those of the
-        replicas together, which an optimizer adds up, are those of the whole batch.
+        Under tf.distribute the gradients are this replica's share: an optimizer adds up the shares
+        of all replicas, which gives the gradients of the whole batch.
         """
         x, (label, domain) = data
         with tf.GradientTape() as tape:
@@ -122,7 +121,7 @@ def _cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def make_network() -> DigitsNetwork:
-    """A new network with its weights made."""
+    """A new, built network."""
     network = DigitsNetwork()
     network.compile(
         optimizer=keras.optimizers.SGD(LEARNING_RATE, momentum=MOMENTUM), jit_compile=False
@@ -144,10 +143,10 @@ class _Report(keras.callbacks.Callback):
 def train(
     network: DigitsNetwork, data: Data, report: Callable[[float], None]
 ) -> tuple[np.ndarray, float]:
-    """Trains by `fit`, one pass over the batches.
+    """Trains with `fit`, in one pass over the batches.
 
     Args:
-      network: What to train.
+      network: The network to train.
       data: The batches and the test set.
       report: Called with each step's loss.
 

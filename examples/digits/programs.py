@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs in other languages that train the network of network.py, and the files
-from which they do.
+"""The programs in other languages that train the network of network.py, and their input files.
 
-A program, `train_digits LIBRARY FOLDER`, builds the network and its gradients by
-itself: train_digits.cc says what lies in FOLDER.
+A program, `train_digits LIBRARY FOLDER`, builds the network and its gradients itself;
+train_digits.cc describes the files in FOLDER.
 """
 
 import os
@@ -18,10 +17,10 @@ import tensorflow as tf
 from tensorflow_ext import sysconfig
 
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
-# ./run says where Bazel puts what it builds.
+# ./run sets the folder of Bazel's output.
 _BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
 LIBRARY = pathlib.Path(sysconfig.get_lib()) / "libtensorflow_ext.so"
-# By language, where Bazel puts them.
+# The paths in Bazel's output, by language.
 PROGRAMS = {
     "C++": "examples/digits/train_digits",
     "Go": "tests/clients/go/train_digits",
@@ -31,8 +30,8 @@ PROGRAMS = {
 
 
 def find(language: str) -> pathlib.Path | None:
-    """The program of a language; None where it was not built."""
-    # In the tree of a test they lie in its root.
+    """The program for a language; None if it was not built."""
+    # In the file tree of a test, programs are in its root.
     for folder in (_ROOT, _BUILT):
         if (folder / PROGRAMS[language]).is_file():
             return folder / PROGRAMS[language]
@@ -40,11 +39,11 @@ def find(language: str) -> pathlib.Path | None:
 
 
 def write(folder: pathlib.Path, weights: Sequence[np.ndarray], data: network.Data) -> None:
-    """Writes what the programs read.
+    """Writes the programs' input.
 
     Args:
-      folder: Where to.
-      weights: Those of the network before it is trained.
+      folder: The destination.
+      weights: The network's weights before training.
       data: The batches and the test set.
     """
     for field, value in data._asdict().items():
@@ -62,7 +61,7 @@ def _write(file: pathlib.Path, value: np.ndarray) -> None:
 
 
 def read(file: pathlib.Path) -> np.ndarray:
-    """Reads what a program has written."""
+    """Reads a program's output."""
     content = file.read_bytes()
     dtype, rank = np.frombuffer(content, "<i8", 2)
     shape = np.frombuffer(content, "<i8", rank, offset=16)
@@ -71,14 +70,14 @@ def read(file: pathlib.Path) -> np.ndarray:
 
 
 def train(language: str, folder: pathlib.Path) -> Iterator[float]:
-    """Trains in a process of its own; gives the loss of each step.
+    """Trains in a separate process; yields the loss of each step.
 
     Args:
       language: One of PROGRAMS.
-      folder: Where `write` has written.
+      folder: The folder that `write` wrote.
 
     Raises:
-      RuntimeError: The program is not there, or failed; says why.
+      RuntimeError: The program is missing or failed; the message says why.
     """
     program = find(language)
     if program is None:

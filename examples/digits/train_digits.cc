@@ -83,7 +83,7 @@ absl::Status Write(const std::string& file, double value) {
   return absl::OkStatus();
 }
 
-// The names of what the session feeds and fetches.
+// Names of the tensors and operations that the session feeds and fetches.
 struct Names {
   std::vector<std::string> initializers, updates;
   std::string x, label, domain, loss, predictions;
@@ -118,7 +118,7 @@ class Trainer {
 
   double setting(int i) { return data_["settings"].flat<double>()(i); }
 
-  // A variable with its first value; returns what it reads.
+  // A variable with its initial value; returns its read value.
   Output Variable(const Scope& scope, const std::string& name,
                   const Tensor& value, Output* handle, Names* names) {
     *handle = ops::VarHandleOp(scope.WithOpName(name), DT_DOUBLE, value.shape(),
@@ -130,8 +130,8 @@ class Trainer {
                                DT_DOUBLE);
   }
 
-  // Activations with `levels` steps a unit: rounded forwards, the identity
-  // backwards.
+  // Activations with `levels` steps per unit: rounded in the forward pass, the
+  // identity in the backward pass.
   Output Quantize(const Scope& scope, Output x) {
     Output levels = ops::Const(scope, setting(2));
     return ops::Div(
@@ -143,7 +143,7 @@ class Trainer {
     return ops::BiasAdd(scope, ops::MatMul(scope, x, weights), bias);
   }
 
-  // The mean cross-entropy, as Keras adds it up.
+  // The mean cross-entropy, added up like in Keras.
   Output CrossEntropy(const Scope& scope, Output logits, Output labels) {
     ops::SparseSoftmaxCrossEntropyWithLogits losses(scope, logits, labels);
     return ops::Mean(scope, losses.loss, 0);

@@ -50,8 +50,8 @@ class Domain(NamedTuple):
 
 
 def make_domains(seed: int = 0) -> dict[str, tuple[Domain, Domain]]:
-    """The 1,797 handwritten digits: for each domain what it is trained on, of
-    which the other has nothing, and the fifth held back for testing."""
+    """Splits the 1,797 handwritten digits into disjoint training sets for both domains and a fifth
+    that is held back for testing."""
     digits = np.loadtxt(_DIGITS, np.int64, delimiter=",")
     upright = (digits[:, :64].reshape(-1, 8, 8) / 16).astype(np.float32)
     labels = digits[:, 64]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keras trains half of the way and exports; C++ loads that and trains the rest.
 
-The C++ program (fine_tune.cc) sees a SavedModel and nothing of Python. Beside it a
-tf.function trains the same SavedModel on the same batches: the curves are to be
-one. What C++ has saved is loaded in Python again and tested.
+The C++ program (fine_tune.cc) sees a SavedModel and nothing of Python. A tf.function trains the
+same SavedModel on the same batches; the curves must coincide. Python loads the model that C++
+saved, and tests it.
 """
 
 import argparse
@@ -35,12 +35,12 @@ def train(
     """Trains `steps` steps in Keras and as many in C++.
 
     Args:
-      steps: Of each half.
-      report: Called with who trains and the loss, at each step.
+      steps: The steps of each half.
+      report: Called at each step with the trainer's name and the loss.
 
     Returns:
-      The losses of Keras, of C++ and, of the second half, of Python; the test
-      accuracy of what Keras exported and of what C++ saved.
+      The losses of Keras, of C++ and, for the second half, of Python; the test accuracy of the
+      model that Keras exported and of the one that C++ saved.
     """
     data = fine_tune.Data(2 * steps)
     with tempfile.TemporaryDirectory() as name:
@@ -69,7 +69,7 @@ def train(
 
 
 def draw(keras_losses: np.ndarray, cpp: np.ndarray, python: np.ndarray, file: pathlib.Path) -> None:
-    """The whole curve, and below how far C++ and Python are apart."""
+    """Draws the whole curve, and below it the difference between C++ and Python."""
     figure, (top, bottom) = plt.subplots(
         2, 1, sharex=True, figsize=(8, 6), height_ratios=(3, 1), layout="constrained"
     )
@@ -99,7 +99,7 @@ def draw(keras_losses: np.ndarray, cpp: np.ndarray, python: np.ndarray, file: pa
 
 
 def run(console: Console, steps: int, picture: pathlib.Path) -> list[str]:
-    """Trains, draws, prints; returns what is not as it is to be."""
+    """Trains, draws, prints; returns the failed checks."""
     with console.status("fine-tuning") as status:
         results = train(steps, lambda who, loss: status.update(f"fine-tuning: {who}, {loss:.4f}"))
     keras_losses, cpp, python, before, after = results

@@ -28,7 +28,7 @@ struct FineTune {
   TF_Output saver_filename, saver_save;
   TF_Operation* saver_copies[kMaxVariables];
   int num_copies;
-  /* What this adds. */
+  /* The nodes that this program adds. */
   TF_Output labels, loss;
   TF_Operation* updates[kMaxVariables];
 };
@@ -43,9 +43,9 @@ static void RequireOk(const FineTune* t) {
   Require(TF_GetCode(t->status) == TF_OK, TF_Message(t->status));
 }
 
-/* --- What the model says of itself -----------------------------------------*/
+/* --- The model's own information ------------------------------------------*/
 
-/* The tensor called "node:index" or, its first, "node". */
+/* The tensor named "node:index", or "node" for its first output. */
 static TF_Output Tensor(const FineTune* t, const char* name) {
   char node[kMaxName];
   Require(strlen(name) < sizeof(node), "a name is too long");
@@ -61,7 +61,7 @@ static TF_Output Tensor(const FineTune* t, const char* name) {
   return output;
 }
 
-/* A shape as in "[-1,64]"; the first size is that of the batch. */
+/* A shape such as "[-1,64]"; the first size is the batch size. */
 static void ReadShape(FineTune* t, const char* text) {
   Require(*text == '[', "expected an input of known rank");
   char* end = NULL;
@@ -127,7 +127,7 @@ static void ReadDescription(FineTune* t, const TF_Buffer* meta_graph) {
           "variables and a saver");
 }
 
-/* --- What is added to its graph --------------------------------------------*/
+/* --- Additions to the model's graph ---------------------------------------*/
 
 static TF_OperationDescription* NewOperation(const FineTune* t,
                                              const char* type, int number) {
@@ -183,8 +183,8 @@ static void AddUpdates(FineTune* t, float rate) {
   TF_AddGradients(t->graph, &t->loss, 1, t->variables, t->num_variables, NULL,
                   t->status, gradients);
   RequireOk(t);
-  /* No variable changes before all gradients are there: what computes them may
-   * read it still. */
+  /* Variables change only after all gradients exist, because the ops that
+   * compute them may still read the variables. */
   TF_OperationDescription* description = NewOperation(t, "NoOp", 0);
   for (int i = 0; i < t->num_variables; ++i) {
     TF_AddControlInput(description, gradients[i].oper);

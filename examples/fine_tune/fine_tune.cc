@@ -44,8 +44,8 @@ using tensorflow::Tensor;
 
 class FineTune {
  public:
-  // Reads the model, adds a step of gradient descent to its graph and makes a
-  // session of the whole, with the model's variables.
+  // Reads the model, adds a step of gradient descent to its graph and creates a
+  // session for the whole graph, with the model's variables.
   absl::Status Load(const std::string& model, float rate, bool inlined) {
     TF_RETURN_IF_ERROR(tensorflow::ReadMetaGraphDefFromSavedModel(
         model, {"serve"}, &meta_graph_));
@@ -76,7 +76,7 @@ class FineTune {
                          {saver.restore_op_name()}, nullptr);
   }
 
-  // The shape of an input of so many examples.
+  // The shape of an input of `batch` examples.
   tensorflow::TensorShape Shape(int64_t batch) const {
     tensorflow::TensorShape shape({batch});
     for (int i = 1; i < input_.tensor_shape().dim_size(); ++i) {
@@ -103,7 +103,7 @@ class FineTune {
   }
 
  private:
-  // Of the files of the model's variables.
+  // The path prefix of the variables' files.
   static Tensor Prefix(const std::string& model) {
     return Tensor(
         tensorflow::tstring(absl::StrCat(model, "/variables/variables")));
@@ -152,9 +152,9 @@ class FineTune {
     return variables;
   }
 
-  // What Keras exports has each variable twice: its signatures use the one, and
-  // Python, which loads the model, reads the other. Nodes of the graph assign
-  // the value of the first to the second.
+  // Keras exports each variable twice: the signatures use one copy, and Python
+  // reads the other when it loads the model. Nodes of the graph assign the
+  // first to the second.
   void FindCopies(const tensorflow::Graph& graph,
                   const std::vector<Output>& variables) {
     for (const tensorflow::Node* assign : graph.op_nodes()) {
@@ -183,8 +183,8 @@ class FineTune {
     std::vector<Output> gradients;
     TF_RETURN_IF_ERROR(
         tensorflow::AddSymbolicGradients(scope, {loss}, variables, &gradients));
-    // No variable changes before all gradients are there: what computes them
-    // may read it still.
+    // Variables change only after all gradients exist, because the ops that
+    // compute them may still read the variables.
     std::vector<tensorflow::Operation> gradient_ops;
     for (const Output& gradient : gradients) {
       gradient_ops.push_back(gradient.op());
@@ -210,7 +210,7 @@ class FineTune {
   std::vector<std::string> updates_, copies_;
 };
 
-// A file of values as they lie in memory.
+// Reads a file of raw values.
 template <typename T>
 absl::Status Read(const std::string& path, std::vector<T>* values) {
   std::ifstream stream(path, std::ios::binary);

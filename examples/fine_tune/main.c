@@ -4,11 +4,11 @@
  *
  *   fine_tune_c MODEL DATA BATCH RATE [calls]
  *
- * MODEL is the folder of a SavedModel, whose variables are overwritten in the
- * end. DATA is a folder with the training data of all steps: x, floats, and
- * labels, 32-bit integers, as they lie in memory. BATCH examples make a step,
- * RATE is the learning rate. `calls` keeps the model's calls of functions,
- * which the gradient then runs a second time. Prints the loss of each step.
+ * MODEL is the folder of a SavedModel; its variables are overwritten at the
+ * end. DATA is a folder with the training data of all steps as raw values: x,
+ * floats, and labels, 32-bit integers. BATCH is the number of examples per
+ * step, RATE the learning rate. `calls` keeps the model's function calls, which
+ * the gradient then runs a second time. Prints the loss of each step.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #include "examples/fine_tune/fine_tune.h"
 
-/* A whole file, DATA/name; the caller frees it. */
+/* Reads the whole file DATA/name; the caller frees it. */
 static void* Read(const char* folder, const char* name, size_t* size) {
   char path[1024];
   snprintf(path, sizeof(path), "%s/%s", folder, name);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A classifier of digits in Keras, and training of what Keras exported of it.
+"""A classifier of digits in Keras, and training of its exported SavedModel.
 
-The second half of the training is `Training` here, in Python, and PROGRAMS, which load
-the same SavedModel: none of them knows more of it than the SavedModel says.
+`Training` in Python and the PROGRAMS do the second half of the training. They load the same
+SavedModel and know no more about the model than it contains.
 """
 
 import os
@@ -17,10 +17,10 @@ import tensorflow as tf
 from tensorflow_ext import sysconfig
 
 _ROOT = pathlib.Path(__file__).absolute().parents[2]
-# Bazel puts programs beside this file in the tree of a test, else where ./run says.
+# In the file tree of a test, programs are next to this file; otherwise ./run sets the folder.
 _BUILT = pathlib.Path(os.environ.get("BAZEL_BIN", _ROOT / "bazel-bin"))
 _FOLDERS = (pathlib.Path(__file__).absolute().parent, _BUILT / "examples" / "fine_tune")
-# From those folders.
+# Paths relative to those folders.
 _ALL_PROGRAMS = {
     "C++": "fine_tune",
     "C": "fine_tune_c",
@@ -36,7 +36,7 @@ BATCH = 64
 
 
 def find(name: str) -> pathlib.Path:
-    """A program or library that is built here."""
+    """The path of a built program or library."""
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
@@ -50,7 +50,7 @@ def _is_built(name: str) -> bool:
     return any((folder / name).is_file() for folder in _FOLDERS)
 
 
-# Of the languages whose toolchain is there; C and C++ are.
+# The programs of languages that have a toolchain; C and C++ always have one.
 PROGRAMS = {
     language: name
     for language, name in _ALL_PROGRAMS.items()
@@ -79,13 +79,13 @@ class Data:
         self.test_x, self.test_labels = x[tests], labels[tests]
 
     def write(self, folder: pathlib.Path, first: int = 0) -> None:
-        """Writes the batches from the step `first` for fine_tune."""
+        """Writes the batches from step `first` on, for fine_tune."""
         self.x[first:].tofile(folder / "x")
         self.labels[first:].tofile(folder / "labels")
 
 
 def make_model(seed: int = 0) -> keras.Model:
-    """A small network with a convolution, ready to be trained by `fit`."""
+    """A small network with a convolution, ready for `fit`."""
     keras.utils.set_random_seed(seed)
     model = keras.Sequential(
         [
@@ -108,14 +108,14 @@ def make_model(seed: int = 0) -> keras.Model:
 
 
 def train_in_keras(model: keras.Model, x: np.ndarray, labels: np.ndarray) -> Iterator[float]:
-    """Trains by `train_on_batch`; gives the loss of each step."""
+    """Trains with `train_on_batch`; yields the loss of each step."""
     for batch, batch_labels in zip(x, labels, strict=True):
-        model.reset_metrics()  # else a running mean
+        model.reset_metrics()  # Otherwise the loss is a running mean.
         yield float(model.train_on_batch(batch, batch_labels))
 
 
 class Training:
-    """The SavedModel in Python: a tf.function that makes a step.
+    """The SavedModel in Python: a tf.function that runs a step.
 
     Args:
       model: The folder of the SavedModel.
@@ -136,7 +136,7 @@ class Training:
         return self._signature(**{self._input: x})[self._output]
 
     def _step(self, x: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-        """One step; returns the loss before it."""
+        """Runs one step; returns the loss before it."""
         with tf.GradientTape() as tape:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, self.logits(x))
             loss = tf.reduce_mean(losses)
@@ -148,7 +148,7 @@ class Training:
         return loss
 
     def accuracy(self, data: Data) -> float:
-        """On the test set."""
+        """The accuracy on the test set."""
         found = np.argmax(self.logits(tf.constant(data.test_x)), axis=1)
         return float(np.mean(found == data.test_labels))
 
@@ -156,16 +156,16 @@ class Training:
 def train_in_program(
     language: str, model: pathlib.Path, data: pathlib.Path, options: Sequence[str] = ()
 ) -> Iterator[float]:
-    """Trains the SavedModel in a process of its own; gives the loss of each step.
+    """Trains the SavedModel in a separate process; yields the loss of each step.
 
     Args:
       language: One of `PROGRAMS`.
-      model: The folder of the SavedModel, whose variables are overwritten.
-      data: Where `Data.write` has written.
-      options: Further arguments of the program.
+      model: The folder of the SavedModel; its variables are overwritten.
+      data: The folder that `Data.write` wrote.
+      options: Further arguments for the program.
 
     Raises:
-      RuntimeError: The program failed, and why.
+      RuntimeError: The program failed; the message says why.
     """
     arguments = [str(model), str(data), str(BATCH), repr(RATE), *options]
     with (
@@ -175,7 +175,7 @@ def train_in_program(
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            # For those that do not link it.
+            # For programs that do not link the library.
             env={**os.environ, "TENSORFLOW_EXT_LIBRARY": str(LIBRARY)},
         ) as process,
     ):

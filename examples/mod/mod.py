@@ -32,7 +32,7 @@ Binary = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 def sum_to(gradient: tf.Tensor, tensor: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
-    """The gradient of `tensor`, which was broadcast to the shape of `like`."""
+    """Sums `gradient` to the shape of `tensor`, which was broadcast to the shape of `like`."""
     axes, _ = tf.raw_ops.BroadcastGradientArgs(s0=tf.shape(tensor), s1=tf.shape(like))
     return tf.reshape(tf.reduce_sum(gradient, axes), tf.shape(tensor))
 
@@ -89,7 +89,7 @@ def listed(array: np.ndarray) -> str:
 
 
 def microseconds(function: Binary, size: int) -> float:
-    """What a call with its gradient takes, of `size` elements."""
+    """The time of a call with its gradient, for `size` elements."""
     x, y = (tf.random.uniform([size], 1, 2, seed=seed) for seed in (1, 2))
     times = timeit.repeat(lambda: differentiate(function, x, y), number=10, repeat=5)
     return min(times) / 10 * 1e6

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// REGISTER_OP_NO_GRADIENT: an op that is not to be differentiated. Without it a
-// client that asks for the gradient gets an error, with it none. Python, C and
-// C++ hear of it from load_op_library, or TfExt_RegisterGradients().
+// REGISTER_OP_NO_GRADIENT: an op without a gradient. Without this macro a
+// client that asks for the gradient gets an error; with it the client gets
+// none. load_op_library, or TfExt_RegisterGradients(), tells Python, C and C++.
 
 #include <cmath>
 #include <cstdint>

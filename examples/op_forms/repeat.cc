@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostMemory: an input that the kernel reads on the host, wherever it runs.
-// Here the whole kernel does, and serves every device so, without code for any.
+// HostMemory: an input that the kernel reads on the host, on every device. Here
+// the whole kernel runs on the host, so it serves every device without device
+// code.
 
 #include <cstdint>
 

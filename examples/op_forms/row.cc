@@ -78,7 +78,7 @@ REGISTER(Eigen::half);
 REGISTER(float);
 REGISTER(double);
 
-// Zeros but for the row, which has dy.
+// Zeros, except the row, which has dy.
 absl::Status RowGradient(const tensorflow::AttrSlice& /*attrs*/,
                          tensorflow::FunctionDef* g) {
   // clang-format off
@@ -103,7 +103,7 @@ absl::Status RowGradient(const tensorflow::AttrSlice& /*attrs*/,
          {{"T", "$Tindex"}, {"Tdim", tensorflow::DT_INT32}}},
         {{"row"}, "ExpandDims", {"dy", "front"},
          {{"T", "$T"}, {"Tdim", tensorflow::DT_INT32}}},
-        // Not ScatterNd, which refuses rows of no elements.
+        // Not ScatterNd, which rejects rows without elements.
         {{"dparams"}, "UnsortedSegmentSum", {"row", "indices", "rows"},
          {{"T", "$T"}, {"Tindices", "$Tindex"},
           {"Tnumsegments", tensorflow::DT_INT32}}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A list of tensors, each of a type of its own: `list(type)`.
+// A list of tensors, each with its own type: `list(type)`.
 
 #include <vector>
 
@@ -60,8 +60,8 @@ class ScaleEachOp : public tensorflow::OpKernel {
 REGISTER_KERNEL_BUILDER(Name("Forms>ScaleEach").Device(tensorflow::DEVICE_CPU),
                         ScaleEachOp);
 
-// Create, not Define, which cannot name an output that is a list. The types of
-// the list are put in as they are.
+// Uses Create, because Define cannot name an output that is a list. The types
+// of the list are inserted as they are.
 absl::Status ScaleEachGradient(const tensorflow::AttrSlice& attrs,
                                tensorflow::FunctionDef* g) {
   std::vector<DataType> types;

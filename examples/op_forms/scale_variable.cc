@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A variable as input: a resource, whose gradient is that of what it holds.
+// A variable as input: a resource; its gradient is that of its value.
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"
@@ -22,7 +22,7 @@ REGISTER_OP("Forms>ScaleVariable")
     .Input("factor: dtype")
     .Output("y: dtype")
     .Attr("dtype: {float, double}")
-    // Else the op would be run once where the variable changes in between.
+    // Otherwise two reads around a change of the variable would be merged.
     .SetIsStateful()
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle factor;
@@ -51,7 +51,8 @@ class ScaleVariableOp : public tensorflow::OpKernel {
         context,
         LookupResource(context, tensorflow::HandleFromInput(context, 0),
                        &variable));
-    // Until the value is read: an assignment may write in place.
+    // The lock lasts until the value is read, because an assignment may write
+    // in place.
     tensorflow::tf_shared_lock lock(*variable->mu());
     const Tensor& value = *variable->tensor();
     const Tensor& factor = context->input(1);

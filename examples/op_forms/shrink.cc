@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An attribute that is named like a keyword of Python, where it is `lambda_`.
+// An attribute named like a Python keyword; in Python it is `lambda_`.
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/function.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several outputs, which the gradient uses: it names the op as a node, and
-// where the outputs exist they are taken instead.
+// Several outputs that the gradient uses. The gradient names the op as a node;
+// if its outputs already exist, they replace the node.
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op.h"

@@ -73,7 +73,7 @@ class PrunedDense(keras.layers.Layer):
 
 
 class Network(keras.Sequential):
-    """Layers of `WIDTHS`, all of one sparsity."""
+    """Layers of `WIDTHS`, all with the same sparsity."""
 
     def __init__(self, gradient: Gradient) -> None:
         hidden = [PrunedDense(width, gradient, "relu") for width in WIDTHS[:-1]]
@@ -86,7 +86,7 @@ class Network(keras.Sequential):
             layer.pruning.level.assign(sparsity)
 
     def pruned_kernels(self) -> list[np.ndarray]:
-        """The kernels as they are used."""
+        """The kernels after pruning."""
         return [np.asarray(layer.pruning(layer.kernel)) for layer in self.layers]
 
     def sparsity(self) -> float:
@@ -101,14 +101,14 @@ class Network(keras.Sequential):
 
 
 def schedule(epoch: int, epochs: int, sparsity: float) -> float:
-    """Rises fast at first, when there is much to spare, and stays at the end (M.
-    Zhu and S. Gupta, "To prune, or not to prune", arXiv:1710.01878)."""
+    """A sparsity that rises fast at first, when many weights are redundant, and is constant at the
+    end (M. Zhu and S. Gupta, "To prune, or not to prune", arXiv:1710.01878)."""
     progress = min(1.0, epoch / (0.6 * epochs))
     return sparsity * (1 - (1 - progress) ** 3)
 
 
 def train(network: Network, data: Data, sparsities: Sequence[float], what: str) -> list[float]:
-    """One epoch at each sparsity; returns the accuracy after each."""
+    """Trains one epoch at each sparsity; returns the accuracy after each."""
     console = Console()
     optimizer = keras.optimizers.Adam(1e-3)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -128,7 +128,7 @@ def draw(
     kernels: dict[str, np.ndarray],
     file: pathlib.Path,
 ) -> None:
-    """Accuracy over the epochs of pruning, and kernels of the first layer."""
+    """Draws the accuracy over the epochs of pruning, and kernels of the first layer."""
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
     epochs = np.arange(1, len(sparsities) + 1)
     for label, accuracies in curves.items():

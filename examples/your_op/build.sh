@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The op library, and the client in C, by the compiler alone:
+# Builds the op library and the C client, with only the compiler:
 #
 #   ./build.sh [FOLDER]    PYTHON=... names the interpreter that has tensorflow_ext
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The op and its gradients in C, where a gradient is a call of TF_AddGradients:
+ * The op and its gradients in C, where TF_AddGradients adds gradients:
  *
  *   client libtensorflow_ext.so libyour_op.so
  *
- * Prints y, dy/dx and d^2y/dx^2 at three points. Exit status: 0; 1 when
- * TensorFlow refuses something or a number is wrong; 2 when no library is
- * named.
+ * Prints y, dy/dx and d^2y/dx^2 at three points. Exit status: 0; 1 if
+ * TensorFlow reports an error or a number is wrong; 2 if no library is named.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The op in a graph that C++ builds, typed (your_op_cc_ops.h is written from
-// what the op says of itself when building):
+// The op in a graph built in C++, as a typed op (the build generates
+// your_op_cc_ops.h from the OpDefs):
 //
 //   graph_client libtensorflow_ext.so libyour_op.so
 //
-// Prints dy/dx at three points. Exit status: 0; 1 when TensorFlow refuses
-// something.
+// Prints dy/dx at three points. Exit status: 0; 1 if TensorFlow reports an
+// error.
 
 #include <cstdio>
 #include <memory>

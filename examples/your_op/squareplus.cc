@@ -57,7 +57,7 @@ backprops: Gradient with respect to x; the same shape.
 b: As in Squareplus.
 )doc");
 
-// What a kernel and a lowering read of their node, for both functors.
+// Reads the attributes of a node, for a kernel or a lowering of either functor.
 template <typename Functor>
 absl::Status ReadAttributes(tensorflow::OpKernelConstruction* context,
                             Functor* functor) {

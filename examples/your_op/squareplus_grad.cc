@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradients, for every client. In a file of their own: formulas and
-// functors have functions of the same names.
+// The gradients, for every client. They have their own file, because formulas
+// and functors have functions with the same names.
 
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -16,7 +16,7 @@ using tensorflow_ext::Gradient;
 using tensorflow_ext::Value;
 using FDH = tensorflow::FunctionDefHelper;
 
-// As a table, in TensorFlow's own form: nodes, and what each of them takes.
+// A table in TensorFlow's own form: nodes and their inputs.
 absl::Status SquareplusGradient(const tensorflow::AttrSlice& /*attrs*/,
                                 tensorflow::FunctionDef* g) {
   // clang-format off
@@ -37,8 +37,8 @@ absl::Status SquareplusGradient(const tensorflow::AttrSlice& /*attrs*/,
 }
 TFEXT_REGISTER_OP_GRADIENT("Your>Squareplus", SquareplusGradient);
 
-// In the short-hand, as the formula is. The op is linear in `gradients`; by x
-// its derivative is gradients y'', where y'' = b / (2 (x^2 + b)^(3/2)).
+// A formula. The op is linear in `gradients`; its derivative by x is gradients
+// y'', where y'' = b / (2 (x^2 + b)^(3/2)).
 void SquareplusGradGradient(Gradient& g) {
   const Value gradients = g.Input(0), x = g.Input(1), dd = g.Upstream();
   const double b = g.Attr<float>("b");

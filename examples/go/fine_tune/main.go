@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fine_tune trains a SavedModel further, such as keras.Model.export writes.
+// Command fine_tune trains a SavedModel further, such as one that keras.Model.export
+// wrote.
 //
 //	fine_tune MODEL DATA BATCH RATE
 //
-// MODEL is the folder of the SavedModel, whose variables are overwritten in the end. DATA
-// is a folder with the training data of all steps: x, floats, and labels, 32-bit
-// integers, as they lie in memory. BATCH examples make a step, RATE is the learning rate.
-// It prints the loss of each step. TENSORFLOW_EXT_LIBRARY names libtensorflow_ext.so.
+// MODEL is the folder of the SavedModel; its variables are overwritten at the end. DATA
+// is a folder with the training data of all steps as raw values: x, floats, and labels,
+// 32-bit integers. BATCH is the number of examples per step, RATE the learning rate. It
+// prints the loss of each step. TENSORFLOW_EXT_LIBRARY names libtensorflow_ext.so.
 package main
 
 import (
@@ -26,20 +27,20 @@ import (
 	"github.com/wamuir/graft/tensorflow/op"
 )
 
-// model is a SavedModel, what its signature and its saver are made of, and what trains it.
+// model is a SavedModel, the parts of its signature and its saver, and the training ops.
 type model struct {
 	*tf.SavedModel
 	input, logits  tf.Output
 	example        []int64         // the shape of the input, without the batch
-	variables      []tf.Output     // the handles of those that are to be trained
+	variables      []tf.Output     // the handles of the trainable variables
 	copies         []*tf.Operation // run before the saver
 	filename, save tf.Output
 	labels, loss   tf.Output
 	updates        []*tf.Operation
 }
 
-// describe asks the library what the signatures, the variables and the saver of a model
-// are called: it reads the SavedModel's protocol buffers.
+// describe returns the names of a model's signatures, variables and saver. The library
+// reads them from the SavedModel's protocol buffers.
 func describe(folder string) ([]string, error) {
 	scope := op.NewScope()
 	lines := tfext.DescribeSavedModel(scope, op.Const(scope, folder))
@@ -59,7 +60,7 @@ func describe(folder string) ([]string, error) {
 	return results[0].Value().([]string), nil
 }
 
-// load loads a model and finds what the training needs.
+// load loads a model and finds the parts that the training needs.
 func load(folder string) (*model, error) {
 	loaded, err := tf.LoadSavedModel(folder, []string{"serve"}, nil)
 	if err != nil {
@@ -99,14 +100,14 @@ func load(folder string) (*model, error) {
 	return m, nil
 }
 
-// tensor is the tensor "node:index", or the first of "node".
+// tensor returns the tensor "node:index", or the first output of "node".
 func (m *model) tensor(name string) tf.Output {
 	node, index, _ := strings.Cut(name, ":")
 	i, _ := strconv.Atoi(index)
 	return m.Graph.Operation(node).Output(i)
 }
 
-// exampleShape reads a shape such as "[-1,8,8]", whose first size is that of the batch.
+// exampleShape reads a shape such as "[-1,8,8]"; the first size is the batch size.
 func exampleShape(text string) ([]int64, error) {
 	sizes := strings.Split(strings.Trim(text, "[]"), ",")
 	example := make([]int64, len(sizes)-1)
@@ -128,7 +129,8 @@ func (m *model) addTraining(rate float32) error {
 	m.loss = op.Mean(scope, losses, op.Const(scope.SubScope("axis"), int32(0)))
 	gradients := op.Gradients(scope, []tf.Output{m.loss}, m.variables)
 	alpha := op.Const(scope.SubScope("rate"), rate)
-	// No variable changes before all gradients are there: what computes them may read it.
+	// Variables change only after all gradients exist: the ops that compute them may read
+	// them.
 	var computed []*tf.Operation
 	for i, gradient := range gradients {
 		if gradient.Index < 0 {
@@ -138,7 +140,7 @@ func (m *model) addTraining(rate float32) error {
 	}
 	after := scope.WithControlDependencies(computed...)
 	for i, gradient := range gradients {
-		// A scope gives one name to two operations of a type: each in a scope of its own.
+		// A scope gives the same name to two operations of a type, so each gets its own scope.
 		update := op.ResourceApplyGradientDescent(after.SubScope("update"), m.variables[i], alpha, gradient)
 		m.updates = append(m.updates, update)
 	}
@@ -164,8 +166,8 @@ func (m *model) step(x, labels []byte, batch int64) (float32, error) {
 	return results[0].Value().(float32), nil
 }
 
-// write saves the variables where the model lies. What Keras exports has each twice: the
-// signature uses one, and Python, when it loads the model, reads the copy.
+// write saves the variables into the model's folder. Keras exports each variable twice:
+// the signature uses one copy, and Python reads the other when it loads the model.
 func (m *model) write(folder string) error {
 	if _, err := m.Session.Run(nil, nil, m.copies); err != nil {
 		return err

@@ -26,17 +26,17 @@ import org.tensorflowext.TensorFlowExt;
 import org.tensorflowext.op.TfExtOps;
 
 /**
- * Trains further what {@code keras.Model.export} wrote: {@code fine_tune MODEL DATA BATCH RATE}.
+ * Trains a {@code keras.Model.export} further: {@code fine_tune MODEL DATA BATCH RATE}.
  *
- * <p>MODEL is the folder of a classifier with one float input and logits, whose variables are
- * overwritten in the end. DATA is a folder with the training data of all steps: x, floats, and
- * labels, 32-bit integers, as they lie in memory. BATCH examples make a step, RATE is the learning
+ * <p>MODEL is the folder of a classifier with one float input and logits; its variables are
+ * overwritten at the end. DATA is a folder with the training data of all steps as raw values: x,
+ * floats, and labels, 32-bit integers. BATCH is the number of examples per step, RATE the learning
  * rate. Prints the loss of each step.
  */
 public final class FineTune {
   private final Graph graph;
   private final Session session;
-  // What the model says of itself.
+  // The model's own parts.
   private Output<TFloat32> input;
   private Shape example;
   private Output<TFloat32> logits;
@@ -44,7 +44,7 @@ public final class FineTune {
   private Output<?> saverFilename;
   private Output<?> saverSave;
   private final List<String> saverCopies = new ArrayList<>();
-  // What is added to its graph.
+  // The additions to its graph.
   private final Operand<TInt32> labels;
   private final Operand<TFloat32> loss;
   private final List<Op> updates = new ArrayList<>();
@@ -59,7 +59,7 @@ public final class FineTune {
     loss = tf.math.mean(losses, tf.constant(0));
     Output<?>[] gradients =
         graph.addGradients(loss.asOutput(), variables.toArray(Output<?>[]::new));
-    // No variable changes before all gradients are there: what computes them may read it still.
+    // Variables change only after all gradients exist: the ops that compute them may read them.
     Ops then = tf.withControlDependencies(List.of(gradients));
     for (int i = 0; i < gradients.length; ++i) {
       updates.add(
@@ -109,7 +109,7 @@ public final class FineTune {
     }
   }
 
-  /** One step; returns the loss before it. */
+  /** Runs one step; returns the loss before it. */
   private float step(float[] x, int[] y) {
     try (TFloat32 batch = TFloat32.tensorOf(example.prepend(y.length), DataBuffers.of(x));
         TInt32 batchLabels = TInt32.vectorOf(y)) {
@@ -122,9 +122,9 @@ public final class FineTune {
     }
   }
 
-  /** Writes the variables into the folder of the model, by its own saver. */
+  /** Writes the variables into the folder of the model, with its own saver. */
   private void save(String folder) {
-    // Keras exports each variable twice; Python reads the second, which these assign.
+    // Keras exports each variable twice; Python reads the copy, which these ops assign.
     Session.Runner copies = session.runner();
     saverCopies.forEach(copies::addTarget);
     if (!copies.isEmpty()) {
@@ -168,7 +168,7 @@ public final class FineTune {
     }
   }
 
-  /** Does what the class says. */
+  /** Runs the training that the class describes. */
   public static void main(String[] arguments) {
     if (arguments.length != 4 || Integer.parseInt(arguments[2]) < 1) {
       System.err.println("usage: fine_tune MODEL DATA BATCH RATE");

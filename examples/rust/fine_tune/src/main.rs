@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Trains a SavedModel further: a classifier whose signature "serving_default" has one
-//! float input and gives logits.
+//! float input and returns logits.
 //!
 //!   fine_tune MODEL DATA BATCH RATE
 //!
-//! MODEL is the folder of a SavedModel, whose variables are overwritten in the end. DATA
-//! is a folder with the training data of all steps: x, floats, and labels, 32-bit
-//! integers, as they lie in memory. BATCH examples make a step, RATE is the learning
-//! rate. Prints the loss of each step. TENSORFLOW_EXT_LIBRARY in the environment is the
+//! MODEL is the folder of a SavedModel; its variables are overwritten at the end. DATA is
+//! a folder with the training data of all steps as raw values: x, floats, and labels,
+//! 32-bit integers. BATCH is the number of examples per step, RATE the learning rate.
+//! Prints the loss of each step. The environment variable TENSORFLOW_EXT_LIBRARY is the
 //! path of libtensorflow_ext.so.
 
 /// `python -m tensorflow_ext wrappers --rust --write src/tensorflow_ext.rs`
@@ -26,13 +26,13 @@ use tensorflow::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the SavedModel says of itself.
+/// The SavedModel's own information.
 struct Model {
     input: Output,
-    /// Of an example, without the batch.
+    /// The shape of an example, without the batch.
     shape: Vec<u64>,
     logits: Output,
-    /// The handles of those that are to be trained.
+    /// The handles of the trainable variables.
     variables: Vec<Output>,
     saver_filename: Output,
     saver_copies: Vec<Operation>,
@@ -45,7 +45,7 @@ fn find(graph: &Graph, name: &str) -> Result<Output> {
     Ok(Output { operation, index })
 }
 
-/// The lines that `TfExt>DescribeSavedModel` gives.
+/// The lines that `TfExt>DescribeSavedModel` returns.
 fn describe(folder: &str) -> Result<Tensor<String>> {
     let mut scope = Scope::new_root_scope();
     let directory = ops::constant(folder.to_string(), &mut scope)?;
@@ -101,7 +101,7 @@ impl Model {
         let ([(input, shape)], [logits]) = (&inputs[..], &outputs[..]) else {
             return Err("expected a signature with one input, of floats, and one output".into());
         };
-        // Such as [-1,64].
+        // A shape such as [-1,64].
         let sizes = shape.trim_matches(['[', ']']).split(',').skip(1);
         Ok(Model {
             input: input.clone(),
@@ -117,14 +117,14 @@ impl Model {
     }
 }
 
-/// What is added to the model's graph.
+/// The additions to the model's graph.
 struct Step {
     labels: Operation,
     loss: Operation,
     updates: Vec<Operation>,
 }
 
-/// The mean cross-entropy, its gradients, and a step of gradient descent.
+/// Adds the mean cross-entropy, its gradients, and a step of gradient descent.
 fn add_step(model: &Model, rate: f32, scope: &mut Scope) -> Result<Step> {
     let labels = ops::Placeholder::new()
         .dtype(DataType::Int32)
@@ -140,8 +140,8 @@ fn add_step(model: &Model, rate: f32, scope: &mut Scope) -> Result<Step> {
     let gradients: Option<Vec<Output>> = gradients.into_iter().collect();
     let gradients = gradients.ok_or("a trainable variable that the logits do not depend on")?;
 
-    // No variable changes before all gradients are there: what computes them may read
-    // it still.
+    // Variables change only after all gradients exist, because the ops that compute them
+    // may still read the variables.
     let computed: Vec<Operation> = gradients.iter().map(|dy| dy.operation.clone()).collect();
     let rate = ops::constant(rate, scope)?;
     let after = &mut scope.with_control_dependencies(&computed);
@@ -165,9 +165,9 @@ fn read<T>(path: &Path, from_bytes: fn([u8; 4]) -> T) -> Result<Vec<T>> {
     Ok(values.collect::<std::result::Result<_, _>>()?)
 }
 
-/// Writes the variables into the folder from which they came, by the model's own saver.
+/// Writes the variables into the folder from which they came, with the model's own saver.
 fn save(model: &Model, session: &Session, folder: &str) -> Result<()> {
-    // What Keras exports has each variable twice: Python reads the copy.
+    // Keras exports each variable twice; Python reads the copy.
     let mut args = SessionRunArgs::new();
     model
         .saver_copies
@@ -186,7 +186,7 @@ fn fine_tune(folder: &str, data: &Path, batch: &str, rate: &str) -> Result<()> {
     let (batch, rate) = (batch.parse::<NonZero<usize>>()?.get(), rate.parse()?);
     let library = env::var("TENSORFLOW_EXT_LIBRARY");
     Library::load(&library.unwrap_or("libtensorflow_ext.so".into()))?;
-    // A scope of a name of its own, in whose graph the model is loaded.
+    // The model is loaded into this scope's graph.
     let mut root = Scope::new_root_scope();
     let options = SessionOptions::new();
     let bundle = SavedModelBundle::load(&options, ["serve"], &mut root.graph_mut(), folder)?;

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let by_data = gradients[0].clone().ok_or("none by the data")?;
     assert!(gradients[1].is_none());
 
-    // From an upstream gradient.
+    // With an upstream gradient.
     let upstream = Tensor::new(&[1, 1, 1, 1]).with_values(&[10.0f32])?;
     let upstream = ops::constant(upstream, &mut scope)?;
     let weighed = ops::mul(pool.pooled(), upstream, &mut scope)?;

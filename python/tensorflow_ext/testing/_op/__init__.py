@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_op: an op in every client, type and mode."""
+"""check_op: checks an op in every client, type and mode."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differentiates an op as a C program does: TF_AddGradients, called through ctypes.
 
-The graph goes there and back as a GraphDef; what is computed are the nodes that C
-added.
+The graph goes to C and back as a GraphDef. Python then runs the nodes that C added.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from tensorflow_ext._runtime import _library
 from tensorflow_ext.testing._op import _calls
 from tensorflow_ext.testing._op._calls import Problem
 
-_C: Any = _library._LIBRARY  # finds TensorFlow's C API, which it is linked to
+_C: Any = _library._LIBRARY  # It is linked to TensorFlow's C API, so ctypes finds that too.
 
 
 class _Output(ctypes.Structure):
@@ -28,7 +27,7 @@ class _Output(ctypes.Structure):
 
 
 def _declare() -> None:
-    """Tells ctypes the signatures of what is called here."""
+    """Declares the signatures of the functions below to ctypes."""
     pointer = ctypes.c_void_p
     outputs = ctypes.POINTER(_Output)
     signatures: dict[str, tuple[Any, ...]] = {
@@ -87,7 +86,7 @@ class _Graph:
             _C.TF_DeleteBuffer(buffer)
 
     def close(self) -> None:
-        """Ends its life."""
+        """Deletes the graph."""
         _C.TF_DeleteGraph(self._graph)
 
     def _outputs(self, names: Sequence[str]) -> Any:
@@ -122,7 +121,7 @@ class _Graph:
         ]
 
     def graph_def(self) -> graph_pb2.GraphDef:
-        """What is in the graph."""
+        """The graph as a GraphDef."""
         content = _library._call(
             lambda buffer, status: _C.TF_GraphToGraphDef(self._graph, buffer, status)
         )
@@ -130,7 +129,7 @@ class _Graph:
 
 
 def require_import(graph_def: graph_pb2.GraphDef) -> None:
-    """Imports a graph as C does, which asks more of it than Python.
+    """Imports a graph as C does, which is stricter than Python.
 
     Raises:
       tf.errors.OpError: C refuses it.
@@ -153,7 +152,7 @@ def _leads_to(graph: graph_pb2.GraphDef, ys: Sequence[str]) -> set[str]:
 
 
 def evaluate(problem: Problem) -> list[np.ndarray | None]:
-    """What `Problem.differentiate` gives, from the gradients that C adds."""
+    """The results of `Problem.differentiate`, from the gradients that C adds."""
     with tf.Graph().as_default() as forward:
         tensors = [
             tf.compat.v1.placeholder(tensor.dtype, tensor.shape, f"fed_{k}")
@@ -188,7 +187,7 @@ def _second(
     """The gradients of the weighted gradients; None where they do not depend."""
     pairs = [(y, w) for y, w in zip(first, weights, strict=True) if y]
     ys = [y for y, _ in pairs]
-    # TF_AddGradients refuses all where one does not lead to any of ys.
+    # TF_AddGradients fails for all inputs if one of them does not lead to any of ys.
     leading = _leads_to(graph.graph_def(), ys)
     connected = [x for x in sources if x.partition(":")[0] in leading]
     if not connected:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls and differentiates an op with given attributes, and compares what comes out."""
+"""Calls and differentiates an op with given attributes, and compares the results."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ Arrays = list[np.ndarray]
 
 
 def is_differentiable(dtype: tf.DType) -> bool:
-    """Whether tensors of this type have gradients."""
+    """True if tensors of this type have gradients."""
     return dtype.is_floating or dtype.is_complex
 
 
 def call(variant: Variant, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Calls the op, eagerly or into the current graph; tapes see it.
+    """Calls the op, eagerly or in the current graph; tapes record it.
 
     Args:
       variant: The op and its attributes.
@@ -71,7 +71,7 @@ def constants(variant: Variant, arrays: Sequence[np.ndarray]) -> list[tf.Tensor]
 
 
 def run(variant: Variant, arrays: Sequence[np.ndarray]) -> Arrays:
-    """Runs the op's kernel; no shape function is asked."""
+    """Runs the op's kernel without its shape function."""
     return to_numpy(call(variant, constants(variant, arrays)))
 
 
@@ -80,7 +80,7 @@ def to_numpy(tensors: Sequence[Any]) -> Any:
 
     def values(tensor: Any) -> Any:
         found = tf.convert_to_tensor(tensor).numpy()
-        # A scalar of text comes as bytes, without a shape.
+        # A string scalar is bytes, without a shape.
         return np.array(found, object) if isinstance(found, bytes) else found
 
     return [None if t is None else values(t) for t in tensors]
@@ -88,14 +88,14 @@ def to_numpy(tensors: Sequence[Any]) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """An op, its inputs, and what its outputs and gradients are weighted with.
+    """An op, its inputs, and the weights of its outputs and gradients.
 
     Attributes:
       variant: The op and its attributes.
-      inputs: An array an input.
+      inputs: An array for each input.
       wanted: The inputs that have a gradient.
-      upstreams: Of each output its upstream gradient; None for integers and the like.
-      weights: Of each of `wanted` the upstream gradient of its gradient. Empty: no
+      upstreams: The upstream gradient of each output; None for integers and the like.
+      weights: For each of `wanted`, the upstream gradient of its gradient. Empty means no
         second order.
     """
 
@@ -112,7 +112,7 @@ class Problem:
         return [*self.inputs, *upstreams, *self.weights]
 
     def names(self) -> list[str]:
-        """What `differentiate` gives, one by one."""
+        """The names of the results of `differentiate`, one by one."""
         variant = self.variant
         of = [variant.input_names[i] for i in self.wanted]
         sources = [*of]
@@ -139,7 +139,7 @@ class Problem:
         expected: Sequence[np.ndarray | None],
         tolerance: float,
     ) -> Iterator[str]:
-        """How what `differentiate` gives on two ways differs; `difference` says more."""
+        """Differences between two results of `differentiate`; see `difference`."""
         for name, a, e in zip(self.names(), actual, expected, strict=True):
             if apart := difference(a, e, tolerance):
                 yield f"{name} is {apart}"
@@ -180,19 +180,19 @@ class Problem:
         ]
 
     def evaluate(self) -> list[np.ndarray | None]:
-        """What `differentiate` gives, eagerly."""
+        """The results of `differentiate`, eagerly."""
         return to_numpy(self.differentiate(*self.tensors()))
 
 
 def exact(generator: np.random.Generator, shape: Any, low: int = -127) -> np.ndarray:
     """Odd multiples of 1/64 in (-2, 2), which every floating type holds.
 
-    All different where there are enough of them, and none is a whole, a half, a
-    quarter ..., where functions have their kinks.
+    They are all different if there are enough of them. None is a whole, a half, a
+    quarter ..., where functions tend to have kinks.
 
     Args:
-      generator: Of the random numbers.
-      shape: Of the array.
+      generator: Generator of the random numbers.
+      shape: Shape of the array.
       low: 1 for positive numbers.
     """
     size = int(np.prod(shape))
@@ -201,7 +201,7 @@ def exact(generator: np.random.Generator, shape: Any, low: int = -127) -> np.nda
 
 
 def weights_like(generator: np.random.Generator, array: np.ndarray | None) -> np.ndarray | None:
-    """Random numbers of an array's shape and type; None where it has no gradient."""
+    """Random numbers of an array's shape and type; None if it has no gradient."""
     if array is None or not is_differentiable(tf.as_dtype(array.dtype)):
         return None
     numbers = exact(generator, array.shape)
@@ -211,12 +211,12 @@ def weights_like(generator: np.random.Generator, array: np.ndarray | None) -> np
 
 
 def difference(actual: np.ndarray | None, expected: np.ndarray | None, tolerance: float) -> str:
-    """How two results differ; empty where they agree.
+    """Describes how two results differ; empty if they agree.
 
     Args:
-      actual, expected: None counts as zeros.
+      actual, expected: The results; None counts as zeros.
       tolerance: How many unit roundoffs of the type of `actual`, relative to the
-        largest element, they may be apart. Other types are to be equal.
+        largest element, they may be apart. Non-floating types must be equal.
     """
     if actual is None and expected is None:
         return ""
@@ -240,7 +240,7 @@ def difference(actual: np.ndarray | None, expected: np.ndarray | None, tolerance
 
 
 def same_bits(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    """Whether two results are the same, NaN included."""
+    """True if two results are bit-identical, including NaN."""
     return all(
         a is b or (a is not None and b is not None and _same(a, b))
         for a, b in zip(first, second, strict=True)

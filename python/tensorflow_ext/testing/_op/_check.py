@@ -42,56 +42,55 @@ def check_op(
     timeout: float = 120.0,
     raise_error: bool = True,
 ) -> OpReport:
-    """Checks that an op has all that an op is to have, and that all of it is right.
+    """Checks that an op is complete and correct.
 
-    Every combination of attributes that the OpDef admits is checked, or a sample, which
-    the report then says. `CHECKS` names the checks; docs/testing_gradients.md says what
-    each looks at. They are made in other processes, so that an op that crashes is a
-    finding, and does not end this one.
+    It checks every combination of attributes that the OpDef admits, or a sample, which
+    the report then states. `CHECKS` names the checks; docs/testing_gradients.md describes
+    them. They run in other processes, so an op that crashes is a finding and does not end
+    this process.
 
     Args:
-      op: Name of an op that is loaded, such as 'My>Op'.
-      inputs: Either a list with one entry per input of the op, a list of tensors for an
-        input that is a list; or a dict of these by name; or a function that makes one
-        of the attributes, a dict, and gives None for attributes that it has nothing
-        for. Tensors, arrays or numbers, which are brought to the type that the
-        attributes say; or a tf.TensorSpec for random ones. By default inputs are
-        found: random numbers, small integers, of shapes that the op takes.
-      attrs: For some attributes the values to check, a list, or one value. By default
-        all types, strings and booleans that the OpDef admits, and of numbers the
-        default, the minimum and another.
-      without_gradient: Names of inputs that are floating, and have no gradient on
-        purpose.
-      surrogate: Whether the gradient is meant not to be the derivative, as that of a
-        straight-through estimator: then it is compared between all clients, but not
-        with differences. Its own gradient is.
-      order: 1 leaves the second order out.
-      checks: Those to make; all by default.
-      leave_out: Checks not to make.
+      op: Name of a loaded op, such as 'My>Op'.
+      inputs: A list with one entry per input of the op (for an input that is a list, a
+        list of tensors), or a dict of these entries by name. Or a function that takes the
+        attributes, a dict, and returns one of these, or None to skip these attributes.
+        An entry is a tensor, an array or a number, which is converted to the type that
+        the attributes give, or a tf.TensorSpec for random numbers. By default inputs are
+        found by trying: random numbers, small integers, of shapes that the op accepts.
+      attrs: The values to check for some attributes, each a list or a single value. By
+        default all types, strings and booleans that the OpDef admits, and for numbers the
+        default, the minimum and one more value.
+      without_gradient: Names of floating inputs that deliberately have no gradient.
+      surrogate: Whether the gradient deliberately is not the derivative, as for a
+        straight-through estimator. It is then compared between all clients, but not with
+        differences. Its own gradient is compared with both.
+      order: 1 skips the second order.
+      checks: The checks to run; all by default.
+      leave_out: Checks to skip.
       samples: How many combinations of attributes to check at most.
       tolerance: How many unit roundoffs, relative to a tensor's largest element, the
         results of two ways may be apart.
-      seed: Of all random numbers.
+      seed: Seed of all random numbers.
       libraries: Paths of the libraries to load; by default the op libraries that this
         process has loaded.
-      modules: Names of Python modules to import, where gradients or rules of
-        tf.vectorized_map are registered in Python.
-      isolated: False checks in this process, where a debugger sees it; an op that
-        crashes then ends it.
+      modules: Names of Python modules to import that register gradients or rules of
+        tf.vectorized_map.
+      isolated: False runs the checks in this process, for a debugger. An op that crashes
+        then ends the process.
       timeout: Seconds that a single call may take.
-      raise_error: Whether a fault is an error.
+      raise_error: Whether to raise an error for a fault.
 
     Returns:
-      What was found, as a report that prints as a table; `passed` says whether all is
-      well.
+      A report of the findings, which prints as a table. `passed` is True if there is no
+      fault.
 
     Raises:
-      OpCheckError: The op has a fault, and `raise_error`. Has the report.
+      OpCheckError: The op has a fault, and `raise_error` is set. It has the report.
       tf.errors.NotFoundError: There is no such op in this process.
-      ValueError: Inputs or attributes are given that do not fit the op, or there is no
-        check of a name.
+      ValueError: The inputs or attributes do not fit the op, or there is no check of a
+        given name.
     """
-    _attributes.find_op_def(op)  # raises where there is none
+    _attributes.find_op_def(op)  # Raises an error if there is no such op.
     (op_def,) = (o for o in _wrappers.op_defs(op) if o.name == op)
     if libraries is None:
         libraries = _loaded_libraries()
@@ -137,29 +136,28 @@ def check_library(
 ) -> OpReport:
     """Checks every op of a library, as `check_op` does.
 
-    The library is loaded in other processes alone; one that cannot be loaded, or whose
-    ops crash, leaves this one as it is.
+    The library is loaded only in other processes. If it cannot be loaded, or its ops
+    crash, this process is unaffected.
 
     Args:
-      path: Of the library, a shared object.
-      options: By op, what `check_op` takes of it: `inputs`, `attrs`,
-        `without_gradient`, `surrogate`, `order`, `checks`, `leave_out`, `samples`,
-        `tolerance`.
+      path: Path of the library, a shared object.
+      options: Arguments for `check_op` by op: `inputs`, `attrs`, `without_gradient`,
+        `surrogate`, `order`, `checks`, `leave_out`, `samples`, `tolerance`.
       ops: Names of the ops to check; all by default.
-      checks: Those to make; all by default.
-      leave_out: Checks not to make, of any op.
+      checks: The checks to run; all by default.
+      leave_out: Checks to skip, for all ops.
       samples: How many combinations of attributes of an op to check at most.
-      seed: Of all random numbers.
-      modules: Names of Python modules to import after the library was loaded.
+      seed: Seed of all random numbers.
+      modules: Names of Python modules to import after the library is loaded.
       processes: How many ops to check at once; by default one for each processor.
       timeout: Seconds that a single call may take.
-      raise_error: Whether a fault is an error.
+      raise_error: Whether to raise an error for a fault.
 
     Returns:
-      What was found, as a report that prints as a table.
+      A report of the findings, which prints as a table.
 
     Raises:
-      OpCheckError: An op has a fault, and `raise_error`. Has the report.
+      OpCheckError: An op has a fault, and `raise_error` is set. It has the report.
       RuntimeError: The library cannot be loaded.
       ValueError: `ops` or `options` name an op that the library does not have;
         otherwise as `check_op`.
@@ -205,7 +203,7 @@ def check_library(
 def _check_all(
     tasks: Mapping[str, Task], processes: int, timeout: float
 ) -> dict[str, list[OpFinding]]:
-    """Shares the ops out among some workplaces."""
+    """Distributes the ops over several workplaces."""
     pending: queue.SimpleQueue[str] = queue.SimpleQueue()
     for name in tasks:
         pending.put(name)
@@ -277,8 +275,8 @@ def _in_order(findings: list[OpFinding], checks: Sequence[str]) -> list[OpFindin
 
 
 def _loaded_libraries() -> list[str]:
-    """The op libraries of this process but TensorFlow's and this one: shared objects
-    that need TensorFlow's.
+    """The op libraries of this process, except TensorFlow's and this one: the shared
+    objects that depend on TensorFlow's.
     """
     theirs = pathlib.Path(tf.__file__).absolute().parent
     found: dict[str, None] = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways to an op and its gradient, compared with eager mode: tf.function, XLA, C,
-tf.vectorized_map.
+"""Compares an op and its gradient in tf.function, XLA, C and tf.vectorized_map with eager
+mode.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ _Way = Callable[[Problem], _Results]
 
 
 class MissingError(Exception):
-    """The op is not to be had on a way; the message says what is missing."""
+    """The op is not available in a client; the message says what is missing."""
 
 
 def function(subject: Subject) -> Iterator[OpFinding]:
@@ -58,7 +58,7 @@ def c(subject: Subject) -> Iterator[OpFinding]:
 
 
 def _compared(subject: Subject, check: str, ways: dict[str, _Way]) -> Iterator[OpFinding]:
-    """Compares what comes out on some ways with eager mode, example by example."""
+    """Compares the results of some clients with eager mode, example by example."""
     compared = 0
     for number, example in enumerate(subject.examples):
         problem = subject.problem(number)
@@ -88,7 +88,8 @@ def _compared(subject: Subject, check: str, ways: dict[str, _Way]) -> Iterator[O
 def _differentiated(
     problem: Problem, fed: Sequence[tf.Tensor], missing: list[bool]
 ) -> list[tf.Tensor]:
-    """What `differentiate` gives but None, which no graph does; `missing` says where."""
+    """The results of `differentiate` without None, which a graph cannot return; `missing`
+    gets their places."""
     results = problem.differentiate(*fed)
     missing[:] = [result is None for result in results]
     return [result for result in results if result is not None]
@@ -105,13 +106,13 @@ def _traced(
     jit_compile: bool | None = None,
     constants: bool = False,
 ) -> _Results:
-    """In tf.function.
+    """The results in tf.function.
 
     Args:
-      problem: The op and what is fed.
-      known_shapes: Whether those of what is fed are.
+      problem: The op and the tensors to feed.
+      known_shapes: Whether the shapes of fed tensors are known.
       jit_compile: Whether XLA compiles it.
-      constants: Whether integers, shapes for example, are known to the compiler.
+      constants: Whether the compiler knows the values of integers, such as shapes.
     """
     tensors = problem.tensors()
     moved = [
@@ -153,7 +154,7 @@ def vectorized_map(subject: Subject) -> Iterator[OpFinding]:
     """The findings about tf.vectorized_map, of the op and of its gradient."""
     compared = 0
     for number, example in enumerate(subject.examples):
-        # The second order is of the ops that gradients are made of.
+        # The second order would test the ops that gradients consist of.
         problem = dataclasses.replace(subject.problem(number), weights=())
         for way, stacked in _choices(problem, each=number == 0):
             place = f"{example}, vectorized over {way}"
@@ -180,8 +181,8 @@ def vectorized_map(subject: Subject) -> Iterator[OpFinding]:
 def _looped(
     subject: Subject, problem: Problem, stacked: Sequence[bool], place: str
 ) -> tuple[list[list[np.ndarray]], list[Any]]:
-    """What is fed to each iteration, other numbers in each as far as the op takes them,
-    and what comes out.
+    """The tensors to feed in each iteration, different if the op accepts that, and the
+    results of a loop.
     """
     variations: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
         "rolled": lambda array, k: np.roll(array, k),
@@ -209,7 +210,7 @@ def _is_number(array: np.ndarray) -> bool:
 
 
 def _choices(problem: Problem, each: bool) -> Iterator[tuple[str, list[bool]]]:
-    """Which of what is fed differs from iteration to iteration: all, each alone."""
+    """Choices of the fed tensors that differ between iterations: all, each alone."""
     names, count = problem.variant.input_names, len(problem.fed)
     if count:
         yield "all inputs", [True] * count

@@ -12,11 +12,11 @@ from tensorflow_ext.testing._op._worker import CHECKS
 
 
 class CheckError(Exception):
-    """What is to be checked is not there, or cannot be; the message says why."""
+    """The check cannot run; the message says why."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what the command takes to its parser."""
+    """Adds the command's arguments to its parser."""
     parser.add_argument("what", help="a library, such as ./libmy_ops.so, or an op, such as 'My>Op'")
     parser.add_argument(
         "--library",
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Checks, prints the table, and exits with 1 where there is a fault."""
+    """Runs the checks, prints the table, and exits with 1 if there is a fault."""
     how = {
         "checks": arguments.check,
         "leave_out": arguments.leave_out,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the registrations of an op say: names, documentation, kernels."""
+"""Checks of an op's registrations: names, documentation, kernels."""
 
 import itertools
 import math
@@ -63,7 +63,7 @@ def documentation(subject: Subject) -> Iterator[OpFinding]:
 
 
 def kernel(subject: Subject) -> Iterator[OpFinding]:
-    """The findings about which types have a kernel."""
+    """The findings about the types that have a kernel."""
     missing, total = _without_kernel(subject, "CPU")
     if not missing:
         yield subject.finding("kernel", Verdict.PASSED)
@@ -74,7 +74,7 @@ def kernel(subject: Subject) -> Iterator[OpFinding]:
 
 
 def has_kernel(variant: Variant) -> bool:
-    """Whether the CPU has a kernel for these types."""
+    """True if the CPU has a kernel for these types."""
     attributes = _types_among(variant.op_def)
     names = [attribute.name for attribute in attributes]
     registered = _registered(variant.op_def.name, "CPU")
@@ -82,7 +82,7 @@ def has_kernel(variant: Variant) -> bool:
 
 
 def gpu(subject: Subject) -> Iterator[OpFinding]:
-    """What is registered for the GPU; nothing of it is a fault."""
+    """The findings about registrations for the GPU, which are never faults."""
     missing, total = _without_kernel(subject, "GPU")
     if not missing:
         yield subject.finding("gpu", Verdict.PASSED)
@@ -101,7 +101,7 @@ def _listed(missing: Sequence[str], total: int) -> str:
 
 
 def _without_kernel(subject: Subject, device: str) -> tuple[list[str], int]:
-    """The types that the OpDef admits and no kernel of a device takes; of how many."""
+    """The types that the OpDef admits but no kernel of a device takes; the total number."""
     registered = _registered(subject.op, device)
     attributes = _types_among(subject.op_def)
     names = [attribute.name for attribute in attributes]
@@ -124,7 +124,7 @@ def _registered(op: str, device: str) -> list[kernel_def_pb2.KernelDef]:
 
 
 def _types_among(op_def: op_def_pb2.OpDef) -> list[op_def_pb2.OpDef.AttrDef]:
-    """The attributes that are types; kernels are told apart by these."""
+    """The attributes that are types, which distinguish kernels."""
     return [attribute for attribute in op_def.attr if attribute.type == "type"]
 
 
@@ -142,7 +142,7 @@ def _any_takes(
 
 
 def flags(subject: Subject) -> Iterator[OpFinding]:
-    """The findings about whether an op is stateful, as it says."""
+    """The findings about the op's stateful flag."""
     stateful = subject.op_def.is_stateful
     if not subject.examples:
         return

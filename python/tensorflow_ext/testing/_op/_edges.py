@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an op does with tensors without elements, and with inputs that nobody should
-give to it.
-"""
+"""Checks of an op with empty tensors and with invalid inputs."""
 
 import contextlib
 import dataclasses
@@ -18,11 +16,11 @@ from tensorflow_ext.testing._op._report import OpFinding, Verdict
 from tensorflow_ext.testing._op._subject import REFUSALS, CrashedError, Example, Subject, brief, run
 from tensorflow_ext.testing._op._variants import Variant
 
-_REFUSED_EXAMPLES = 2  # that wrong inputs are made of
-_MOST_MEMORY = 3 << 30  # bytes that a wrong input may make an op ask for
-_MOST_ELEMENTS = 1 << 22  # of outputs that are computed
+_REFUSED_EXAMPLES = 2  # examples from which wrong inputs are made
+_MOST_MEMORY = 3 << 30  # bytes that an op may allocate for a wrong input
+_MOST_ELEMENTS = 1 << 22  # elements of outputs that are computed
 _MOST_CRASHES = 3
-# How an op may refuse what it is given.
+# The errors by which an op may refuse its inputs.
 _REFUSING = (
     tf.errors.InvalidArgumentError,
     tf.errors.OutOfRangeError,
@@ -40,7 +38,7 @@ _INTEGERS = (-1, 1000, 2**31 - 1, -(2**31), 2**62)
 
 
 def empty(subject: Subject) -> Iterator[OpFinding]:
-    """The findings about tensors without elements."""
+    """The findings about empty tensors."""
     tried = taken = 0
     for example in subject.examples:
         for emptied in _emptied(example):
@@ -65,7 +63,7 @@ def empty(subject: Subject) -> Iterator[OpFinding]:
 
 
 def _emptied(example: Example) -> Iterator[Example]:
-    """With no element where a size was 2, or 3, ..., in all inputs; and in each."""
+    """Examples with 0 in place of size 2, or 3, ..., in all inputs, and in each alone."""
     arrays = example.arrays
     seen = set()
     for size in sorted({size for array in arrays for size in array.shape if size}):
@@ -92,7 +90,7 @@ def _fitted(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _empty(subject: Subject, example: Example) -> str | None:
-    """What is wrong with an op that is given no elements; None where it refuses."""
+    """The fault of an op that is given empty tensors; None if it refuses them."""
     try:
         outputs = subject.attempt(f"{example}, empty", run, example)
     except CrashedError as error:
@@ -111,7 +109,7 @@ def _empty(subject: Subject, example: Example) -> str | None:
     except CrashedError as error:
         return f"{example}: the gradient {error}"
     except LookupError:
-        return ""  # `gradient` says that there is none
+        return ""  # `gradient` reports that there is none.
     except REFUSALS as error:
         return f"{example}: is taken, but the gradient is not: {brief(error)}"
     gradients = results[len(outputs) :] or [None] * len(wanted)
@@ -124,7 +122,7 @@ def _empty(subject: Subject, example: Example) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Said:
-    """What the shape function says: shapes, a refusal, or that it crashed."""
+    """The answer of the shape function: shapes, a refusal or a crash."""
 
     shapes: list[tf.TensorShape] | None = None
     refusal: str = ""
@@ -132,7 +130,7 @@ class _Said:
 
     @property
     def size(self) -> int:
-        """How many elements the outputs have, as far as is known."""
+        """The known number of elements of the outputs."""
         sizes = [shape.num_elements() for shape in self.shapes or []]
         return sum(size for size in sizes if size is not None)
 
@@ -149,7 +147,7 @@ def _ask(subject: Subject, example: Example, how: str) -> _Said:
 
 
 def _disagreement(example: Example, outputs: list[np.ndarray], said: _Said) -> str:
-    """How the shape function differs from the kernel, which took these inputs."""
+    """Describes how the shape function differs from the kernel, which took these inputs."""
     if said.crash:
         return f"{example}: the shape function {said.crash}"
     if said.shapes is None:
@@ -169,7 +167,7 @@ def _disagreement(example: Example, outputs: list[np.ndarray], said: _Said) -> s
 
 @dataclasses.dataclass(frozen=True)
 class _Wrong:
-    """Something that nobody should give to the op."""
+    """An invalid input of the op."""
 
     example: Example
     what: str
@@ -196,7 +194,7 @@ def wrong_inputs(subject: Subject) -> Iterator[OpFinding]:
 
 @dataclasses.dataclass(frozen=True)
 class _Answer:
-    """How an op answers a wrong input: `fault` is empty if the answer is right."""
+    """An op's answer to a wrong input; `fault` is empty if the answer is right."""
 
     fault: str = ""
     refused: bool = False
@@ -211,7 +209,7 @@ def _give(subject: Subject, wrong: _Wrong) -> _Answer:
         fault = f"{place}: the shape function {said.crash}"
         return _Answer(fault, refused=True, crashed=True)
     if said.size > _MOST_ELEMENTS:
-        return _Answer(refused=True)  # right as it may be, it takes too long
+        return _Answer(refused=True)  # It may be right, but would take too long.
     try:
         first = subject.attempt(f"{place}, kernel", run, example)
         second = subject.attempt(f"{place}, kernel again", run, example)
@@ -241,7 +239,7 @@ def _wrong(example: Example) -> Iterator[_Wrong]:
         for shape in _wrong_shapes(array.shape):
             yield one(_fitted(array, shape), f"of shape {list(shape)}")
         for value in _wrong_values(array):
-            with np.errstate(over="ignore"):  # 1e30 as a half is infinite
+            with np.errstate(over="ignore"):  # 1e30 is infinite as a half.
                 full = np.full_like(array, value)
             yield one(full, f"full of {value}")
             if array.size > 1:
@@ -261,7 +259,7 @@ def _wrong_shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         yield shape[:-1]
         yield (2,) * 6
     for k, size in enumerate(shape):
-        for other in (size + 1, size - 1, 7):  # 0: `empty`
+        for other in (size + 1, size - 1, 7):  # `empty` tries 0.
             if other != size and other > 0:
                 yield (*shape[:k], other, *shape[k + 1 :])
 
@@ -299,7 +297,7 @@ def _wrong_attributes(variant: Variant) -> Iterator[tuple[str, Any]]:
 
 @contextlib.contextmanager
 def _limited_memory() -> Iterator[None]:
-    """An op that asks for more memory than this gets an error, not all there is."""
+    """Limits memory, so that an op that allocates more gets an error."""
     with open("/proc/self/statm", encoding="ascii") as statm:
         pages = int(statm.read().split()[0])
     before, hard = resource.getrlimit(resource.RLIMIT_AS)

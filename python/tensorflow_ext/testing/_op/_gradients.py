@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gradient of an op: that each input has one, or is said to have none, that it is
-the derivative, to second order, and the same in all types.
+"""Checks of an op's gradient: each input has one or is declared to have none; it is the
+derivative, up to second order; it is the same in all types.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from tensorflow_ext.testing._op._report import OpFinding, Verdict
 from tensorflow_ext.testing._op._subject import REFUSALS, CrashedError, Example, Subject, brief, run
 from tensorflow_ext.testing._op._variants import Variant
 
-# The other ways to a gradient have checks of their own.
+# The other ways to compute a gradient have their own checks.
 _ONLY_DIFFERENCES: dict[str, Any] = {
     "modes": ("eager",),
     "forward": False,
@@ -30,7 +30,7 @@ _ONLY_DIFFERENCES: dict[str, Any] = {
 
 
 def has_none(op: str) -> bool:
-    """Whether an op is declared to have no gradient.
+    """True if an op is declared to have no gradient.
 
     Raises:
       LookupError: Nothing is declared.
@@ -85,8 +85,8 @@ def _of_order(subject: Subject, order: int) -> Iterator[OpFinding]:
 
 
 def _with_wide(subject: Subject) -> list[tuple[Example, bool]]:
-    """The examples, and in double those that are not, where the op takes that; and
-    whether to measure differences: in the other types there is no need to.
+    """The examples, each with its version in double if the op accepts that, and whether
+    to measure differences. If there is a version in double, only that one needs them.
     """
     found = {str(example): (example, True) for example in subject.examples}
     for example in subject.examples:
@@ -97,7 +97,7 @@ def _with_wide(subject: Subject) -> list[tuple[Example, bool]]:
         try:
             subject.attempt(f"{wider}, run in double", run, wider)
         except (*REFUSALS, CrashedError):
-            continue  # `kernel` says so
+            continue  # `kernel` reports it.
         found.setdefault(str(wider), (wider, True))
         found[str(example)] = example, False
     return list(found.values())
@@ -145,7 +145,7 @@ def _shape_and_type(
 
 
 def _nothing(subject: Subject, example: Example, index: int) -> Iterator[OpFinding]:
-    """On an input without a gradient: whether its definition says so."""
+    """The findings about an input without gradient, which its definition must declare."""
     name = example.variant.input_names[index]
     if subject.op in _library.list_ops():
         node = _attributes.to_node_def(subject.op, example.variant.attrs)
@@ -205,7 +205,7 @@ def _check(problem: Problem, order: int, seed: int) -> GradientReport:
 
 
 def _check_gradients_gradient(problem: Problem) -> GradientReport:
-    """Of a gradient that is not meant to be the derivative, the gradient is."""
+    """Checks the gradient of a surrogate gradient, which must be its derivative."""
     count = len(problem.inputs)
     tensors = problem.tensors()
 
@@ -227,7 +227,7 @@ def _check_gradients_gradient(problem: Problem) -> GradientReport:
 
 
 def types(subject: Subject) -> Iterator[OpFinding]:
-    """The findings about whether other types give what double gives."""
+    """The findings about other types, whose results must agree with double."""
     compared = 0
     if subject.values_vary:
         return
@@ -240,9 +240,9 @@ def types(subject: Subject) -> Iterator[OpFinding]:
         try:
             expected = subject.attempt(f"{example}, in double", _widened(problem, wide).evaluate)
         except (*REFUSALS, CrashedError):
-            continue  # `kernel` and others say so
+            continue  # `kernel` and other checks report it.
         compared += 1
-        # Integers and the like stay what they are.
+        # Integers and the like are not converted.
         wanted = [
             e if a is not None and _calls.is_differentiable(tf.as_dtype(a.dtype)) else a
             for a, e in zip(own, expected, strict=True)
@@ -255,7 +255,7 @@ def types(subject: Subject) -> Iterator[OpFinding]:
 
 
 def _wide_inputs(wide: Variant, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Arrays in the types that a variant takes."""
+    """The arrays in the types that a variant takes."""
     pairs = zip(arrays, wide.input_types, strict=True)
     return [x if x.dtype == object else x.astype(t.as_numpy_dtype) for x, t in pairs]
 

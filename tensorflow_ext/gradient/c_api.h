@@ -187,7 +187,7 @@ TFEXT_EXPORT int TfExt_CheckGradientShapes(int check);
 
 /* The gradient that TfExt_AddGradients gives for an x that no y depends on. */
 typedef enum TfExt_Unconnected {
-  /* No tensor: an operation of NULL. */
+  /* No tensor: its operation is NULL. */
   TFEXT_UNCONNECTED_NONE = 0,
   /* Zeros of the shape of x; of the variable, if x is its handle. */
   TFEXT_UNCONNECTED_ZEROS = 1,

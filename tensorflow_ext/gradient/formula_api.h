@@ -56,7 +56,8 @@ TFEXT_EXPORT int TfExt_RegisterFormula(const char* op,
                                        TfExt_FormulaWriter writer, void* data,
                                        TfExt_Precedence precedence);
 
-/* ---- The op. Strings belong to the body and live as long as it. */
+/* ---- The op. Strings belong to the body and live as long as it
+ * does. */
 
 TFEXT_EXPORT const char* TfExt_BodyOp(const TfExt_Body* body);
 TFEXT_EXPORT int TfExt_BodyNumInputs(const TfExt_Body* body);

@@ -39,7 +39,7 @@ class DerivativeGraph {
   struct Order {
     std::vector<Named> sources;
     std::vector<Named> outputs;
-    std::vector<std::string> upstreams;  // One per output; to be fed.
+    std::vector<std::string> upstreams;  // One per output, to feed.
     std::vector<Named> gradients;        // One per source.
     // The gradients of each output alone, if there are several.
     std::vector<std::vector<Named>> alone;

@@ -22,7 +22,7 @@ namespace tensorflow_ext {
 enum class Kind {
   kSmooth,
   kKink,
-  kJump,  // Or an infinite slope.
+  kJump,  // A jump or an infinite slope.
   kEdge,  // The edge of the domain.
 };
 

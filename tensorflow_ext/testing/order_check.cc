@@ -246,7 +246,7 @@ absl::Status OrderCheck::Differ(int k, const std::vector<Numbers>& gradients,
         run->graph->Run(moved.feeds, TensorNames(order.outputs));
     std::vector<Numbers> outputs;
     if (absl::IsInvalidArgument(tensors.status())) {
-      // Outside of what the graph takes.
+      // The graph refuses these values.
       for (const Numbers& weight : weights) {
         outputs.emplace_back(weight.size(), std::nan(""));
       }

@@ -35,7 +35,7 @@ using ClientGradient = absl::Status (*)(const tensorflow::Scope&,
 // function registry took it.
 bool RegisterGradient(const char* op, GradientCreator creator);
 
-// The same for the function registry alone: AddToFunctionRuntime.
+// The same only for the function registry: AddToFunctionRuntime.
 bool RegisterFunctionRuntimeGradient(const char* op, GradientCreator creator);
 
 // Makes `creator` the gradient of `op` in both registries and replaces any

@@ -20,7 +20,7 @@ bool RegisterFormula(const char* op, Formula formula);
 // replaces (StandIn of client_registry.h).
 bool RegisterStandIn(const char* op, Formula formula);
 
-// The same for the function registry alone (AddToFunctionRuntime of
+// The same only for the function registry (AddToFunctionRuntime of
 // function_registry.h).
 bool RegisterFunctionRuntimeFormula(const char* op, Formula formula);
 

@@ -96,7 +96,7 @@ class Adder {
 }  // namespace
 
 TF_Output ToTfOutput(const OutputTensor& tensor) {
-  // A TF_Operation is its node: c_api_internal.h.
+  // A TF_Operation is its node: see c_api_internal.h.
   return {reinterpret_cast<TF_Operation*>(tensor.node), tensor.index};
 }
 

@@ -71,7 +71,7 @@ class Inputs {
     int arguments_left = op_def_.input_arg_size();
     for (const OpDef::ArgDef& argument : op_def_.input_arg()) {
       --arguments_left;
-      // Defaults are not used: the inputs say more.
+      // Defaults are ignored, because the inputs are more specific.
       const Value expected = MakeValue(argument, [&](const std::string& name) {
         const auto found = made->attr().find(name);
         return found == made->attr().end() ? AttrValue() : found->second;

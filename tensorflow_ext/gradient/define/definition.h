@@ -51,7 +51,7 @@ struct Definition {
 // planner.
 //
 // Errors: kNotFound, there is no definition; kFailedPrecondition, it is wrong
-// or its creator throws; else the creator's own error.
+// or its creator throws; otherwise the creator's own error.
 absl::StatusOr<Definition> FindDefinition(const Forward& forward);
 
 }  // namespace tensorflow_ext

@@ -56,7 +56,7 @@ class GradientNodes {
   absl::StatusOr<tensorflow::Output> ZerosLike(
       const tensorflow::Output& tensor);
 
-  // Adds zeros, of the type of a gradient, of the shape of the variable behind
+  // Adds zeros of a gradient's type, of the shape of the variable behind
   // `handle`.
   absl::StatusOr<tensorflow::Output> ZerosLikeVariable(
       const tensorflow::Output& handle, tensorflow::DataType type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The debug switch: whether gradients check their shapes while they run.
+// The debug switch that makes gradients check their shapes at run time.
 
 #ifndef TENSORFLOW_EXT_GRADIENT_EXPAND_RUN_TIME_CHECKS_H_
 #define TENSORFLOW_EXT_GRADIENT_EXPAND_RUN_TIME_CHECKS_H_

@@ -44,7 +44,7 @@ struct FunctionWithGradients {
   tensorflow::DataTypeVector gradients;
 };
 
-// Differentiates `function`, which `library` holds with all that it calls.
+// Differentiates `function`; `library` contains it and everything it calls.
 //
 // `upstream`: the type of each result's upstream gradient, DT_INVALID if it has
 // none (UpstreamTypes of upstream.h). The gradient function takes the arguments

@@ -209,7 +209,7 @@ def test_clip_by_global_norm_of_many(dtype: str, magnitude: float, size: int) ->
     for got, want in _compiled_and_kernel(
         clip, [*values, clip_norm], (upstream, tf.constant(0.3, dtype))
     ):
-        # The values are correlated: many of either sign, which cancel.
+        # Errors are relative to the largest value, because many values of either sign cancel.
         largest = float(tf.reduce_max(tf.abs(want)))
         assert largest > 0
         np.testing.assert_allclose(

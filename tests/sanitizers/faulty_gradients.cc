@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gradient with a fault that ThreadSanitizer is there to find.
+// A gradient with a fault that ThreadSanitizer must find.
 
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ using tensorflow::Scope;
 
 int64_t times_differentiated = 0;
 
-// dx = dy, and a count that threads change without a lock.
+// dx = dy, and a counter that threads change without a lock.
 absl::Status CountingGradient(const Scope&, const Operation&,
                               const std::vector<Output>& upstream,
                               std::vector<Output>* gradients) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels with the faults that the sanitizers are there to find: a test that
-// finds nothing in the others has to find these.
+// Kernels with faults that the sanitizers must find. A test that reports no
+// other kernel must report these.
 
 #include <cstdint>
 
@@ -41,8 +41,8 @@ class FaultyOp : public OpKernel {
                           FaultyOp<name>)
 
 void ReadBeyond(OpKernelContext*, const Tensor& x, Tensor* y) {
-  // From its end to beyond the allocation, which may be padded to whole 64
-  // bytes: one element alone might lie in the next tensor.
+  // Reads from the end to beyond the allocation, which may be padded to whole
+  // 64 bytes: a single element might be in the next tensor.
   const int64_t beyond = (x.NumElements() / 16 + 1) * 16;
   float sum = 0;
   for (int64_t i = x.NumElements(); i <= beyond; ++i) {

@@ -33,7 +33,7 @@ def _is_small(case: Case) -> bool:
 
 
 def _call(function: kernels.Function, call: mutations.Call) -> str:
-    """ "accepted" or "refused"; raises what neither is."""
+    """Returns "accepted" or "refused"; raises any other outcome."""
     try:
         outputs = function(call.inputs, call.attributes)
     except _REFUSALS as refusal:
@@ -42,7 +42,7 @@ def _call(function: kernels.Function, call: mutations.Call) -> str:
             return "refused"
         raise RuntimeError("an error that does not name the op") from refusal
     except (TypeError, ValueError, OverflowError):
-        return "refused"  # by TensorFlow's Python, before it reaches the op
+        return "refused"  # TensorFlow's Python refused it before the op ran
     again = function(call.inputs, call.attributes)
     for first, second in zip(outputs, again, strict=True):
         assert first.tobytes() == second.tobytes(), "two calls, two results"
@@ -78,7 +78,7 @@ def main() -> None:
             case = mutations.pick(random, by_op[op])
             call = mutations.make(case, mutations.pick(random, case.types))
             mutations.mutate(call, random)
-            # Before the call, which may be the last.
+            # Printed before the call, which may be the last one.
             print(f"\r{op} {number}: {call}"[:2000], file=sys.stderr, flush=True)
             counts[_call(functions[op], call)] += 1
     said = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input against kernels built with AddressSanitizer and UBSan."""
+"""Bad inputs for kernels that are built with AddressSanitizer and UBSan."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ import sanitized_process
 _HERE = pathlib.Path(__file__).absolute().parent
 # FUZZ_CALLS=1000000 takes ten minutes.
 _CALLS = int(os.environ.get("FUZZ_CALLS", "24000"))
-_SHARES = 2  # of the ops, so that two processes divide the calls
+_SHARES = 2  # two processes divide the ops, and so the calls
 
 
 def _fuzz(*options: object) -> subprocess.CompletedProcess[str]:
@@ -30,7 +30,7 @@ def test_every_op_refuses_or_computes(share: int, capsys: pytest.CaptureFixture[
     assert summary, report
     _, calls, accepted, refused = map(int, summary.groups())
     assert calls >= count
-    # Neither all right nor all wrong: both sides of the checks are reached.
+    # Some calls succeed and some fail, so both sides of the checks are reached.
     assert accepted > calls / 10
     assert refused > calls / 10
     with capsys.disabled():  # the release check shows it
@@ -40,7 +40,7 @@ def test_every_op_refuses_or_computes(share: int, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("fault", "found"),
     [
-        ("ReadBeyond", "AddressSanitizer: heap-"),  # a gap, or what was freed
+        ("ReadBeyond", "AddressSanitizer: heap-"),  # a gap, or freed memory
         ("Overflow", "signed integer overflow"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that differentiate graphs of their own, with gradient/ built with
+"""Threads that differentiate separate graphs, with gradient/ built with
 ThreadSanitizer."""
 
 import os

@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 def load(library: str) -> dict[str, Function]:
-    """The ops of a library by their names, as `function(inputs, attributes)`.
+    """The ops of a library by name, as `function(inputs, attributes)`.
 
     `inputs` maps the names of arguments to arrays, or to lists of them.
     """
@@ -29,10 +29,10 @@ def load(library: str) -> dict[str, Function]:
 def cases_by_op(
     functions: Mapping[str, Function], only: str, suits: Callable[[Case], bool]
 ) -> dict[str, list[Case]]:
-    """The cases that suit a test, of every op whose name contains `only`.
+    """The cases that fit a test, of every op whose name contains `only`.
 
     Raises:
-      LookupError: An op of the library has none.
+      LookupError: An op of the library has no case.
     """
     by_op: dict[str, list[Case]] = {
         op: [] for op in sorted(functions) if op.startswith("TfExt>") and only in op
@@ -50,7 +50,7 @@ def cases_by_op(
 
 
 def _registered() -> list[str]:
-    """The ops of this project that the process knows."""
+    """The registered ops of this library."""
     buffer = pywrap_tf_session.TF_GetAllOpList()
     ops = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(buffer))
     pywrap_tf_session.TF_DeleteBuffer(buffer)

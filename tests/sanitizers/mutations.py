@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs that nobody should give to an op, made from the table of cases.
+"""Invalid inputs for an op, made from the table of cases.
 
-Each starts as a case of tests/clients/cases in one of its types. Then shapes, values,
-attributes and lists are changed, one or several at a time, at random.
+Each call starts as a case of tests/clients/cases in one of its types. Then shapes, values,
+attributes and lists are changed at random, one or several at a time.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ _INTEGERS = (0, 1, -1, 2, 3, 5, 100, 2**15, 2**31 - 1, -(2**31), 2**62, -(2**63)
 _INT_ATTRIBUTES = (0, 1, 2, 3, 4, 7, -1, 64, 2**15, 2**30, 2**31 - 1, 2**40, -(2**31))
 _SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 17)
 _MOST_ELEMENTS = 1 << 16
-# NumPy also limits the product of the sizes that are not 0, of any of its types.
+# NumPy also limits the product of the nonzero sizes of an array of any type.
 _MOST_NOT_0 = np.iinfo(np.intp).max // np.dtype(complex).itemsize
 
 
@@ -47,7 +47,7 @@ def _describe(value: Any) -> str:
 
 
 def make(case: Case, dtype: str) -> Call:
-    """A case as it stands in the table."""
+    """A case as it is in the table."""
     inputs: dict[str, Any] = {}
     for declared, array in zip(case.inputs, case.make_inputs(dtype), strict=True):
         if declared.in_list:
@@ -58,7 +58,7 @@ def make(case: Case, dtype: str) -> Call:
 
 
 def mutate(call: Call, random: np.random.Generator) -> None:
-    """Changes a call a few times; sometimes not at all."""
+    """Changes a call several times, or not at all."""
     for _ in range(random.integers(0, 4)):
         pick(random, _CHANGES)(call, random)
 
@@ -70,7 +70,7 @@ def pick(random: np.random.Generator, values: Any) -> Any:
 def _of_some_array(
     change: Callable[[np.ndarray, np.random.Generator], np.ndarray],
 ) -> Callable[[Call, np.random.Generator], None]:
-    """Makes a change of a call from one of an array."""
+    """Makes a change of a call from a change of an array."""
 
     def changed(call: Call, random: np.random.Generator) -> None:
         name = pick(random, list(call.inputs))
@@ -104,7 +104,7 @@ def _reshape(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 @_of_some_array
 def _fill(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Odd values in a few places, or everywhere."""
+    """Puts unusual values in a few places, or everywhere."""
     if np.issubdtype(array.dtype, np.integer):
         limits = np.iinfo(array.dtype)
         odd = np.clip(np.array(_INTEGERS, object), limits.min, limits.max)

@@ -32,7 +32,7 @@ def main() -> None:
     tf.config.threading.set_intra_op_parallelism_threads(4)
     functions = kernels.load(arguments.library)
     if arguments.only.startswith("TfExtFaulty>"):
-        # One thread may be quick enough to do it all; hardly every time.
+        # One fast thread may do it all, but rarely every time.
         for _ in range(500):
             functions[arguments.only]({"x": np.ones(1 << 16, np.float32)}, {})
         return
@@ -46,8 +46,8 @@ def main() -> None:
     ]
     for call in calls:
         function = functions[call.op]
-        # Here the kernel is made. ThreadSanitizer does not see how TensorFlow hands
-        # it to other threads, but it sees that these are started later.
+        # Makes the kernel. ThreadSanitizer does not see how TensorFlow passes it to other threads,
+        # but it sees that they start later.
         first = function(call.inputs, call.attributes)
         with concurrent.futures.ThreadPoolExecutor(_CALLERS) as callers:
             results = [

@@ -10,8 +10,8 @@ def _flags_impl(settings, attr):
             "-g1",
             "-O1",
             "-Wno-maybe-uninitialized",  # Instrumented code misleads it.
-            # Abseil's containers and Protobuf's messages would change their
-            # layout, which is not that of TensorFlow's libraries then.
+            # Without these, the layout of Abseil's containers and Protobuf's messages would differ
+            # from that of TensorFlow's libraries.
             "-DNDEBUG_SANITIZER",
             "-U__SANITIZE_THREAD__",
         ],
@@ -24,8 +24,8 @@ _flags = transition(
 )
 
 def _sanitized_objects_impl(ctx):
-    # Actions run where their outputs are asked for: what the libraries depend on
-    # is not compiled with sanitizers.
+    # An action runs only for outputs that a target requests, so the libraries' dependencies are not
+    # compiled with sanitizers.
     own = [
         linker_input
         for library in ctx.attr.libraries
@@ -55,16 +55,16 @@ _sanitized_objects = rule(
 )
 
 def sanitized_library(name, libraries, sanitizers, deps = [], linkopts = [], **kwargs):
-    """A shared library of objects with sanitizers and of others without.
+    """A shared library of objects, some with sanitizers and some without.
 
     Args:
       name: The file's name.
-      libraries: cc_library targets that are compiled with sanitizers; their deps
-        of other packages are not, unless they are named here as well.
-      sanitizers: As -fsanitize takes them.
-      deps: What the libraries need and is linked as it is elsewhere.
+      libraries: cc_library targets that are compiled with sanitizers; their deps in other packages
+        are not, unless they are listed here too.
+      sanitizers: The value for -fsanitize.
+      deps: Dependencies that are linked without sanitizers.
       linkopts: Passed on to cc_binary.
-      **kwargs: The same.
+      **kwargs: Passed on to cc_binary.
     """
     objects = name.replace(".so", "_objects")
     _sanitized_objects(
@@ -77,7 +77,7 @@ def sanitized_library(name, libraries, sanitizers, deps = [], linkopts = [], **k
         name = name,
         linkopts = linkopts + ["-fsanitize=" + ",".join(sanitizers)],
         linkshared = 1,
-        # In this order: of an inline function the linker keeps the first copy.
+        # The order matters: of an inline function, the linker keeps the first copy.
         deps = [":" + objects] + deps,
         **kwargs
     )

@@ -9,12 +9,12 @@ from script_process import PYTHON
 
 _RUNTIMES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 _OPTIONS = {
-    # Neither Python nor TensorFlow is instrumented, or frees anything at its end.
+    # Neither Python nor TensorFlow is instrumented, or frees all memory at exit.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=512",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:halt_on_error=1",
-    # With oneDNN, TensorFlow keeps tensors in regions of its own, which hide from
-    # a sanitizer where one ends and that another takes its place.
+    # With oneDNN, TensorFlow keeps tensors in its own regions, which hide the end and the reuse of
+    # a tensor's memory from a sanitizer.
     "TF_ENABLE_ONEDNN_OPTS": "0",
 }
 
@@ -22,11 +22,10 @@ _OPTIONS = {
 def run(
     sanitizer: str, program: pathlib.Path, *arguments: object
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end; its output and its errors are the result's stdout.
+    """Runs a program; its output and its errors are the result's stdout.
 
-    It is Python's (*.py) or the machine's. A sanitizer's runtime has to be the first
-    library of its process, hence the preloading; the compiler knows where its
-    runtimes are.
+    The program is a Python file (*.py) or an executable. A sanitizer's runtime must be the first
+    library of its process, so it is preloaded; the compiler knows where its runtimes are.
     """
     runtimes = [
         subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TfExt_DescribeMetaGraph: what a C client is told of a SavedModel."""
+"""TfExt_DescribeMetaGraph, which describes a SavedModel to a C client."""
 
 import pathlib
 
@@ -24,7 +24,7 @@ def describe(meta_graph: meta_graph_pb2.MetaGraphDef) -> list[list[str]]:
 
 
 class Module(tf.Module):
-    """Two signatures, one of which uses a variable only; a nested call."""
+    """Two signatures, one of which uses only a variable; a nested call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ def test_keras_says_which_variables_are_fixed(tmp_path: pathlib.Path) -> None:
     copied = {
         nodes[nodes[line[2]].input[1]].input[0] for line in lines if line[:2] == ["saver", "copy"]
     }
-    # Keras has each twice.
+    # Keras lists each of them twice.
     assert copied == {line[3] for line in lines if line[2] == "variable"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TfExt>DescribeSavedModel: a SavedModel told to a client that runs ops alone."""
+"""TfExt>DescribeSavedModel, which describes a SavedModel to a client that can only run ops."""
 
 import concurrent.futures
 import pathlib
@@ -52,7 +52,7 @@ def test_in_a_session(folder: pathlib.Path) -> None:
         lines = raw_ops.describe_saved_model(directory)
         assert lines.shape.as_list() == [None]
         found = session.run(lines, {directory: str(folder)})
-        # The function of Python reads at once, whatever graph is being built.
+        # The Python function reads it at once, even while a graph is being built.
         assert tfe.describe_saved_model(folder) == [line.decode().split("\t") for line in found]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CheckGradient on an op whose gradients have one fault each, and on right
-// ones. Links TensorFlow alone.
+// CheckGradient on an op whose gradients have one fault each, and on correct
+// gradients. Links only TensorFlow.
 
 #include "tensorflow_ext/testing/check_gradient.h"
 
@@ -201,7 +201,7 @@ Tensor Reshaped(const Tensor& tensor, const tensorflow::TensorShape& shape) {
   return reshaped;
 }
 
-// The report of gradients that are right.
+// The report of correct gradients.
 GradientReport CheckRight(const Scope& scope, const std::vector<Output>& x,
                           const std::vector<Tensor>& values,
                           const std::vector<Output>& y,
@@ -307,7 +307,8 @@ void TestStockOps(DataType dtype) {
   const std::vector<Output> x{a, n, b, unused};
   const std::vector<Tensor> values{matrix(-0.3), size, matrix(0.2),
                                    matrix(0.1)};
-  // Sum leads to the second output: AddSymbolicGradients alone gets that wrong.
+  // Sum leads to the second output, which AddSymbolicGradients by itself gets
+  // wrong.
   const std::vector<Output> y{sum, shape, n};
   const std::string text = CheckRight(scope, x, values, y).ToString();
   Check(absl::StrContains(text,
@@ -344,7 +345,7 @@ void TestStockOps(DataType dtype) {
         "a placeholder that is not fed");
 }
 
-// In double, Bitcast takes other bits: the copy gives other values.
+// In double, Bitcast reads other bits, so the copy gives other values.
 void TestOtherInDouble() {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope, DT_FLOAT);
@@ -356,7 +357,7 @@ void TestOtherInDouble() {
   Check(report.type == "the graph's own type", report.ToString());
 }
 
-// As docs/testing_gradients.md has it.
+// The example of docs/testing_gradients.md.
 void TestExample() {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope, tensorflow::DT_FLOAT);
@@ -368,7 +369,7 @@ void TestExample() {
   Check(status.ok(), status.ToString());
 }
 
-// ResizeBilinear gives float whatever it takes: the graph's own type serves.
+// ResizeBilinear returns float for any type; the graph's own type is used.
 void TestOwnType() {
   const Scope scope = Scope::NewRootScope();
   const Output x = ops::Placeholder(scope, DT_FLOAT);

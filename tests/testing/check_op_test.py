@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_op and check_library find what planted_ops.cc has planted, and name it."""
+"""check_op and check_library find the faults of planted_ops.cc, and name them."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from tensorflow_ext import testing
 from tensorflow_ext.__main__ import main
 
 LIBRARY = str(pathlib.Path(os.environ["PLANTED_OPS"]).absolute())
-# By op: the check that is to find its fault, the verdict, and what the message has.
+# By op: the check that must find its fault, the verdict, and a part of the message.
 FAULTS = {
     "AbortsOnEmpty": ("empty tensors", "FAILED", r"x \[0, 3\]: the kernel ends"),
     "AbortsOnMatrices": ("wrong inputs", "FAILED", "SIGABRT: .*no cube, please"),
@@ -45,7 +45,7 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def report() -> testing.OpReport:
-    """On every op by the check that is to find its fault, on the right one by all."""
+    """Runs on every op the check that must find its fault, and on the correct op all checks."""
     return testing.check_library(
         LIBRARY,
         {f"Planted>{op}": {"checks": [check]} for op, (check, _, _) in FAULTS.items()},
@@ -68,7 +68,7 @@ def test_a_fault_is_found(report: testing.OpReport, op: str) -> None:
 def test_an_op_without_a_fault_passes(report: testing.OpReport) -> None:
     assert [f for f in report.failures if f.op == "Planted>Right"] == []
     cells = {check: report.verdict("Planted>Right", check) for check in testing.CHECKS}
-    assert cells.pop("gpu") is testing.Verdict.NONE  # has no kernel there
+    assert cells.pop("gpu") is testing.Verdict.NONE  # the op has no kernel there
     assert set(cells.values()) == {testing.Verdict.PASSED}, cells
 
 
@@ -148,7 +148,7 @@ def test_a_sample_says_of_how_many() -> None:
     ids=["tensors", "specs", "function"],
 )
 def test_given_inputs(inputs: object) -> None:
-    """In this process: quicker, and as a debugger would want it."""
+    """In this process, which is faster and which a debugger needs."""
     testing.check_op(
         "TfExt>Mish",
         inputs,
@@ -174,7 +174,7 @@ def test_an_attribute_that_nobody_could_guess_is_asked_for() -> None:
 
 
 def test_a_script_may_call_it_anywhere(tmp_path: pathlib.Path) -> None:
-    """Without `if __name__ == "__main__"`, which multiprocessing asks for."""
+    """Without `if __name__ == "__main__"`, which multiprocessing needs."""
     script = tmp_path / "script.py"
     script.write_text(
         "import tensorflow as tf\n"

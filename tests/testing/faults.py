@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions whose gradients have one fault each, and how these are to be found."""
+"""Functions whose gradients have one fault each, and the expected findings."""
 
 import dataclasses
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _LARGE = _RNG.uniform(0.5, 2, (50, 40))
 
 
 def with_gradient(forward: Callable, backward: Callable) -> Callable:
-    """A function with that gradient, whatever the right one is."""
+    """A function with that gradient, right or wrong."""
 
     @tf.custom_gradient
     def function(*inputs: tf.Tensor) -> tuple[tf.Tensor, Callable]:
@@ -27,9 +27,9 @@ def sin_with(backward: Callable) -> Callable:
     return with_gradient(tf.sin, backward)
 
 
-# dy, whose derivative is said to be 2 dy.
+# dy, with the wrong derivative 2 dy.
 pass_on = with_gradient(tf.identity, lambda _, dy: 2 * dy)
-# cos(x), whose derivative is said to be sin(x).
+# cos(x), with the wrong derivative sin(x).
 _cos_up = with_gradient(tf.cos, lambda x, dy: tf.sin(x) * dy)
 
 

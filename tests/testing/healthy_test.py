@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_gradient raises no alarm over right gradients, and says what it checked."""
+"""check_gradient raises no false alarm, and says what it checked."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,8 +34,8 @@ def _definite(size: int) -> np.ndarray:
 _SPARSE = tf.sparse.from_dense(_real(3, 4) * np.tri(3, 4))
 _RAGGED = tf.RaggedTensor.from_row_lengths(_real(5), [2, 0, 3])
 
-# Functions and their inputs: with kinks, ties, sums over many terms, complex numbers,
-# several outputs, integers beside, structures.
+# Functions and their inputs: with kinks, ties, sums over many terms, complex numbers, several
+# outputs, integer inputs, structures.
 _FUNCTIONS: dict[str, tuple[Callable, Any]] = {
     "sin": (tf.sin, _real(3)),
     "exp": (tf.exp, 30 * _positive(3)),
@@ -109,7 +109,7 @@ _FUNCTIONS: dict[str, tuple[Callable, Any]] = {
 }
 
 
-# Ops whose gradient is not that of their value, on purpose.
+# Ops whose gradient differs from their value's derivative on purpose.
 _SURROGATE = (
     "sign_straight_through",
     "round_straight_through",
@@ -131,8 +131,7 @@ def test_own_op(comparison: comparisons.Comparison) -> None:
         batched=False,  # tests/python/vectorize_test.py does that.
         fixed=[f"inputs[{k}]" for k in comparison.without_gradient],
         surrogate=comparison.name in _SURROGATE,
-        # Clipped, a gradient does not depend on the upstream gradient in the way that
-        # forward mode takes for granted.
+        # A clipped gradient does not depend on the upstream gradient as forward mode assumes.
         forward=False if comparison.name == "clip_gradient" else None,
         raise_error=False,
     )
@@ -156,9 +155,9 @@ def test_float_within_a_function_of_double() -> None:
     assert report.passed
 
 
-# What TensorFlow itself does not do right: the mean in `moments` is a constant to the
-# gradient of the gradient, that of cumprod divides 0 by 0, and that of the gradient of
-# ResizeBilinear, which forward mode takes, is None.
+# TensorFlow's own faults. The mean in `moments` is a constant to the second-order gradient. The
+# gradient of cumprod divides 0 by 0. The gradient of ResizeBilinear's gradient, which forward mode
+# uses, is None.
 _WRONG: dict[str, tuple[Callable, Any, int, str]] = {
     "moments": (lambda x: tf.nn.moments(x, [0]), _real(4), 2, "differences"),
     "cumprod": (tf.math.cumprod, np.float64([2, 0, 3]), 1, "differences"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What check_library is to know of this library's ops: inputs from the table of cases
-(tests/clients/cases), in one type other than double; gradients are measured in double.
+"""check_library's options for this library's ops: inputs from the table of cases
+(tests/clients/cases), in one type other than double. Gradients are measured in double.
 """
 
 import math
@@ -19,7 +19,7 @@ _LARGEST = 400  # elements of an input
 
 
 def _fitness(case: Case) -> tuple[bool, int]:
-    """Random values are rather in general position; few are quick to check."""
+    """Random values are more likely to be generic; few are quick to check."""
     random = any(i.values.kind in ("uniform", "permutation") for i in case.inputs)
     return not random, sum(math.prod(i.shape) for i in case.inputs)
 
@@ -40,7 +40,7 @@ def _other_type(case: Case) -> str:
 
 
 def options() -> dict[str, dict[str, Any]]:
-    """For each op that has cases what `check_library` takes."""
+    """The options of `check_library` for each op that has cases."""
     by_op: dict[str, list[Case]] = {}
     for case in case_files.read(*sorted(FOLDER.glob("*.cases"))):
         if _suitable(case):

@@ -11,17 +11,17 @@ import tensorflow as tf
 from tensorflow_ext import raw_ops, testing
 from tensorflow_ext._runtime import _library
 
-# A share of the ops for each process that Bazel starts.
+# Each process that Bazel starts checks a share of the ops.
 SHARES = 4
 OPTIONS = own_ops.options()
-# What definitions mark an input with; it takes any type, and no case has it.
+# Definitions mark an input with this op; it takes any type, and has no cases.
 OPTIONS["TfExt>NoGradient"] = {"attrs": {"T": ["float64", "int32"]}}
-# What the debug switch puts behind gradients.
+# The debug switch adds this op to gradients.
 OPTIONS["TfExt>CheckGradientShape"] = {
     "attrs": {"T": ["float64", "int32"], "where": "here", "made_by": "this"},
     "inputs": [tf.TensorSpec([2, 3], tf.float64), np.array([2, 3], np.int64)],
 }
-# What tells of graphs and models, of an empty one.
+# Ops that describe graphs and models, here of empty ones.
 _FOLDER = tempfile.TemporaryDirectory()
 _GRAPH = tf.Graph()
 with _GRAPH.as_default():
@@ -30,7 +30,7 @@ _GRAPH_DEF = tf.constant(_GRAPH.as_graph_def().SerializeToString())
 tf.saved_model.save(tf.Module(), _FOLDER.name)
 OPTIONS["TfExt>DescribeSavedModel"] = {"inputs": [tf.constant(_FOLDER.name)]}
 OPTIONS["TfExt>InlineCalls"] = {"inputs": [_GRAPH_DEF, tf.constant(["x:0"])]}
-# What tells of a cluster's tasks.
+# The op that describes a cluster's tasks.
 OPTIONS["TfExt>DescribeTask"] = {"inputs": [tf.constant(["Relu", "Your>Unknown"])]}
 for _op in raw_ops.TEXT_OPS:
     OPTIONS[_op]["leave_out"] = ["vectorized_map"]

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is registered in Python for the ops of planted_ops.cc: gradients, and rules of
-tf.vectorized_map.
-"""
+"""Python registrations for the ops of planted_ops.cc: gradients and rules of tf.vectorized_map."""
 
 from typing import Any
 

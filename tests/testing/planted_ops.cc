@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that compute x * x, each with one fault that
-// tensorflow_ext.testing.check_op is to find, and one without.
+// Ops that compute x * x: one without a fault, and others with one fault each
+// that tensorflow_ext.testing.check_op must find.
 
 #include <cmath>
 #include <cstdint>
@@ -27,17 +27,17 @@ using FDH = tensorflow::FunctionDefHelper;
 
 enum class Fault {
   kNone,
-  kAbortsOnMatrices,  // where it should refuse
-  kReadsAnyIndex,     // beyond the input, too
+  kAbortsOnMatrices,  // instead of refusing them
+  kReadsAnyIndex,     // also beyond the input
   kAbortsOnEmpty,     // tensors
   kHangsOnEmpty,      // tensors
-  kAddsCalls,         // so that no two calls give the same
+  kAddsCalls,         // so no two calls give the same
   kLosesPrecision,    // in float, compared with double
-  kTakesAnyRank,      // which the shape function does not
+  kTakesAnyRank,      // the shape function does not
   kInternalErrors,    // instead of InvalidArgument
 };
 
-// x * x; with `indices`, that of the elements they name.
+// x * x; with `indices`, the square of the elements that they select.
 template <typename T, Fault fault>
 class SquareOp : public tensorflow::OpKernel {
  public:
@@ -140,15 +140,15 @@ RIGHT_BUT("Planted>HangsOnEmpty", Fault::kHangsOnEmpty);
 RIGHT_BUT("Planted>AddsCalls", Fault::kAddsCalls);
 RIGHT_BUT("Planted>LosesPrecision", Fault::kLosesPrecision);
 RIGHT_BUT("Planted>InternalErrors", Fault::kInternalErrors);
-// Faults in what planted_gradients.py registers, or in planted_xla.cc.
+// Faults in the registrations of planted_gradients.py or in planted_xla.cc.
 RIGHT_BUT("Planted>NoGradientOfX", Fault::kNone);
 RIGHT_BUT("Planted>OtherInXla", Fault::kNone);
 RIGHT_BUT("Planted>OtherWhenVectorized", Fault::kNone);
 
-// Nothing is wrong with it.
+// The op without a fault.
 RIGHT_BUT("Planted>Right", Fault::kNone);
 
-// planted_gradients.py has the right one for Python.
+// planted_gradients.py registers the correct one for Python.
 DOCUMENTED_OP("Planted>OtherInC");
 KERNELS("Planted>OtherInC", Fault::kNone);
 REGISTER_OP_GRADIENT("Planted>OtherInC", [](const AttrSlice&, FunctionDef* g) {
@@ -195,7 +195,7 @@ KERNELS("Planted>NoGradient", Fault::kNone);
 OP("Planted>NoDocumentation").SetShapeFn(UnchangedShape);
 COMPUTES_SQUARES("Planted>NoDocumentation", Fault::kNone);
 
-// Its gradient is wrong for one value of an attribute.
+// The gradient is wrong for one value of an attribute.
 OP("Planted>WrongForOneValue")
     .Attr("mode: {'plain', 'reversed', 'twice'} = 'plain'")
     .SetShapeFn(UnchangedShape)
@@ -209,8 +209,8 @@ REGISTER_OP_GRADIENT("Planted>WrongForOneValue",
                        return absl::OkStatus();
                      });
 
-// Its gradient is right, that of its gradient is wrong: an op that computes dx
-// = 2 x dy, and says that dx does not depend on x.
+// The gradient is correct, but the gradient's own is wrong: an op that computes
+// dx = 2 x dy and claims that dx does not depend on x.
 DOCUMENTED_OP("Planted>SecondOrderWrong");
 KERNELS("Planted>SecondOrderWrong", Fault::kNone);
 REGISTER_OP_GRADIENT("Planted>SecondOrderWrong", [](const AttrSlice&,

@@ -2,7 +2,7 @@
 //
 // Some ops of planted_ops.cc for XLA; one computes something else there.
 
-// Before XLA's headers.
+// Must precede XLA's headers.
 // clang-format off
 #include "tensorflow_ext/base/compatibility.h"
 // clang-format on

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What check_gradient takes, in which modes it runs, what its report says."""
+"""check_gradient: its arguments, its modes and its report."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from tensorflow_ext.testing import Outcome, check_gradient
 _X = np.random.default_rng(2).uniform(0.3, 0.9, (2, 3))
 _QUICK: dict[str, Any] = {"order": 1, "batched": False, "forward": False}
 
-# Order 2 has one output, the gradient, and is not batched unless asked.
+# Order 2 has one output, the gradient, and is not batched unless requested.
 _FIRST_ORDER = (
     "value in tf.function",
     "one output alone",
@@ -121,7 +121,7 @@ def test_layer_of_keras() -> None:
     layer = keras.layers.Dense(2, activation="tanh")
     report = check_gradient(layer, _X.astype(np.float32), **_QUICK)
     assert len([f for f in report.findings if f.check == "differences"]) == 3
-    # Its variables are float, so that the differences are.
+    # The variables are float, so the differences are too.
     assert report.settings["differences in"] == "float32"
 
 

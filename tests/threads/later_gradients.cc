@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An op library that registers many gradients by what TensorFlow's own macros
-// call: enough to make its tables grow several times.
+// An op library that registers many gradients by the functions behind
+// TensorFlow's own macros, enough for the tables to grow several times.
 
 #include <string>
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads libraries while other threads differentiate, again and again, each time
-// in a new process.
+// Loads libraries while other threads differentiate, repeatedly, each time in a
+// new process.
 //
 //   loading_test RUNS LIBRARY...
 //
-// LOADING_RUNS in the environment stands for RUNS.
+// The environment variable LOADING_RUNS replaces RUNS.
 //
-// A run forks this process, which has TensorFlow and no threads yet. Two
-// threads of the child differentiate graphs of many ops by TF_AddGradients; one
-// looks up every op that TensorFlow's client registry knows, one does so in the
-// function registry, as a session that meets a SymbolicGradient. The first
-// thread loads the libraries meanwhile. Prints a line for each run that fails.
-// Exit status: 0, all runs were right; 1, some failed; 2, wrong arguments.
+// A run forks this process, which has loaded TensorFlow and has no threads yet.
+// Two threads of the child differentiate graphs of many ops by TF_AddGradients.
+// One looks up every op of TensorFlow's client registry, and one looks up every
+// op of the function registry, as a session that runs a SymbolicGradient does.
+// Meanwhile the first thread loads the libraries. Prints a line for each run
+// that fails. Exit status: 0, all runs passed; 1, some failed; 2, wrong
+// arguments.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ constexpr const char* kOps[] = {
     "Softmax", "LogSoftmax", "Softplus", "Softsign", "Sqrt",  "Square",
     "Tan",     "Tanh",       "Identity", "ZerosLike"};
 
-// Those whose gradient is a function of TensorFlow's, too.
+// Ops that also have a function gradient in TensorFlow.
 constexpr const char* kFunctions[] = {"Abs", "Exp",  "Log",     "Neg",   "Relu",
                                       "Sin", "Sqrt", "Sigmoid", "Square"};
 
@@ -139,7 +140,7 @@ std::string LookUpFunctionGradients(const Known& known) {
 // One run, in a process of its own.
 std::string Run(const Known& known, const std::vector<const char*>& libraries,
                 int seed) {
-  alarm(60);  // A list that has lost its end has a reader for ever.
+  alarm(60);  // A list that has lost its end keeps a reader forever.
   std::atomic<int> started{0};
   std::atomic<bool> ends{false};
   const std::vector<std::function<std::string()>> rounds = {
@@ -152,7 +153,7 @@ std::string Run(const Known& known, const std::vector<const char*>& libraries,
     threads.emplace_back([&, i] {
       bool last = false;
       while (faults[i].empty() && !last) {
-        // A whole round begins after everything is loaded.
+        // A full round starts after everything is loaded.
         last = ends;
         faults[i] = rounds[i]();
         if (started < static_cast<int>(rounds.size())) ++started;
@@ -176,7 +177,7 @@ std::string Run(const Known& known, const std::vector<const char*>& libraries,
   return fault;
 }
 
-// True if a run, in a process of its own, is right.
+// True if a run, in a separate process, passes.
 bool RunInChild(const Known& known, const std::vector<const char*>& libraries,
                 int seed) {
   std::fflush(stdout);

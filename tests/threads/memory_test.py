@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A C client that differentiates for a long time needs no more memory for it."""
+"""The memory of a C client does not grow while it differentiates for a long time."""
 
 import os
 import pathlib
@@ -33,7 +33,7 @@ def test_graphs_that_stay_the_same(tmp_path: pathlib.Path, graph: str, rounds: i
 
 @pytest.mark.parametrize("graph", ["changing_call", "changing_attributes"])
 def test_graphs_that_change(tmp_path: pathlib.Path, graph: str) -> None:
-    """The library keeps 1,400 KiB or more of 100 graphs, and drops it after 512."""
+    """The library keeps at least 1,400 KiB for 100 graphs, and drops it after 512."""
     sizes = _kilobytes(tmp_path, 1000, graph)
     assert max(sizes[:6]) > sizes[0] + 4000, sizes
     assert max(sizes[6:]) < max(sizes[:6]) + 2000, sizes

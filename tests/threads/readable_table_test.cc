@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks step by step that the standard library does what readable_table.h
-// relies upon, and that readers find everything while one thread changes the
-// table.
+// Checks step by step that the standard library behaves as readable_table.h
+// assumes, and that readers find everything while one thread changes the table.
 
 #include "tensorflow_ext/gradient/registry/readable_table.h"
 
@@ -66,7 +65,7 @@ void StaysAsItIs(int size) {
   Check(table.at(Name(0)) == &kNew, "the change is there");
 }
 
-// Readers never miss an entry, whatever is done to the table.
+// Readers never miss an entry, whatever changes the table.
 void ReadersFindEverything() {
   constexpr int kSize = 100, kTables = 50;
   std::vector<Table> tables;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Differentiates graphs again and again, from as many threads as one likes.
+// Differentiates graphs repeatedly, from any number of threads.
 //
 //   rounds LIBRARY THREADS ROUNDS GRAPH_DEF...
 //
-// In a round a thread imports each GraphDef (a file), lets TfExt_InlineCalls
-// inline the calls that lead to y:0 in every other round, adds the gradient of
-// y:0 by x:0, makes a session, feeds four numbers to x, runs, and deletes all
-// of it. The gradients must be those of the first round, bit by bit. But in a
-// graph whose name begins with "changing_" the attribute max of each
-// FakeQuantWithMinMaxArgs and the names of the functions are others in every
-// round, as in a process that makes ever new graphs; its calls stay.
+// In a round a thread imports each GraphDef (a file), adds the gradient of y:0
+// by x:0, makes a session, feeds four numbers to x, runs, and deletes
+// everything. In every other round, TfExt_InlineCalls first inlines the calls
+// that lead to y:0. The gradients must equal those of the first round, bit by
+// bit. A graph whose name begins with "changing_" differs in every round, as in
+// a process that makes ever new graphs: the attribute max of each
+// FakeQuantWithMinMaxArgs and the names of the functions change. Its calls
+// stay.
 //
-// Prints the memory that the process holds, in KiB, before the first round and
-// after each tenth of them. Exit status: 0; 1 where TensorFlow refuses
-// something or a gradient differs; 2, wrong arguments.
+// Prints the process's memory, in KiB, before the first round and after each
+// tenth of them. Exit status: 0; 1, TensorFlow refuses something or a gradient
+// differs; 2, wrong arguments.
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -65,7 +66,7 @@ struct Subject {
   std::string name;
   GraphDef graph;
   bool changes;
-  Values expected;  // where it does not change
+  Values expected;  // of graphs that do not change
 };
 
 Subject Read(const char* path) {

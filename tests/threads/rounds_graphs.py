@@ -29,7 +29,7 @@ def _outer(x: tf.Tensor) -> tf.Tensor:
 
 
 def _call(x: tf.Tensor) -> tf.Tensor:
-    """A call with calls in it."""
+    """A call with nested calls."""
     return tf.reduce_sum(_outer(x))
 
 
@@ -45,7 +45,7 @@ def _deep_copy(x: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.raw_ops.DeepCopy(x=x))
 
 
-# A name that begins with "changing_" is what rounds.cc looks for.
+# rounds.cc looks for names that begin with "changing_".
 GRAPHS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
     "ours": _ours,
     "call": _call,
@@ -56,7 +56,7 @@ GRAPHS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
 
 
 def write(folder: pathlib.Path, names: Iterable[str]) -> list[pathlib.Path]:
-    """Writes each graph as a file of its name; returns the files."""
+    """Writes each graph to a file of its name; returns the files."""
     files = []
     for name in names:
         with v1.Graph().as_default() as graph:

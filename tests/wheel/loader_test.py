@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libtensorflow_ext_loader.so: what TF_LoadLibrary gives and says in C."""
+"""libtensorflow_ext_loader.so: the result of TF_LoadLibrary in C, and its messages."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ PROGRAM = os.environ["PROGRAM"]
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Loads the library that is named; says whether there is an op then."""
+    """Loads the named library; says whether an op exists afterwards."""
     made = tmp_path_factory.mktemp("program") / "program"
     lib = tf.sysconfig.get_lib()
     libraries = sysconfig.get_tensorflow_libraries()
@@ -80,7 +80,7 @@ def test_one_that_cannot_be_loaded(program: pathlib.Path, folder: pathlib.Path) 
 
 
 def test_python(folder: pathlib.Path) -> None:
-    """TensorFlow goes on after it has refused a library."""
+    """TensorFlow still works after it has refused a library."""
     source = """
 import sys, tensorflow as tf
 for path in sys.argv[1:]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: what it holds, and what it does in an environment that knows no checkout.
+"""The wheel's contents, and its behaviour in an environment without a checkout.
 
-TensorFlow is that of this interpreter. tools/wheel/check_wheel.py does the same, and
-more, in new environments, one for each Python and each TensorFlow.
+TensorFlow is this interpreter's. tools/wheel/check_wheel.py runs these checks and more in new
+environments, one for each Python and each TensorFlow.
 """
 
 import pathlib
@@ -20,7 +20,7 @@ import pytest
 import staging
 import tensorflow as tf
 
-# Under Bazel the folder of all that this test may see.
+# Under Bazel, the folder of everything that this test may see.
 ROOT = pathlib.Path(__file__).absolute().parents[2]
 MINOR = ".".join(tf.__version__.split(".")[:2])
 
@@ -49,7 +49,7 @@ def installed(
     commands.run(sys.executable, "-m", "venv", "--without-pip", prefix)
     python = prefix / "bin" / "python"
     packages = prefix / pathlib.Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
-    # In a folder that a .pth file names Python reads no .pth files: not that of the checkout.
+    # Python reads no .pth files in a folder that a .pth file names, so the checkout's is not read.
     (packages / "tensorflow.pth").write_text(sysconfig.get_path("purelib"))
     before = acceptance.files_of(prefix)
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
@@ -63,7 +63,7 @@ def test_two_builds_give_the_same_bytes(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234567890")
     monkeypatch.chdir(tmp_path)
-    # Beside one of another version.
+    # A wheel of another version is in the same folder.
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist" / wheel.name.replace("-", "-9", 1)).touch()
     assert _make(pathlib.Path("dist")).read_bytes() == wheel.read_bytes()
@@ -148,14 +148,14 @@ def test_what_is_not_built(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_checkout_alone_is_no_wheel(tmp_path: pathlib.Path) -> None:
-    """`pip wheel .`, say."""
+    """Builds as `pip wheel .` does."""
     staging.stage(ROOT, tmp_path, [], [])
     tmp_path.joinpath(notices.FILE).touch()
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
     assert "./run wheel makes it" in commands.run(*build, cwd=tmp_path, fails=True)
 
 
-# They run in this order: the last one removes everything.
+# The order matters, because the last one removes everything.
 @pytest.mark.parametrize("name", [*acceptance.CHECKS, *acceptance.LAST_CHECKS])
 def test_installed(name: str, installed: acceptance.Installed) -> None:
     (acceptance.CHECKS | acceptance.LAST_CHECKS)[name](installed)

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a program in another language that calls every wrapper of ops.
 
-Takes the arguments of `python -m tensorflow_ext wrappers`: `op_wrappers` of
-tensorflow_ext/op_wrappers.bzl, with this for a `command`, makes the program,
+Takes the arguments of `python -m tensorflow_ext wrappers`. `op_wrappers` of
+tensorflow_ext/op_wrappers.bzl, with this as its `command`, makes the program,
 
     all_ops LIBRARY... OUT
 
-which loads these op libraries, makes one graph, and writes its GraphDef to OUT.
-For each call of `calls` (calls.py says what a call holds) the graph has
+which loads these op libraries, makes one graph, and writes its GraphDef to OUT. For each call of
+`calls` (calls.py describes a call) the graph has
   - a placeholder for each tensor of `call.inputs`, with its name and type and without a
     shape,
-  - the op, made by its wrapper of these, `call.required` and `call.optional`, called
-    `call.name`,
-  - an Identity with its name for each tensor of `call.outputs`, which takes what the
-    wrapper gave for that output.
-Where a binding names nodes by itself, they lie in a scope that is called so. What goes
-wrong is printed to standard error with the call's name, and ends the program with 1.
-Nothing else in the program knows an op: all_ops_test.py compares the graph.
+  - the op `call.name`, made by its wrapper from these, `call.required` and `call.optional`,
+  - an Identity of its name for each tensor of `call.outputs`, whose input is the wrapper's
+    result for that output.
+If a binding chooses node names itself, the nodes are in a scope of the call's name. Errors are
+printed to standard error with the call's name, and end the program with 1. No other part of the
+program knows an op: all_ops_test.py compares the graph.
 
-A language joins by a template templates/all_ops.jinja of its own end, such as
+To add a language, add a template templates/all_ops.jinja with its own extension, such as
 templates/all_ops.cc.jinja, a row in TEMPLATES, and its program in BUILD's `PROGRAMS`.
 """
 
@@ -38,7 +37,7 @@ _TEMPLATES = pathlib.Path(__file__).absolute().parent / "templates"
 
 
 def _cxx_value(attribute: op_interface.Attribute, value: Any) -> str:
-    """A value in C++, also of what the OpDef alone has defaults of."""
+    """A value in C++, even if only the OpDef has a default for its type."""
     if attribute.type not in ("func", "tensor"):
         text = cxx.literal(attribute, value)
         element = cxx.TYPES[attribute.type]
@@ -67,8 +66,8 @@ def _rust_value(attribute: op_interface.Attribute, value: Any) -> str:
     return rust.scalar(attribute.type, value)
 
 
-# Of each language the end of the program's name, its template, and what the template
-# calls beside the filters of the wrappers.
+# By language: the extension of the program, its template, and the template's functions in addition
+# to the wrappers' filters.
 TEMPLATES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "cxx": (".cc", "all_ops.cc.jinja", {"value": _cxx_value}),
     "go": (".go", "all_ops.go.jinja", go_calls.FILTERS),

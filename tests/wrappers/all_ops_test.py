@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every wrapper of every op, called in each language: the node is the one that the
-OpDef asks for. all_ops.py says what the programs are."""
+"""Every wrapper of every op, called in each language, makes the node that the OpDef
+describes. all_ops.py describes the programs."""
 
 import os
 import pathlib
@@ -14,12 +14,12 @@ from tensorflow_ext._typed_wrappers import command, op_interface
 
 PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
 KINDS_PROGRAMS = dict(pair.split("=") for pair in os.environ["KINDS_PROGRAMS"].split())
-# Those whose binding sets no attribute that is a function.
+# Languages whose binding sets no attribute that is a function.
 WITHOUT_FUNCTIONS = {"Go"}
 
 
 def _graph(program: str, folder: pathlib.Path, *further_libraries: str) -> graph_pb2.GraphDef:
-    """What a program makes of the ops that it was written for."""
+    """The graph that a program makes of its ops."""
     out = folder / "graph"
     done = subprocess.run(
         [program, os.environ["LIBRARY"], *further_libraries, out],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of every wrapper, and the graph that they are to make."""
+"""Calls of every wrapper, and their expected graph."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from tensorflow.python.framework import op_def_library
 
 from tensorflow_ext._typed_wrappers.op_interface import Argument, Arity, Attribute, Op
 
-# Where the OpDef admits any type; of the wrapper's two calls, one takes the first and
-# one the last.
+# Types for OpDefs that admit any type; one of the wrapper's two calls uses the first, the other the
+# last.
 _ANY_TYPE = ("DT_INT32", "DT_FLOAT", "DT_DOUBLE")
-# The only value, beside the default, that ops take for what is called so.
+# The only valid value of these attributes besides the default.
 _ONLY = {"x_order": 1, "y_order": 1}
-# What has to be escaped in source code.
+# Text that source code must escape.
 _TEXT = b'a "b" \\ c'
 
 
@@ -32,14 +32,14 @@ class Call:
     """A call of a wrapper.
 
     Attributes:
-      name: Of its node.
-      op: What is called.
-      inputs: The placeholders of each input; one for an input that is no list.
-      required: The required attributes' values, in order.
-      optional: Those of the optional ones that are given: all of them, each with
-        another value than its default, or none.
+      name: The node's name.
+      op: The op.
+      inputs: The placeholders of each input; one for an input that is not a list.
+      required: The values of the required attributes, in order.
+      optional: The values of the optional attributes that are given: either all, none of them with
+        its default, or none.
       outputs: The Identities of each output.
-      attributes: What the node's attributes are to be, by name.
+      attributes: The expected attributes of the node, by name.
     """
 
     name: str
@@ -52,13 +52,13 @@ class Call:
 
 
 def calls(ops: Sequence[Op]) -> list[Call]:
-    """Two calls of each wrapper, one with its optional attributes and one without, with
+    """Two calls of each wrapper, one with and one without its optional attributes, with
     different types and lengths of lists."""
     return [_call(op, given) for op in ops for given in (False, True)]
 
 
 def has_no_function(call: Call) -> bool:
-    """Whether no attribute that is given is a function: some bindings set none."""
+    """True if no given attribute is a function; some bindings set none."""
     return all(a.type != "func" for a, _ in call.required + call.optional)
 
 
@@ -85,7 +85,7 @@ def _call(op: Op, given: bool) -> Call:
 
 
 def _of_inputs(attribute: Attribute, given: bool) -> Any:
-    """Of an attribute that the inputs decide: a type, a length, a list of types."""
+    """The value of an attribute that the inputs decide: a type, a length, a list of types."""
     if attribute.type == "int":
         return max(attribute.minimum or 0, 3 if given else 2)
     types = attribute.allowed or _ANY_TYPE
@@ -96,8 +96,8 @@ def _of_inputs(attribute: Attribute, given: bool) -> Any:
 
 
 class _Values:
-    """Values of attributes, no two numbers the same: a wrapper that takes one
-    attribute for another is noticed."""
+    """Values of attributes. All numbers differ, so a wrapper that confuses two attributes
+    is noticed."""
 
     def __init__(self, given: bool) -> None:
         self._given = given
@@ -116,13 +116,13 @@ class _Values:
             return _ONLY[attribute.name]
         if attribute.type == "int":
             value = 3 if attribute.minimum else 1
-            # Odd, as a kernel's size is to be.
+            # Odd, as the size of a kernel must be.
             while value in self._ints | {attribute.default}:
                 value += 2
             self._ints.add(value)
             return value
         if attribute.type == "float":
-            # Growing: a lower bound comes before an upper one.
+            # Increasing, because a lower bound precedes an upper one.
             self._floats += 1
             value = self._floats / 8
             return value + 1 / 16 if value == attribute.default else value
@@ -160,14 +160,14 @@ def _attr_value(attribute: Attribute, value: Any) -> attr_value_pb2.AttrValue:
         value = [number(x) for x in value] if attribute.is_list else number(value)
     result = op_def_library.value_to_attr_value(value, kind, attribute.name)
     if attribute.is_list:
-        result.list.SetInParent()  # An empty list is one, too.
+        result.list.SetInParent()  # An empty list is a list, too.
     return result
 
 
 def faults(graph: graph_pb2.GraphDef, expected: Sequence[Call]) -> Iterator[str]:
-    """What is wrong with the graph that a program has made of these calls.
+    """The differences between the graph of a program and these calls.
 
-    A node that a program calls `x` may be `x` or lie in the scope `x`.
+    A node `x` of a call may be named `x` or be in the scope `x`.
     """
     by_label: dict[str, node_def_pb2.NodeDef] = {}
     label_of: dict[str, str] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m tensorflow_ext wrappers: what it prints and writes, and what it refuses."""
+"""python -m tensorflow_ext wrappers: its output, its files and its errors."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ from tensorflow_ext._typed_wrappers import language, names, op_interface
 
 
 def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What the command says when it does not write."""
+    """The error of the command when it writes nothing."""
     assert main(["wrappers", *arguments]) == 1
     printed = capsys.readouterr()
     assert not printed.out
@@ -40,7 +40,7 @@ def test_writes(tmp_path: pathlib.Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"typed.h", "typed.cc"}
     header = path.read_text()
     assert "namespace some::kinds::ops {" in header
-    # Neither ends a comment nor draws the next line into one.
+    # Neither ends a comment or continues it on the next line.
     assert "/// Text that ends a comment: */ and \\ .\n" in header
     assert "class KindsSource {" in header
     assert '#include "typed.h"' in (tmp_path / "typed.cc").read_text()
@@ -59,7 +59,7 @@ def test_writes(tmp_path: pathlib.Path) -> None:
 def test_replaces_its_own_files_alone(
     option: str, file: str, foreign: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And writes none if there is another one among them."""
+    """Writes nothing if one of the files is not its own."""
     arguments = [option, "--write", str(tmp_path / file)]
     assert main(["wrappers", *arguments]) == 0
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

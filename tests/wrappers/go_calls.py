@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program of all calls writes in Go."""
+"""The Go code for the program of all calls."""
 
 import json
 from typing import Any

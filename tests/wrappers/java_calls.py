@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program of all calls writes in Java."""
+"""The Java code for the program of all calls."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def _scalar(element: str, value: Any) -> str:
 
 
 def _attributes(c: java.Class, call: Call) -> list[str]:
-    """What a call gives behind the tensors."""
+    """The arguments of a call after the tensors."""
     values = {a.name: value for a, value in call.required + call.optional}
     given = [_value(x, values[x.of.name]) for x in c.required]
     given += [_value(x, values[x.of.name]) for x in c.chosen if x.of.name in values]

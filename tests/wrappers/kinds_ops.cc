@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops with arguments and attributes of every kind that an OpDef knows, and with
-// names that languages keep for themselves. They compute nothing.
+// Ops with arguments and attributes of every kind in an OpDef, and with names
+// that are reserved in some language. They compute nothing.
 
 #include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/op.h"
@@ -85,7 +85,7 @@ REGISTER_OP("Kinds>Functions")
     .Attr("other: func = { name: 'function_by_default' }")
     .SetShapeFn(UnknownShape);
 
-// Names that are words of a language, or what wrappers call their own.
+// Names that are keywords of a language, or that wrappers use themselves.
 REGISTER_OP("Kinds>Words")
     .Input("class: float")
     .Input("func: float")

@@ -16,8 +16,8 @@
 
 namespace tensorflow_ext {
 
-// The most dimensions, after neighbours that all operands treat alike are
-// merged.
+// The maximum number of dimensions, after merging neighbours that all operands
+// treat alike.
 constexpr int kMaxBroadcastRank = 8;
 
 // How kOperands tensors are read for each element of the output. Dimensions are

@@ -12,12 +12,13 @@
 //     }
 //   };
 //
-// A functor that returns a Pair has two outputs. A functor that computes for
-// longer than its operands take to arrive sets `static constexpr int kCycles`,
-// for one float element on the CPU. A functor written as for XLA sets `static
-// constexpr bool kTwoAtOnce = true` (two_numbers.h). A functor that calls Sin,
-// Cos or SinCos (trigonometric.h) sets `static constexpr bool kTakesAngles =
-// true`, so the CPU's loops vectorise (near_number.h).
+// A functor that returns a Pair has two outputs. A functor may have these
+// static constexpr members:
+//   - int kCycles, if it computes for longer than its operands take to arrive:
+//     the cycles for a float element on the CPU;
+//   - bool kTwoAtOnce = true, if it is written as for XLA (two_numbers.h);
+//   - bool kTakesAngles = true, if it calls Sin, Cos or SinCos
+//     (trigonometric.h), so the CPU's loops vectorise (near_number.h).
 //
 // A family of ops lists them in its header:
 //

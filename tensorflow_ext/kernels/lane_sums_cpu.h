@@ -105,8 +105,7 @@ class LaneSums {
     }
     i += whole * kWidth;
     if (i == size) return;
-    C rest[kSums][kWidth] =
-        {};  // No sum is -0, the only value that adding 0 changes.
+    C rest[kSums][kWidth] = {};  // No sum is -0, the only value that 0 changes.
     for (int lane = 0; i < size; ++i, ++lane) {
       C term[kSums];
       terms.At(i, term);

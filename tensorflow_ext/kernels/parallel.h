@@ -102,7 +102,7 @@ class SharedWork {
 
   tensorflow::thread::ThreadPool* const pool_;
   const int64_t units_, shard_size_;
-  Fn& fn_;  // the caller's, who waits while a shard is left
+  Fn& fn_;  // owned by the caller, which waits while a shard is left
   std::atomic<int> helpers_, users_{1};
   std::atomic<int64_t> left_, next_;
   absl::Notification done_;

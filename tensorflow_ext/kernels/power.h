@@ -100,8 +100,8 @@ TENSORFLOW_EXT_HOST_DEVICE double ExponentWithLimits(double x, double y,
 
 // x^y for x >= 0 and y other than 0, except for 1^NaN.
 TENSORFLOW_EXT_HOST_DEVICE double PowerOfMagnitude(double x, double y) {
-  // Exponents beyond these give 0, 1 or infinity for every x, as these do, but
-  // their product would not be exact.
+  // Exponents beyond these limits give 0, 1 or infinity for every x, as the
+  // limits do, but their product would not be exact.
   const double within = Clamp(y, 0x1p66);
   const TwoDoubles log2 = Log2InTwo(x);
   const TwoDoubles product = Product(within, log2.high);

@@ -148,8 +148,8 @@ struct Avx2 {
   }
 };
 
-// As wide as the loops around it: a load waits if it spans two stores that have
-// not reached the cache yet. Tails use Avx2.
+// As wide as the loops between conversions: a load waits if it spans two stores
+// that have not reached the cache yet. Tails use Avx2.
 struct Avx512 {
   // With this mask the intrinsics do the same without an undefined operand,
   // which GCC warns about.

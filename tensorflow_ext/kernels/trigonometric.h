@@ -98,9 +98,9 @@ TENSORFLOW_EXT_HOST_DEVICE int LeadingZeros(uint64_t x) {
 }
 
 // The same for a finite |x| of at least 1: M. H. Payne and R. N. Hanek, "Radian
-// Reduction for Trigonometric Functions", ACM SIGNUM Newsletter 18, 1983. In x
-// 2 / pi = m 2^e 2 / pi with a whole number m, binary digits of 2 / pi do not
-// matter if their product with m 2^e is a multiple of 4. Doubles nearest to
+// Reduction for Trigonometric Functions", ACM SIGNUM Newsletter 18, 1983. For a
+// whole number m, x 2 / pi = m 2^e 2 / pi. Binary digits of 2 / pi do not
+// matter if their product with m 2^e is a multiple of 4. The nearest doubles to
 // multiples of pi/2 need 192 of the other digits.
 TENSORFLOW_EXT_HOST_DEVICE ReducedAngle<double> ReduceFar(double x) {
   // 64 zeros, then the digits after the point.

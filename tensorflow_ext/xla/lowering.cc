@@ -223,8 +223,7 @@ namespace {
 // late, gets its kernels here.
 void RegisterLateKernels(const std::string& op,
                          LoweringRegistration::Factory factory) {
-  tensorflow::NodeDef
-      any;  // an op without attributes that XLA has a kernel for
+  tensorflow::NodeDef any;  // an op without attributes that has an XLA kernel
   any.set_op("NoOp");
   for (const char* device :
        {tensorflow::DEVICE_CPU_XLA_JIT, tensorflow::DEVICE_GPU_XLA_JIT}) {

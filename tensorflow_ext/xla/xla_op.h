@@ -215,8 +215,8 @@ XlaOp ReduceMaxAll(XlaOp x, Constant least);
 // The sums over windows that lie inside x.
 XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
 
-// The products of matrices x [..., M, K] with y [..., N, K] transposed: [...,
-// M, N]. Computes in x's type on every device.
+// The products, [..., M, N], of matrices x [..., M, K] with y [..., N, K]
+// transposed. Computes in x's type on every device.
 XlaOp BatchDotTransposed(XlaOp x, XlaOp y);
 
 // x[index] for each index in indices [..., K] of the first K dimensions of x;

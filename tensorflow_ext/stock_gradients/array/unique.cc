@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that select elements by comparing them with others. Where x_i = x_j, the
-// number of results jumps if they differ, and there is no derivative. These
-// gradients treat the selection as a Gather: y_k = x_f(k), where f(k) is the
-// first position of the value, which the ops select.
+// Ops that select elements by comparing them with others. At x_i = x_j the
+// number of results jumps when the two become different, so there is no
+// derivative. These gradients treat the selection as a Gather: y_k = x_f(k),
+// where f(k) is the first position of the value, which the ops select.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula_ops.h"

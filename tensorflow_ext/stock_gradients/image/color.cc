@@ -2,9 +2,9 @@
 //
 // Colours, channels last: conversion between RGB and HSV, and adjustments.
 //
-// M and m are the greatest and the least of the channels r, g, b, and C = M -
-// m. p and n are the channels before and after the greatest in the circle r, g,
-// b:
+// M and m are the greatest and the least of the channels r, g, b. p and n are
+// the channels before and after the greatest in the circle r, g, b. With C = M
+// - m,
 //
 //   value V = M,  saturation S = C / M,  hue H = constant + (n - p) / (6 C),
 //

@@ -87,15 +87,16 @@ struct Samples {
   Value fraction;          // u or v, [boxes, K]
 };
 
-// The upstream gradient W is a change of the boxes. It moves the samples by p =
-// W_y1 d/dy1 + W_y2 d/dy2 in rows and by q in columns, and changes the crops by
+// The upstream gradient W is a change of the boxes. It moves the samples in
+// rows by p = W_y1 d/dy1 + W_y2 d/dy2 and in columns by q, and changes the
+// crops by
 //
 //   J = p Iu + q Iv,  Iu = (1 - v) (I10 - I00) + v (I11 - I01),
 //                     Iv = (1 - u) (I01 - I00) + u (I11 - I10).
 //
 // The gradients are those of sum grads J: J for grads; the coefficients of I00
-// to I11 for the image; the derivatives through u and v for the boxes, with Iuv
-// = I11 - I01 - I10 + I00.
+// to I11 for the image; the derivatives through u and v for the boxes, where
+// Iuv = I11 - I01 - I10 + I00.
 void CropAndResizeGradBoxesGrad(Gradient& g) {
   const Value grads = g.Input(0), image = g.Input(1), box_index = g.Input(3);
   const Value shape = Shape(grads), image_shape = Shape(image);

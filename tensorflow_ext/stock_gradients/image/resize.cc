@@ -46,7 +46,6 @@ REGISTER_GRADIENT("ResizeNearestNeighbor", ResizeNearestNeighborForwardGrad);
 // ---- Second order: the gradient of the transpose resizes again.
 
 // ResizeXGrad(grads, original image, which only gives the shape, or its size).
-// size).
 void ResizeGradGrad(Gradient& g) {
   const std::string resize =
       g.op().substr(0, g.op().size() - 4);  // without "Grad"
@@ -57,8 +56,8 @@ REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
 
-// ResizeArea has no gradient op. It takes means along each axis separately, y =
-// R x S^T for each channel. Applying it to unit matrices as images gives R and
+// ResizeArea has no gradient op. It takes means along each axis separately: for
+// each channel, y = R x S^T. Applying it to unit matrices as images gives R and
 // S.
 void ResizeAreaGrad(Gradient& g) {
   const Value images = g.Input(0), dy = g.Upstream();

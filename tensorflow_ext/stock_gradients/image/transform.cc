@@ -20,8 +20,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The inverses of the matrices [a0 a1 a2; b0 b1 b2; c0 c1 1] of transforms [..,
-// 8], as transforms.
+// The inverse transforms of `transforms` [.., 8], the matrices [a0 a1 a2; b0 b1
+// b2; c0 c1 1].
 Value InverseTransforms(Value transforms) {
   Gradient* g = transforms.gradient();
   const Value count = SliceVector(Shape(transforms), 0, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Determinants: d det A = tr(adj(A) dA), so dA = dy adj(A)^H, where adj(A) =
-// det(A) A^-1 is a polynomial of A's elements and also exists where A has no
-// inverse (R. Horn and C. Johnson, "Matrix Analysis", 0.8.10).
+// Determinants: d det A = tr(adj(A) dA), so dA = dy adj(A)^H. The adjugate
+// adj(A) = det(A) A^-1 is a polynomial of A's elements and also exists where A
+// has no inverse (R. Horn and C. Johnson, "Matrix Analysis", 0.8.10).
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/stock_gradients/linalg/linalg.h"
@@ -10,8 +10,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// adj(A)^H from the singular value decomposition A = U M V^H. With fixed U and
-// V,
+// With fixed U and V of the singular value decomposition A = U M V^H,
 //   adj(A)^H = conj(det U) det V  U adj(M)^H V^H,
 // and for M = diag(d) + (off-diagonal elements, 0 here but not their changes)
 //   adj(M)_ii = prod_{l != i} d_l,  adj(M)_ij = -M_ij prod_{l != i, j} d_l

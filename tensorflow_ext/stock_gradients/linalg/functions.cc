@@ -13,8 +13,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// L is linear in E, which is scaled to the size of A: the blocks share
-// rounding, and an exponential its number of squarings.
+// L is linear in E, so E is scaled to the size of A: the blocks then share
+// rounding and, for an exponential, the number of squarings.
 void FunctionGrad(Gradient& g) {
   const Value a = Adjoint(g.Input(0)), dy = g.Upstream();
   const auto or_one = [](Value x) { return Where(NotEqual(x, 0), x, 1); };

@@ -6,8 +6,10 @@
 namespace tensorflow_ext {
 namespace {
 
-// X = P B, where P = C^-1 A^H and C = A^H A + l I if A is tall, and P = A^H
-// C^-1 and C = A A^H + l I if it is wide. With dB = P^H dX,
+// X = P B, where
+//   tall:  P = C^-1 A^H,  C = A^H A + l I
+//   wide:  P = A^H C^-1,  C = A A^H + l I
+// With dB = P^H dX,
 //   tall:  dA = (B - A X) dX^H C^-1 - dB X^H
 //   wide:  dA = C^-1 B (dX - A^H dB)^H - dB X^H
 // (Giles 2008 applied to the normal equations of the first and second kind,

@@ -8,8 +8,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The lower triangle of x with half its diagonal: an orthogonal projection's
-// multiple, so that <a, Phi(b)> = <Phi(a), b>.
+// The lower triangle of x with half its diagonal. Phi is self-adjoint:
+//   <a, Phi(b)> = <Phi(a), b>
 Value Phi(Value x) {
   return MatrixSetDiag(MatrixBandPart(x, -1, 0), 0.5 * MatrixDiagPart(x));
 }
@@ -32,8 +32,9 @@ REGISTER_GRADIENT("Cholesky", CholeskyGradient);
 REGISTER_GRADIENT("BatchCholesky", CholeskyGradient);
 
 // The op computes dA from the lower triangles of L and dL =: G, which are real.
-// With the upstream gradient W, <W, dA> = <M, Phi(L^T G)>, where M = L^-1 (W +
-// W^T) / 2 L^-T, so the gradients are
+// W is the upstream gradient and M = L^-1 (W + W^T) / 2 L^-T. The gradients of
+//   <W, dA> = <M, Phi(L^T G)>
+// are
 //   for G:  tril(L Phi(M))
 //   for L:  tril(G Phi(M)^T - L^-T (P + P^T) M),  P = Phi(L^T G).
 void CholeskyGradGradient(Gradient& g) {
@@ -53,8 +54,8 @@ REGISTER_GRADIENT("CholeskyGrad", CholeskyGradGradient);
 REGISTER_GRADIENT("BatchCholeskyGrad", CholeskyGradGradient);
 
 // P A = L U, where row i of P A is row p_i of A and L has ones on its diagonal.
-// Since d(PA) = dL U + L dU, L^-1 d(PA) U^-1 = L^-1 dL + dU U^-1 is the sum of
-// a strictly lower and an upper triangular matrix, so
+// d(PA) = dL U + L dU, so L^-1 d(PA) U^-1 = L^-1 dL + dU U^-1 is the sum of a
+// strictly lower and an upper triangular matrix, and
 //   dA = P^T L^-H (stril(L^H dL) + triu(dU U^H)) U^-H.
 // The op's first output is L and U in one matrix.
 void LuGrad(Gradient& g) {

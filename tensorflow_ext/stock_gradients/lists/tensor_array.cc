@@ -14,12 +14,12 @@
 // gradient that it belongs to.
 //
 // The kernels limit the second order, and the first order within a growing
-// graph. An element of a gradient's array can be read only once, and so can an
-// element of the first array then. An element that nothing was added to is
-// zeros of the shape that the first array had there when its gradient was
-// created, or of the attribute element_shape. The kernels report these errors.
-// They also abort the process if a gradient's array is concatenated unless
-// TensorArraySplit wrote the first array.
+// graph. An element of a gradient's array can be read only once, so an element
+// of the first array can then be read only once too. An element that nothing
+// was added to is zeros of the shape that the first array had there when its
+// gradient was created, or of the attribute element_shape. The kernels report
+// these errors. They also abort the process if a gradient's array is
+// concatenated unless TensorArraySplit wrote the first array.
 
 #include <map>
 #include <string>
@@ -167,8 +167,7 @@ class AccessGradient {
   // The handle of the gradient's array.
   absl::StatusOr<Node*> GradientArray(const Output& flow) {
     TF_ASSIGN_OR_RETURN(const Edge* handle, Handle(op_.node()));
-    std::string
-        of;  // the sources of the gradients that this is the gradient of
+    std::string of;  // the sources of the differentiated gradients
     while (handle->src()->type_string() == grad_op_) {
       absl::StrAppend(&of, " of ", handle->src()->attrs().Find("source")->s());
       TF_ASSIGN_OR_RETURN(handle, Handle(handle->src()));

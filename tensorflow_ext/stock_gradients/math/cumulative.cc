@@ -29,8 +29,7 @@ REGISTER_GRADIENT("Cumsum", CumsumGrad);
 // zero; at it, dx is S_k for the product in which a 1 replaces that zero.
 // TensorFlow's Python gradient omits this last case. The second order is right
 // with one zero; it has only one of the two halves of a mixed derivative for
-// two zeros. one zero; of a mixed derivative by two zeros it has one half of
-// two.
+// two zeros.
 void CumprodGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const bool exclusive = g.Attr<bool>("exclusive");

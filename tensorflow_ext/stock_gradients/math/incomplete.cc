@@ -73,9 +73,10 @@ Value GammaScore(Value a, Value x) { return Log(x) - Digamma(a); }
 //   p(a, t) h(log t),  h(l) = (l - psi(a))^2 - psi'(a),
 // over (0, x), or minus the integral over (x, inf), because the whole is 0.
 // Uses the one without the peak of p at about a. With t = x exp(d), it is the
-// integral over d of x exp(a d - x (exp(d) - 1)) h(log x + d), where d = -s /
-// rate below x and log(1 + s / rate) above. Any rate works; this one is the
-// rate of the decay.
+// integral over d of
+//   x exp(a d - x (exp(d) - 1)) h(log x + d),
+// where d = -s / rate below x and log(1 + s / rate) above. Any rate works; this
+// one is the rate of the decay.
 Value SecondByShape(Value shape, Value argument) {
   const Quadrature quadrature(shape.gradient());
   const Value a = ForNodes(shape), x = ForNodes(argument);
@@ -148,8 +149,9 @@ Value LogBeta(Value a, Value b) {
 //   p(t) (log t - psi(a) + psi(a + b)),
 //   p(t) (log(1 - t) - psi(b) + psi(a + b)).
 // As I_x(a, b) = 1 - I_y(b, a), y = 1 - x (DLMF 8.17.4), x and y are swapped
-// where x is above the mean, which keeps the peak outside. Then t = x exp(-s /
-// rate). Any rate works; this one is the rate of the decay.
+// where x is above the mean, which keeps the peak outside. Then
+//   t = x exp(-s / rate).
+// Any rate works; this one is the rate of the decay.
 std::pair<Value, Value> IncompleteBetaByParameters(Value first, Value second,
                                                    Value argument) {
   const Quadrature quadrature(first.gradient());

@@ -62,13 +62,14 @@ std::pair<double, double> OpenUnitInterval(DataType type) {
 
 // The gradients of a sample of the truncated normal distribution with respect
 // to its mean, standard deviation and bounds, which broadcast to the sample's
-// shape; before the sums that give each its own shape. z = (sample - mean) /
-// stddev is truncated to (a, b), the bounds standardized the same way, and has
-// the distribution function u = (Phi(z) - Phi(a)) / (Phi(b) - Phi(a)). At fixed
-// u, with the normal density phi, dz/da = (1 - u) phi(a) / phi(z) and dz/db = u
-// phi(b) / phi(z), computed in logarithms; the rest is the chain rule.
-// TensorFlow's Python gradient for mean and stddev ignores that a and b depend
-// on them.
+// shape; before the sums that give each its own shape. Here z = (sample - mean)
+// / stddev is truncated to (a, b), the bounds standardized the same way, and
+// has the distribution function u = (Phi(z) - Phi(a)) / (Phi(b) - Phi(a)). At
+// fixed u,
+//   dz/da = (1 - u) phi(a) / phi(z),  dz/db = u phi(b) / phi(z)
+// with the normal density phi, computed in logarithms; the rest is the chain
+// rule. TensorFlow's Python gradient for mean and stddev ignores that a and b
+// depend on them.
 Values TruncatedNormalGrad(Value sample, Value dy, Value mean, Value stddev,
                            Value minval, Value maxval) {
   const Value a = (minval - mean) / stddev, b = (maxval - mean) / stddev;

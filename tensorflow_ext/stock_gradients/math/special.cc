@@ -41,9 +41,8 @@ void ErfGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("Erf", ErfGrad);
 
-// The inverses of erf and of the normal distribution function. The derivatives
-// of those functions at y are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi)
-// exp(-y^2/2).
+// The inverses of erf and of the normal distribution function, whose
+// derivatives at y are 2/sqrt(pi) exp(-y^2) and 1/sqrt(2 pi) exp(-y^2/2).
 void ErfinvGrad(Gradient& g) {
   g.Return({g.Upstream() * (kSqrtPi / 2) * Exp(Square(g.Output()))});
 }

@@ -50,8 +50,8 @@ void LeakyReluGradGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("LeakyReluGrad", LeakyReluGradGrad);
 
-// EluGrad and SeluGrad compute f' from the output y: y plus a constant where y
-// < 0, and a constant elsewhere. So the gradient for y is dy dd where y < 0.
+// EluGrad and SeluGrad compute f' from the output y: where y < 0 it is y plus a
+// constant, elsewhere a constant. So the gradient for y is dy dd where y < 0.
 void ExponentialLinearGradGrad(Gradient& g) {
   const Value dy = g.Input(0), y = g.Input(1), dd = g.Upstream();
   g.Return({g.Call(g.op(), {dd, y}), Where(Less(y, 0), dd * dy, 0)});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Local response normalization (Krizhevsky et al., 2012, section 3.3): y = x
-// s^-beta over the channels, with s = bias + alpha W(x^2), where W sums the
+// Local response normalization (Krizhevsky et al., 2012, section 3.3) over the
+// channels: y = x s^-beta with s = bias + alpha W(x^2), where W sums the
 // channels at most depth_radius away. W is symmetric, so
 //
 //   dx = dy s^-beta - 2 alpha beta x W(dy y / s).

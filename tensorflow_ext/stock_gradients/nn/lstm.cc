@@ -11,8 +11,8 @@ namespace tensorflow_ext {
 namespace {
 
 // TensorFlow's op takes gradients for cs and h. A gradient for co is one for
-// cs. A gradient for a gate is one for its argument, the sum of [x h_prev] w +
-// b and the peepholes: so for x, w, b, the peepholes' weights, and h and cs of
+// cs. A gradient for a gate is one for its argument: [x h_prev] w + b plus the
+// peepholes. So it is one for x, w, b, the peepholes' weights, and h and cs of
 // the step before.
 void BlockLstm(Gradient& g, const char* gradient_op) {
   const Layer layer(g, false);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Batch normalization: y = scale xh + offset with xh = (x - mean) r and r = 1 /
-// sqrt(variance + epsilon), for each channel. In training, mean and variance
-// are those of x over all axes but the channels'.
+// Batch normalization: y = scale xh + offset for each channel, with
+//   xh = (x - mean) r,  r = 1 / sqrt(variance + epsilon).
+// In training, mean and variance are those of x over all axes but the
+// channels'.
 //
 // Like Python's gradients, these treat the statistics, both outputs and inputs,
 // as constants. Only BatchNormWithGlobalNormalization has gradients for them.

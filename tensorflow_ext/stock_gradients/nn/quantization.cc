@@ -52,7 +52,8 @@ REGISTER_GRADIENT("FakeQuantWithMinMaxArgsGradient",
 
 // If the range is an input, each dy goes to one of x, min and max, and its
 // gradient is the upstream gradient of that one. The range in use contains 0,
-// so a value outside is below or above it if it is below or above 0.
+// so a value outside the range is below it if negative, and above it if
+// positive.
 void FakeQuantWithMinMaxGradientGrad(Gradient& g) {
   const Value x = g.Input(1);
   const Value passes = g.Call(g.op(), {OnesLike(x), x, g.Input(2), g.Input(3)},

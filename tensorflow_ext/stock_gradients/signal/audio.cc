@@ -33,7 +33,7 @@ void AudioSpectrogramGrad(Gradient& g) {
   const Value step = g.Int(g.Attr<int64_t>("stride"));
   const Value shape = Shape(g.Output());  // [channel, window, frequency]
   const Value samples = Element(Shape(x), 0);
-  // Zeros follow a window up to n, because its weights are zero there.
+  // A window is padded with zeros up to n, where its weights are zero.
   const Value offsets = Numbers(g, g.Int(n), DT_INT32);
   const Value times =
       Minimum(Column(Numbers(g, Element(shape, 1), DT_INT32) * step) + offsets,

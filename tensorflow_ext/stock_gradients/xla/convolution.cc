@@ -90,8 +90,8 @@ std::string NumbersInOrder(int space) {
   return numbers.SerializeAsString();
 }
 
-// With G groups of features, x is [N, S, G C], k is [K, C, G O], y is [N, T, G
-// O]:
+// With G groups of features, x is [N, S, G C], k is [K, C, G O] and y is [N, T,
+// G O]:
 //   dx = y, its strides filled with zeros, convolved with k reversed in space,
 //        [K, O, G C];
 //   dk = x as [C, S, G N], convolved with y as [T, N, G O]: the batch is

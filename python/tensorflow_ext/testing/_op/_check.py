@@ -53,7 +53,7 @@ def check_op(
       op: Name of a loaded op, such as 'My>Op'.
       inputs: A list with one entry per input of the op (for an input that is a list, a
         list of tensors), or a dict of these entries by name. Or a function that takes the
-        attributes, a dict, and returns one of these, or None to skip these attributes.
+        attributes, a dict, and returns one of these, or None if it has no inputs for them.
         An entry is a tensor, an array or a number, which is converted to the type that
         the attributes give, or a tf.TensorSpec for random numbers. By default inputs are
         found by trying: random numbers, small integers, of shapes that the op accepts.
@@ -63,7 +63,7 @@ def check_op(
       without_gradient: Names of floating inputs that deliberately have no gradient.
       surrogate: Whether the gradient deliberately is not the derivative, as for a
         straight-through estimator. It is then compared between all clients, but not with
-        differences. Its own gradient is compared with both.
+        differences. Its own gradient is compared with differences.
       order: 1 skips the second order.
       checks: The checks to run; all by default.
       leave_out: Checks to skip.

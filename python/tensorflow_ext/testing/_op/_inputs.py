@@ -17,20 +17,20 @@ _Shapes = tuple[tuple[int, ...], ...]
 _ALIKE: list[tuple[int, ...]] = [(2, 3), (3,), (2, 2), (2, 3, 4), (2, 3, 4, 2), ()]
 _ANY: list[tuple[int, ...]] = [(2, 3), (), (3,), (2,), (3, 2), (2, 3, 4)]
 _MOST_SHAPES = 400
-CHECKS_WITHOUT = ("documentation", "kernel", "gpu")  # inputs
+CHECKS_WITHOUT = ("documentation", "kernel", "gpu")  # The checks that need no inputs.
 _RANKS = (2, 1, 3, 4, 0, 5)
-_SIZES = (2, 3, 4, 5, 1)  # of a dimension that may be one size alone
+_SIZES = (2, 3, 4, 5, 1)  # sizes to try for a dimension that may accept only one
 _MOST_RANKS = 12
-# How floating and integer inputs are filled: the first that gives finite outputs.
+# Ways to fill floating and integer inputs; the first that gives finite outputs is used.
 _STYLES = ("signed", "positive")
 
 
 class InputsError(ValueError):
-    """Inputs do not fit the op, or none were found; the message says what to give."""
+    """Inputs do not fit the op, or none were found; the message says what to pass."""
 
 
 def from_given(variant: Variant, given: Given, seed: int) -> list[np.ndarray] | None:
-    """The inputs that a caller gives, lists flattened; None where he gives none.
+    """The inputs that the caller gives, lists flattened; None if there are none.
 
     Raises:
       InputsError: They do not fit.
@@ -65,7 +65,7 @@ def from_given(variant: Variant, given: Given, seed: int) -> list[np.ndarray] | 
 
 
 def lists_of(op_def: Any, given: Given | None) -> dict[str, list[Any]]:
-    """The attributes that inputs determine which are lists: lengths and types."""
+    """The attributes of list inputs that the inputs determine: lengths and types."""
     if given is None or callable(given):
         return {}
     names = [argument.name for argument in op_def.input_arg]
@@ -122,7 +122,7 @@ def _filled(
 
 
 def _alike(count: int) -> Iterator[_Shapes]:
-    """Shapes that are all alike, but for scalars among them."""
+    """Shapes that are all equal, except for scalars among them."""
     for shape in _ALIKE:
         yield (shape,) * count
     for shape in _ALIKE[:-1]:
@@ -137,8 +137,8 @@ def _any(count: int) -> Iterator[_Shapes]:
 
 
 def _admitted(subject: Subject, variant: Variant) -> Iterator[_Shapes]:
-    """Shapes that the shape function could take, as far as it says: it is asked for
-    each input with nothing known of the others.
+    """Shapes that the shape function may accept. It is called for each input, with the
+    others unknown.
     """
     nothing = [tf.TensorShape(None) for _ in variant.input_types]
 
@@ -172,12 +172,12 @@ def _admitted(subject: Subject, variant: Variant) -> Iterator[_Shapes]:
 
 
 def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Example:
-    """Inputs that the op takes, found by asking shape function and kernel.
+    """Inputs that the op accepts, found by trying its shape function and kernel.
 
     Args:
       subject: The op.
       variant: Its attributes.
-      before: What was found for other variants: its shapes are tried first.
+      before: Examples of other variants; their shapes are tried first.
 
     Raises:
       InputsError: All were refused.
@@ -193,7 +193,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
     ]
     refusal, accepted = "", None
     for style in _STYLES:
-        # As few as are needed are made: the last ones take some time.
+        # Shapes are made lazily, because the last ones take some time.
         shapes = itertools.chain(
             known[-1:], _alike(len(types)), _admitted(subject, variant), _any(len(types))
         )
@@ -219,7 +219,7 @@ def find(subject: Subject, variant: Variant, before: Sequence[Example]) -> Examp
 
 
 def _try(subject: Subject, example: Example, style: str) -> list[np.ndarray]:
-    """The outputs for some inputs; raises what refuses them."""
+    """The outputs for some inputs; raises the error that refuses them."""
     what = f"{example} ({style})"
     subject.attempt(f"{what}, shape function", _shapes.infer, example.variant, example.arrays)
     return subject.attempt(f"{what}, kernel", _calls.run, example.variant, example.arrays)

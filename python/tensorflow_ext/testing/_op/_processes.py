@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks ops in processes of their own, which an op may end.
+"""Checks ops in separate processes, which an op may crash.
 
-A process that has imported all there is to import is forked for each op, which takes a
-fraction of a second where a new one would take seconds. After a crash the next one goes
-on behind it.
+A process that has imported everything is forked for each op. This takes a fraction of a
+second, while a new process would take seconds. After a crash, the next process continues
+with the next check.
 """
 
 import atexit
@@ -33,7 +33,7 @@ _START = (
 
 
 _lock = threading.Lock()
-# Workplaces that are ready for the next check: to start one takes seconds.
+# Workplaces that are ready for the next check, because starting one takes seconds.
 _idle: list["Workplace"] = []
 _MOST_IDLE = 2
 
@@ -43,7 +43,7 @@ class LoadError(RuntimeError):
 
 
 def serve(descriptor: int, errors: str) -> None:
-    """Forks a process for each request that comes in, until there are no more."""
+    """Forks a process for each request until there are no more."""
     talk: connection.Connection = connection.Connection(descriptor)
     talk.send(("ready", None))
     while True:
@@ -59,7 +59,7 @@ def serve(descriptor: int, errors: str) -> None:
 
 
 def _answer(request: Any, talk: connection.Connection, errors: str) -> None:
-    """What the forked process does; it does not return."""
+    """Answers a request in the forked process; does not return."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     status = 1
@@ -77,11 +77,11 @@ def _answer(request: Any, talk: connection.Connection, errors: str) -> None:
 
 
 class Workplace:
-    """Where ops are checked; `workplace` lends one.
+    """A process that checks ops; `workplace` lends one.
 
     Attributes:
-      timeout: Seconds after which a process that says nothing is ended.
-      busy: Whether an answer is still to come.
+      timeout: Seconds after which a silent process is ended.
+      busy: Whether an answer is pending.
     """
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class Workplace:
         self.busy = False
 
     def _request(self, request: Any) -> tuple[list[tuple[str, Any]], str]:
-        """What a process answers, and how it ended; empty: as it should."""
+        """A process' answers, and how it ended; empty if it ended normally."""
         if self._process is None:
             self._start()
         said: list[tuple[str, Any]] = []
@@ -158,7 +158,7 @@ class Workplace:
                 said.append((kind, value))
 
     def _cause(self, status: int) -> str:
-        """How a process ended, with the last that it wrote."""
+        """Describes how a process ended, with the last line that it wrote."""
         how = f"with exit status {status}"
         if status < 0:
             how = f"by {signal.Signals(-status).name}"
@@ -172,7 +172,7 @@ class Workplace:
         """The serialized OpDefs of a library's ops, sorted by name.
 
         Raises:
-          LoadError: It cannot be loaded.
+          LoadError: The library cannot be loaded.
         """
         said, ended = self._request((library, modules))
         if ended:
@@ -180,7 +180,7 @@ class Workplace:
         return said[-1][1]
 
     def check(self, task: Task) -> list[OpFinding]:
-        """What is found about an op."""
+        """The findings about an op."""
         findings: list[OpFinding] = []
         op = task.op
         for _ in range(_MOST_CRASHES):
@@ -203,7 +203,7 @@ class Workplace:
 
 
 def _surroundings() -> object:
-    """What a process takes over from this one when it starts."""
+    """The state that a process inherits from this one when it starts."""
     own = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     return list(sys.path), own
 
@@ -213,7 +213,7 @@ def workplace(timeout: float) -> Iterator[Workplace]:
     """Lends a place to check ops in, for one thread at a time.
 
     Args:
-      timeout: Seconds after which a process that says nothing is ended.
+      timeout: Seconds after which a silent process is ended.
     """
     surroundings = _surroundings()
     with _lock:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks of an op, or of a library of ops, found."""
+"""The report of the checks of an op, or of a library of ops."""
 
 import dataclasses
 import enum
@@ -9,22 +9,22 @@ from tensorflow_ext.testing._gradient._report import aligned
 
 
 class Verdict(enum.Enum):
-    """On one check of one op."""
+    """The verdict of one check of one op."""
 
     PASSED = "ok"
-    NONE = "-"  # Does not apply to the op, or was left out.
-    SAMPLED = "sampled"  # As it should be, as far as a sample shows.
-    NOTE = "note"  # To be known; no fault.
-    MISSING = "missing"  # Something that an op is to have is not there.
-    FAILED = "FAILED"  # What is there is wrong.
+    NONE = "-"  # Does not apply to the op, or was skipped.
+    SAMPLED = "sampled"  # Passed for a sample.
+    NOTE = "note"  # A remark; not a fault.
+    MISSING = "missing"  # The op lacks a required part.
+    FAILED = "FAILED"  # An existing part is wrong.
 
     @property
     def is_fault(self) -> bool:
-        """Whether the op is to be fixed."""
+        """True if the op must be fixed."""
         return self in (Verdict.MISSING, Verdict.FAILED)
 
 
-_ORDER = list(Verdict)  # the later, the rather is it what a table is to show
+_ORDER = list(Verdict)  # A table shows the last that applies.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,8 +34,8 @@ class OpFinding:
     Attributes:
       op: Name of the op.
       check: Name of the check; one of `CHECKS`.
-      verdict: Whether it is as it should be.
-      message: What is wrong, with which attributes and inputs, and the fix.
+      verdict: The verdict.
+      message: The fault, the attributes and inputs that show it, and the fix.
     """
 
     op: str
@@ -46,12 +46,12 @@ class OpFinding:
 
 @dataclasses.dataclass(frozen=True)
 class OpReport:
-    """All that was found. Printed, it is a table: a row an op, a column a check.
+    """All findings. It prints as a table with a row per op and a column per check.
 
     Attributes:
       ops: Names of the ops, in the order of the table.
       checks: Names of the checks, in the order of the table.
-      findings: In the order in which they were found.
+      findings: The findings, in the order in which they were made.
     """
 
     ops: Sequence[str]
@@ -60,16 +60,16 @@ class OpReport:
 
     @property
     def passed(self) -> bool:
-        """Whether no op has a fault."""
+        """True if no op has a fault."""
         return not self.failures
 
     @property
     def failures(self) -> list[OpFinding]:
-        """What is missing and what is wrong."""
+        """The findings that something is missing or wrong."""
         return [finding for finding in self.findings if finding.verdict.is_fault]
 
     def verdict(self, op: str, check: str) -> Verdict:
-        """The worst of a check's findings about an op; NONE where there is none."""
+        """The worst of a check's findings about an op; NONE without findings."""
         verdicts = [
             finding.verdict
             for finding in self.findings
@@ -78,7 +78,7 @@ class OpReport:
         return max(verdicts, key=_ORDER.index, default=Verdict.NONE)
 
     def messages(self, op: str, check: str) -> list[str]:
-        """What a check says of an op."""
+        """The messages of a check about an op."""
         return [
             finding.message
             for finding in self.findings
@@ -117,7 +117,7 @@ class OpCheckError(AssertionError):
     """An op has a fault.
 
     Attributes:
-      report: All that was found.
+      report: The report of the checks.
     """
 
     def __init__(self, report: OpReport) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shape function of an op: that it is there, bears with any shape, and agrees with
-the kernel.
+"""Checks of an op's shape function: it exists, handles any shape, and agrees with the
+kernel.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,15 +17,15 @@ _HIGHEST_RANK = 6
 
 
 def infer(variant: Variant, inputs: Sequence[np.ndarray | tf.TensorShape]) -> list[tf.TensorShape]:
-    """What the shape function says of the outputs.
+    """The output shapes that the shape function infers.
 
     Args:
       variant: The op and its attributes.
-      inputs: An array is a constant, whose values the shape function may ask for; of
-        another input it knows the shape alone.
+      inputs: An array is a constant, whose values the shape function may use; for any
+        other input it knows only the shape.
 
     Raises:
-      ValueError, tf.errors.OpError: It refuses the inputs.
+      ValueError, tf.errors.OpError: The shape function refuses the inputs.
     """
     with tf.Graph().as_default():
         tensors = [
@@ -38,7 +38,7 @@ def infer(variant: Variant, inputs: Sequence[np.ndarray | tf.TensorShape]) -> li
 
 
 def _exists(example: Example) -> bool:
-    """Whether there is one. C asks for it; Python takes all shapes as unknown."""
+    """True if the op has a shape function. C requires one; Python assumes unknown shapes."""
     with tf.Graph().as_default() as graph:
         pairs = zip(example.arrays, example.variant.input_types, strict=True)
         tensors = [tf.compat.v1.placeholder(t, array.shape) for array, t in pairs]
@@ -84,7 +84,7 @@ def check(subject: Subject) -> Iterator[OpFinding]:
 
 
 def _views(example: Example) -> Iterator[tuple[str, list[np.ndarray | tf.TensorShape]]]:
-    """The inputs, more or less known."""
+    """The inputs, with more or less of them known."""
     arrays, names = example.arrays, example.variant.input_names
     known = [tf.TensorShape(array.shape) for array in arrays]
     yield "known values", list(arrays)
@@ -111,8 +111,8 @@ def _ask(
     inputs: list[np.ndarray | tf.TensorShape],
     shapes: list[tf.TensorShape],
 ) -> tuple[list[tf.TensorShape], str]:
-    """What the shape function says of inputs that the kernel takes, and what is wrong
-    with that.
+    """The inferred shapes for inputs that the kernel accepts, and what is wrong with
+    them.
     """
     place = f"{example}; {how}"
     try:
@@ -129,7 +129,7 @@ def _ask(
 
 
 def _wrong_ranks(subject: Subject, example: Example) -> Iterator[OpFinding]:
-    """Each input in turn with every rank, of known and of unknown sizes."""
+    """Tries every rank for each input in turn, with known and with unknown sizes."""
     known = [tf.TensorShape(array.shape) for array in example.arrays]
     for k, name in enumerate(example.variant.input_names):
         for rank in range(_HIGHEST_RANK + 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An op under check: with which attributes and inputs, and what is known of it."""
+"""An op under check, with its attributes, inputs and results."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ from tensorflow_ext.testing._op._calls import Problem
 from tensorflow_ext.testing._op._report import OpFinding, Verdict
 from tensorflow_ext.testing._op._variants import Sample, Variant
 
-# What an op or TensorFlow raises for something that is not to be had.
+# The errors by which an op or TensorFlow refuses a request.
 REFUSALS = (
     tf.errors.OpError,
     ValueError,
@@ -29,12 +29,12 @@ REFUSALS = (
 
 
 class CrashedError(Exception):
-    """What is tried here has ended a process before; the message says how."""
+    """This attempt has ended a process before; the message says how."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How an op is to be checked; `check_op` says what each means."""
+    """The options of a check; `check_op` documents them."""
 
     without_gradient: Sequence[str] = ()
     surrogate: bool = False
@@ -45,7 +45,7 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """Inputs that a variant of the op takes."""
+    """Inputs that a variant of the op accepts."""
 
     variant: Variant
     arrays: list[np.ndarray]
@@ -62,11 +62,11 @@ class Subject:
     """An op under check.
 
     Attributes:
-      op_def: With its documentation.
+      op_def: The OpDef, with its documentation.
       sample: The variants to check.
-      options: How.
-      examples: The variants that have inputs, with these.
-      registration_errors: Why a gradient of it was not registered.
+      options: The options of the check.
+      examples: The variants that have inputs, with their inputs.
+      registration_errors: The reasons why a gradient of the op was not registered.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class Subject:
         """Calls a function that may end the process.
 
         Args:
-          what: What is tried; the same in every process.
-          function: What to call, with `arguments`.
+          what: A description of the attempt, the same in every process.
+          function: The function to call, with `arguments`.
 
         Raises:
-          CrashedError: A process has ended, or was ended, while it was tried.
+          CrashedError: A process has ended, or was ended, during this attempt.
         """
         self._attempt(what)
         return function(*arguments)
@@ -114,14 +114,14 @@ class Subject:
 
     @functools.cached_property
     def values_vary(self) -> bool:
-        """Whether the op gives other values for the same inputs."""
+        """True if the op may give different values for the same inputs."""
         for example in self.examples[:1]:
             first, second = (self.attempt(f"{example}, run {k}", run, example) for k in ("A", "B"))
             return not _calls.same_bits(first, second)
         return False
 
     def differentiable(self, variant: Variant) -> list[int]:
-        """The inputs that are to have a gradient, or to say that they have none."""
+        """The inputs that must have a gradient or be declared to have none."""
         return [
             k
             for k, (name, dtype) in enumerate(
@@ -132,7 +132,7 @@ class Subject:
         ]
 
     def first_order(self, example: Example) -> Problem:
-        """With random upstream gradients; all differentiable inputs are wanted."""
+        """The problem with random upstream gradients and all differentiable inputs wanted."""
         outputs = self.attempt(f"{example}, run", run, example)
         generator = self.random("upstream gradients")
         upstreams = tuple(_calls.weights_like(generator, o) for o in outputs)
@@ -140,7 +140,7 @@ class Subject:
         return Problem(example.variant, example.arrays, wanted, upstreams)
 
     def problem(self, number: int) -> Problem:
-        """That of an example, with the gradients that there are, to second order."""
+        """The problem of an example, with its existing gradients, up to second order."""
         if number in self._problems:
             return self._problems[number]
         example = self.examples[number]
@@ -164,12 +164,12 @@ class Subject:
                 self.attempt(f"{example}, second gradients", second.evaluate)
                 problem = second
             except (*REFUSALS, CrashedError):
-                pass  # `gradient_order_2` says so
+                pass  # `gradient_order_2` reports it.
         self._problems[number] = problem
         return problem
 
     def results(self, number: int) -> list[np.ndarray | None]:
-        """What an example's problem gives eagerly."""
+        """The eager results of an example's problem."""
         if number not in self._results:
             problem = self.problem(number)
             what = f"{self.examples[number]}, eagerly"
@@ -177,7 +177,7 @@ class Subject:
         return self._results[number]
 
     def compared(self, number: int, way: str, actual: Sequence[np.ndarray | None]) -> Iterator[str]:
-        """How results on another way differ from the eager ones."""
+        """Describes how another way's results differ from the eager ones."""
         expected, tolerance = self.results(number), self.options.tolerance
         for said in self.problem(number).compared(actual, expected, tolerance):
             yield f"{way}, {self.examples[number]}: {said}"
@@ -189,7 +189,7 @@ def run(example: Example) -> list[np.ndarray]:
 
 
 def brief(error: BaseException, most: int = 300) -> str:
-    """An error as a part of a message, in brief."""
+    """A short form of an error, for a message."""
     text = " ".join(str(error).split())
     if isinstance(error, CrashedError):
         return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that an OpDef admits for the attributes of an op, combined."""
+"""Combinations of the values that an OpDef admits for an op's attributes."""
 
 import dataclasses
 import itertools
@@ -13,7 +13,7 @@ from tensorflow.core.framework import op_def_pb2, types_pb2
 
 from tensorflow_ext._runtime import _attributes
 
-# The types that a kernel may have, where an OpDef admits any.
+# The types to try if an OpDef admits any type.
 _ANY_TYPE = [
     *(tf.float32, tf.float64, tf.half, tf.bfloat16, tf.complex64, tf.complex128),
     *(tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32),
@@ -25,7 +25,7 @@ _WIDE = {
     tf.float32: tf.float64,
     tf.complex64: tf.complex128,
 }
-# Where the OpDef says nothing of the values but their kind.
+# The values to try if the OpDef says only their kind.
 _OF_KIND: dict[str, list[Any]] = {
     "int": [1, 2],
     "float": [1.0, 0.5],
@@ -48,9 +48,9 @@ class Variant:
 
     Attributes:
       op_def: The op.
-      attrs: By name: types as tf.DType, strings as str, lists as Python lists.
-      guessed: The attributes whose value the OpDef does not name: it admits them, and
-        the op may still refuse them.
+      attrs: Values by name: types as tf.DType, strings as str, lists as Python lists.
+      guessed: The attributes whose value the OpDef admits but does not name. The op may
+        still refuse them.
     """
 
     op_def: op_def_pb2.OpDef
@@ -68,7 +68,7 @@ class Variant:
         return ", ".join(values) or "no attributes"
 
     def sizes(self, arguments: Iterable[op_def_pb2.OpDef.ArgDef]) -> list[int | None]:
-        """How many tensors each argument has; None for one that is no list."""
+        """The number of tensors of each argument; None if it is not a list."""
         return [
             self.attrs[a.number_attr]
             if a.number_attr
@@ -89,17 +89,17 @@ class Variant:
 
     @property
     def input_types(self) -> list[tf.DType]:
-        """Of the inputs, lists flattened."""
+        """The types of the inputs, lists flattened."""
         return self.types(self.op_def.input_arg)
 
     @property
     def input_names(self) -> list[str]:
-        """Of the inputs, elements of a list as `values[0]`."""
+        """The names of the inputs; elements of a list are `values[0]`."""
         return self._names(self.op_def.input_arg)
 
     @property
     def output_names(self) -> list[str]:
-        """Of the outputs, elements of a list as `clipped[0]`."""
+        """The names of the outputs; elements of a list are `clipped[0]`."""
         return self._names(self.op_def.output_arg)
 
     def _names(self, arguments: Sequence[op_def_pb2.OpDef.ArgDef]) -> list[str]:
@@ -112,7 +112,7 @@ class Variant:
         return names
 
     def grouped(self, tensors: Sequence[Any]) -> list[Any]:
-        """The inputs by argument: a list for each that is a list."""
+        """The inputs grouped by argument, with a list for each list argument."""
         rest = iter(tensors)
         return [
             next(rest) if size is None else [next(rest) for _ in range(size)]
@@ -120,7 +120,7 @@ class Variant:
         ]
 
     def widened(self) -> "Variant | None":
-        """The same in double; None where it is that or the OpDef has no double."""
+        """The variant in double; None if it already is, or the OpDef has no double."""
         attrs = dict(self.attrs)
         for attr in self.op_def.attr:
             if attr.type == "type":
@@ -131,12 +131,12 @@ class Variant:
 
     @property
     def for_xla(self) -> bool:
-        """Whether XLA has all types."""
+        """True if XLA supports all types."""
         types = [*self.input_types, *self.types(self.op_def.output_arg)]
         return not {tf.string, tf.resource, tf.variant} & set(types)
 
     def replaced(self, name: str, value: Any) -> "Variant":
-        """With another value for one attribute."""
+        """The variant with another value for one attribute."""
         return dataclasses.replace(self, attrs=self.attrs | {name: value})
 
 
@@ -146,8 +146,8 @@ def _admits(attr: op_def_pb2.OpDef.AttrDef, dtype: tf.DType) -> bool:
 
 
 def allowed_types(attr: op_def_pb2.OpDef.AttrDef) -> list[tf.DType]:
-    """The types that the OpDef admits for a type, or the elements of a list of types;
-    float first.
+    """The types that the OpDef admits for a type attribute, or for elements of a list of
+    types; float first.
     """
     allowed = [tf.as_dtype(kind) for kind in attr.allowed_values.list.type]
     allowed = allowed or _ANY_TYPE
@@ -155,7 +155,7 @@ def allowed_types(attr: op_def_pb2.OpDef.AttrDef) -> list[tf.DType]:
 
 
 def _choices(attr: op_def_pb2.OpDef.AttrDef) -> tuple[list[Any], bool]:
-    """Values to try for an attribute, and whether they are guesses."""
+    """The values to try for an attribute; True if they are guesses."""
     default = [_value(attr.default_value)] if attr.HasField("default_value") else []
     if attr.type == "type":
         return allowed_types(attr), False
@@ -180,7 +180,7 @@ def _choices(attr: op_def_pb2.OpDef.AttrDef) -> tuple[list[Any], bool]:
 
 
 def _value(value: Any) -> Any:
-    """A default value; strings are str."""
+    """A default value, with strings as str."""
     value = _attributes.to_python(value)
     if isinstance(value, list):
         return [_text(element) for element in value]
@@ -200,7 +200,7 @@ def _unique(values: Iterable[Any]) -> list[Any]:
 
 
 def _given(attr: op_def_pb2.OpDef.AttrDef, given: Any) -> list[Any]:
-    """The values that a caller names; one value stands for a list of it."""
+    """The values that the caller gives; a single value stands for a list of it."""
     is_list = attr.type.startswith("list(")
     many = isinstance(given, (list, tuple)) and (
         not is_list or all(isinstance(element, (list, tuple)) for element in given)
@@ -217,7 +217,7 @@ def _given(attr: op_def_pb2.OpDef.AttrDef, given: Any) -> list[Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """Variants of an op, out of how many."""
+    """A sample of an op's variants, with their total number."""
 
     variants: list[Variant]
     total: int
@@ -230,14 +230,15 @@ def variants(
 
     Args:
       op_def: The op.
-      given: For some attributes the values to try, or one value.
-      most: How many variants to give. Where there are more, each value of each
-        attribute is in one, if that many are given, and the rest are drawn.
-      seed: Of the random numbers.
+      given: For some attributes, the values to try, or a single value.
+      most: The maximum number of variants. If there are more, each value of each
+        attribute is in at least one variant, as far as `most` allows, and the rest are
+        drawn.
+      seed: Seed of the random numbers.
 
     Raises:
-      ValueError: There is no such attribute, or an attribute of this kind, a function
-        say, needs values that are given.
+      ValueError: There is no such attribute, or the caller must give values for an
+        attribute of this kind, such as a function.
     """
     names = [attr.name for attr in op_def.attr]
     for name in given:
@@ -276,7 +277,7 @@ def _pick(choices: list[list[Any]], most: int, generator: random.Random) -> list
         if len(picked) == most:
             break
         values = tuple(
-            # First each value of each attribute in turn, then any.
+            # Take each value of each attribute in turn first, then random ones.
             c[k % len(c)] if k < longest else generator.choice(c)
             for c in choices
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks one op, in the process that it is in."""
+"""Checks one op in the current process."""
 
 import dataclasses
 import importlib
@@ -19,7 +19,7 @@ from tensorflow_ext.testing._op._subject import CrashedError, Example, Options, 
 from tensorflow_ext.testing._op._variants import Sample, Variant
 
 _INPUTS = "inputs"
-_MOST_FAULTS = 3  # of one check that are told one by one
+_MOST_FAULTS = 3  # faults of one check that are listed; more are only counted
 _CHECKS: dict[str, Callable[[Subject], Iterator[OpFinding]]] = {
     "documentation": _definition.documentation,
     "kernel": _definition.kernel,
@@ -37,21 +37,21 @@ _CHECKS: dict[str, Callable[[Subject], Iterator[OpFinding]]] = {
     "wrong inputs": _edges.wrong_inputs,
 }
 _WITHOUT_INPUTS = _inputs.CHECKS_WITHOUT
-# In the order of the table.
+# The checks, in the order of the table.
 CHECKS = (*_WITHOUT_INPUTS, _INPUTS, *list(_CHECKS)[len(_WITHOUT_INPUTS) :])
 
-# What a worker says: ("trying", what), ("examples", ...), ("finding", finding),
+# Sends a worker's message: ("trying", what), ("examples", ...), ("finding", finding),
 # ("done", check), ("op_defs", ...).
 Say = Callable[[tuple[str, Any]], None]
 
 
 @dataclasses.dataclass
 class Load:
-    """What a process is to load before it knows the ops.
+    """The files that a process must load to know the ops.
 
     Attributes:
       libraries: Paths of op libraries.
-      modules: Names of Python modules, with what is registered in Python.
+      modules: Names of Python modules with registrations in Python.
     """
 
     libraries: Sequence[str] = ()
@@ -60,17 +60,18 @@ class Load:
 
 @dataclasses.dataclass
 class Task:
-    """An op to check, so that a process can be told.
+    """An op to check, in a form that can be sent to a process.
 
     Attributes:
-      op_def: Serialized, with its documentation.
-      variants: Attributes, and the names of those that are guessed.
-      total: How many variants there are.
-      given: The inputs of each variant, None where it has none; None: find some.
-      options: How to check.
-      checks: Those to do, of CHECKS.
-      load: What to load.
-      crashed: By check and by what was tried, how a process ended.
+      op_def: The serialized OpDef, with its documentation.
+      variants: The attributes of each variant, and the names of those that are guessed.
+      total: The total number of variants.
+      given: The inputs of each variant, or None for a variant without inputs. If `given`
+        is None, inputs are found by trying.
+      options: The options of the check.
+      checks: The checks to run, from CHECKS.
+      load: The files to load.
+      crashed: How a process ended, by check and by attempt.
     """
 
     op_def: bytes
@@ -104,7 +105,7 @@ def load(what: Load) -> list[str]:
 
 
 def list_ops(library: str, modules: Sequence[str], say: Say) -> None:
-    """Says which ops come with a library."""
+    """Sends the ops that a library registers."""
     load(Load([library], modules))
     handle = pywrap_tf_session.TF_LoadLibrary(library)
     serialized = pywrap_tf_session.TF_GetOpList(handle)
@@ -156,7 +157,7 @@ def _guarded(subject: Subject, check: str) -> Iterator[OpFinding]:
 
 
 def _few(findings: Iterator[OpFinding]) -> Iterator[OpFinding]:
-    """All but the faults after the first ones, which are counted."""
+    """The findings, with all faults after the first ones only counted."""
     more, last = 0, None
     faults = 0
     for finding in findings:
@@ -170,11 +171,11 @@ def _few(findings: Iterator[OpFinding]) -> Iterator[OpFinding]:
 
 
 def _find_inputs(subject: Subject, task: Task) -> Iterator[OpFinding]:
-    """Gives the subject its examples."""
+    """Finds the subject's examples."""
     refused: list[tuple[Variant, Exception]] = []
     for k, variant in enumerate(subject.sample.variants):
         if not _definition.has_kernel(variant):
-            continue  # `kernel` says so
+            continue  # `kernel` reports it.
         if task.given is None:
             try:
                 found = _inputs.find(subject, variant, subject.examples)

@@ -102,8 +102,7 @@ struct GeluTanhGrad {
     const T decay = Exp2OfMinus(argument);
     const T inverse = T(1) / (T(1) + decay);
     const T rest = decay * inverse;
-    // The slope is 0 where the power is 0, also where the other factor is
-    // infinite.
+    // The slope is 0 where the power is 0, even times infinity.
     const T rise = Where(argument > T(kExp2Limit<T>), T(0),
                          (x * slope) * (rest * inverse));
     return gradient * (Where(x < T(0), rest, inverse) + rise);

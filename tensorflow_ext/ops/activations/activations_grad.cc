@@ -70,9 +70,8 @@ absl::Status GeluGradient(const AttrSlice& /*attrs*/, FunctionDef* g) {
 }
 REGISTER_OP_GRADIENT("TfExt>Gelu", GeluGradient);
 
-// f' = Phi + x phi, f'' = (2 - x^2) phi, where phi is the normal density. In
-// the approximate form f(x) = x s(u), where s is the logistic function and u is
-// a cubic,
+// f' = Phi + x phi, f'' = (2 - x^2) phi, where phi is the normal density. For
+// the approximate f(x) = x s(u), with the logistic function s of a cubic u,
 //
 //   f' = s + x s' u',  f'' = s' (2u' + x ((1 - 2s) u'^2 + u'')).
 //

@@ -42,8 +42,7 @@ struct Terms {
     } else if constexpr (std::is_same_v<C, double>) {
       Load(from, to);
     } else {
-      // GCC 12 compiles this to one instruction, and __builtin_convertvector to
-      // five.
+      // One instruction. GCC 12 makes five of __builtin_convertvector.
       constexpr int kLanes = sizeof(V) / sizeof(double);
       double wide[kLanes];
       for (int i = 0; i < kLanes; ++i) wide[i] = from[i];

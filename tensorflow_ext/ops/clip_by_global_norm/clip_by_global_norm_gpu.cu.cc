@@ -96,8 +96,7 @@ __device__ __forceinline__ int PacksOf(const Unit& unit, const void* x,
              : 0;
 }
 
-// The sum of each of `values` over the block, in a fixed order. Thread 0 has
-// the result.
+// The block's sum of each of `values`, in a fixed order. Thread 0 has it.
 template <int kCount>
 __device__ __forceinline__ void BlockSum(double (&values)[kCount]) {
   constexpr int kWarps = kBlockThreads / 32;

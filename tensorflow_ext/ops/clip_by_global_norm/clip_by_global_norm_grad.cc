@@ -31,11 +31,10 @@ Value Dot(const Values& x, const Values& y) {
   return AddN(terms);
 }
 
-// With the names of clip_by_global_norm.h, the op gives w =
-// alpha g + v / n (d - sigma p) and, where n > c, p. alpha and sigma are both c
-// / n where n > c, else 1 and 0. With upstream gradients e of w and h of p (0
-// where n <= c), q = <e, v> / n and r = <e, g>, the function to differentiate
-// is
+// With the names of clip_by_global_norm.h, the op gives w = alpha g +
+// v / n (d - sigma p) and, where n > c, p. alpha and sigma are c / n where n >
+// c, else 1 and 0. With upstream gradients e of w and h of p (0 where n <= c),
+// q = <e, v> / n and r = <e, g>, the function to differentiate is
 //
 //   L = alpha r + q (d - sigma p) + h p.
 //

@@ -15,10 +15,9 @@ using xla::Select;
 using xla::XlaOp;
 
 // As in clip_by_global_norm.h, everything is in double, and doubles have three
-// ranges of magnitude. But XLA's sums of doubles take several times as long as
-// those of floats. So many floats are summed as floats, kTogether at a time,
-// after multiplication by the power of two that brings a tensor's largest value
-// near 1.
+// ranges of magnitude. But XLA sums doubles several times as slowly as floats,
+// so many floats are summed as floats, kTogether at a time, times the power of
+// two that brings a tensor's largest value near 1.
 
 constexpr int64_t kMany = 1 << 14, kTogether = 16;
 
@@ -62,8 +61,7 @@ Norm ToNorm(LoweringContext* context, const Sums& sums) {
   return {root * unit, Select(is_zero, 0, product / root)};
 }
 
-// Adds the terms of an input with few values. Unless `gradients` is -1, it is
-// the input with their gradients.
+// Adds few values of an input and, unless `gradients` is -1, their gradients.
 void AddFew(LoweringContext* context, int input, int gradients, Sums* sums) {
   XlaOp v = Double(context, input);
   std::vector<XlaOp> in_range(1);  // a single range needs no mask
@@ -134,9 +132,8 @@ void AddMany(LoweringContext* context, int input, int gradients, int64_t size,
   AddProducts(v, g, &sums->products[kMiddle]);
 }
 
-// The norm of the values in `count` inputs, starting at `first`. Unless
-// `gradients` is -1, their gradients start there; if it is -1, the projection
-// is 0.
+// The norm of `count` inputs from `first` on. Their gradients are the inputs
+// from `gradients` on; if that is -1, the projection is 0.
 absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count,
                                  int gradients) {
   const XlaOp zero = DoubleConstant(context, 0);
@@ -156,8 +153,7 @@ absl::StatusOr<Norm> ComputeNorm(LoweringContext* context, int first, int count,
   return ToNorm(context, sums);
 }
 
-// ClipScale. The result is NaN also for an invalid clip_norm, which could not
-// be refused.
+// ClipScale. NaN also for an invalid clip_norm, which XLA cannot refuse.
 XlaOp Scale(XlaOp norm, XlaOp clip_norm) {
   const XlaOp scale = Select(norm > clip_norm, clip_norm / norm, 1);
   const XlaOp valid = (clip_norm >= 0) & xla::IsFinite(norm);

@@ -10,10 +10,9 @@
 //           a[n, p, c] * b[n, p + (Displacement(i), Displacement(j)), c]
 //       / (kernel_size^2 * channels)
 //
-// A position outside an image counts as 0. The output is linear in a and in b,
-// and each gradient is linear in the upstream gradient. So all derivatives are
-// three sums over the same pairs of pixels: this one, and those for a and for b
-// below.
+// A position outside an image counts as 0. The output is linear in a and b, and
+// each gradient in its upstream gradient. So all derivatives are three sums
+// over the same pairs of pixels: this one, and those for a and for b below.
 
 #ifndef TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_H_
 #define TENSORFLOW_EXT_OPS_CORRELATION_COST_CORRELATION_COST_H_
@@ -120,8 +119,8 @@ enum class CorrelationArgument : int32_t { kA, kB };
 // `scratch` has the given number of elements of the compute type of `type`.
 // Rows may be divided among threads in any way: the result does not change.
 
-// CorrelationCost takes transposed images of the compute type, in which a row's
-// pixels are contiguous for each channel. This is the size of one, in elements.
+// CorrelationCost takes transposed images of the compute type: for each
+// channel, a row's pixels are contiguous. This is the size of one, in elements.
 int64_t TransposedSize(NumericType type, const CorrelationCostDims& dims);
 
 // Transposes rows [begin, end) of the images * height rows of `argument`,

@@ -15,8 +15,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The number of pixels that are summed together, from the same pixels of the
-// other image.
+// Pixels that are summed together, from the same pixels of the other image.
 constexpr int kPixels = 4;
 
 // Bytes of channels of each pixel that the registers hold.
@@ -40,9 +39,8 @@ bool WindowsArePixels(const CorrelationCostDims& dims) {
   return dims.kernel_size == 1 && dims.stride_1 == 1;
 }
 
-// The size, in elements of type C, of the flags that mark the pixels of a row
-// of a that are in a window. The flags are stored because each test takes a
-// division.
+// The size of the flags, in elements of type C, that mark which pixels of a row
+// of a are in a window. Flags save a division.
 template <typename C>
 int64_t MaskSize(const CorrelationCostDims& dims) {
   return dims.width / sizeof(C) + 1;
@@ -144,15 +142,13 @@ struct CorrelationGradRows {
     return is_any;
   }
 
-  // The row of a that row `y` of the derivative meets at vertical displacement
-  // `i`.
+  // The row of a that row `y` meets at vertical displacement `i`.
   TENSORFLOW_EXT_INLINE static int64_t RowOfA(const Image& image, int64_t y,
                                               int64_t i) {
     const bool is_a = image.argument == CorrelationArgument::kA;
     return is_a ? y : y + image.dims.Displacement(i);
   }
-  // The same displacement as seen from a. The displacement from b to a is the
-  // opposite one.
+  // That displacement as seen from a. From b to a it is the opposite one.
   TENSORFLOW_EXT_INLINE static int64_t SeenFromA(const Image& image,
                                                  int64_t i) {
     const bool is_a = image.argument == CorrelationArgument::kA;
@@ -214,8 +210,7 @@ struct CorrelationGradRows {
     }
   }
 
-  // sums = the sum of the `terms` in `range`, `step` apart. `range` is not
-  // empty.
+  // sums = the sum of `terms`, `step` apart, in `range`, which is not empty.
   TENSORFLOW_EXT_INLINE static void Sum(const C* terms, int64_t step,
                                         IndexRange range, int64_t count,
                                         C* sums) {
@@ -284,9 +279,8 @@ struct CorrelationGradRows {
     if (IsSummed(image, x)) AddPixels<Isa, 1, kBytes>(image, rows, c, x);
   }
 
-  // Processes pixel x and those at x + stride_2, x + 2 * stride_2 ... Seen from
-  // x, the pixels that they meet are at displacements t = 0, 1 ... D + kCount -
-  // 2.
+  // Processes pixel x and pixels x + stride_2, x + 2 * stride_2 ... From x, the
+  // pixels that they meet are at displacements t = 0, 1 ... D + kCount - 2.
   template <typename Isa, int kCount, int kBytes>
   static void AddPixels(const Image& image, const Rows& rows, int64_t c,
                         int64_t x) {
@@ -325,9 +319,8 @@ struct CorrelationGradRows {
     in.end = run.end;
     in.width = count;
     in.layers = rows.count;
-    // The coefficient of pixel p of a and the pixel at displacement j is at p *
-    // pixel_step + j. Here p = x + k * step and j is t - k, or the opposite of
-    // that.
+    // The coefficient of pixel p of a at displacement j is p * pixel_step + j.
+    // Here p = x + k * step, and j is t - k or its opposite.
     if (image.argument == CorrelationArgument::kA) {
       in.factors = rows.coefficients + x * rows.pixel_step + run.begin;
       in.factor_step = 1;

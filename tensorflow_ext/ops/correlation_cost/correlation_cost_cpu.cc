@@ -170,8 +170,7 @@ struct CorrelateRows {
     }
   }
 
-  // Computes the products of row `y` of a at vertical displacement `i`: [width,
-  // D].
+  // The products of row `y` of a at vertical displacement `i`: [width, D].
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void RowProducts(const Image& image, int64_t y,
                                                 int64_t i, C* products) {

@@ -170,8 +170,7 @@ int LaunchCorrelationCost(NumericType type, const CorrelationCostDims& dims,
       return WithLaneGroup<kDisplacements>(
           dims.channels / kPack, [&](auto lanes) -> int {
             constexpr int kLanes = decltype(lanes)::value;
-            // This may count too many, because the last group of a row may be
-            // partial.
+            // This may be too many: the last group of a row may be partial.
             const int64_t items = size / dims.displacements *
                                   (dims.displacements / kDisplacements + 1);
             CorrelationCostKernel<T, kPack, kLanes>

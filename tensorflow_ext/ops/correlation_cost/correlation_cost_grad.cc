@@ -24,8 +24,7 @@ std::vector<std::string> CorrelationAttrDefs() {
           "stride_1: int", "stride_2: int",    "pad: int"};
 }
 
-// A node of one of the ops, with the attributes of the op that is
-// differentiated.
+// A node of one of them, with the attributes of the differentiated op.
 FDH::Node Node(const std::string& op, const std::string& x,
                const std::string& y, const std::string& result) {
   return {{result},

@@ -35,7 +35,7 @@ class CorrelationCostOp : public TypedOp {
   }
 
  protected:
-  // The output is not empty; a and b may be.
+  // The output is not empty; a and b may be empty.
   virtual void Launch(OpKernelContext* context, const CorrelationCostDims& dims,
                       const Tensor& a, const Tensor& b, Tensor* output) = 0;
 
@@ -105,9 +105,8 @@ absl::Status Transposed(OpKernelContext* context, NumericType type,
   return absl::OkStatus();
 }
 
-// Packs `pixels` pixels of `channels` values in the compute type, each padded
-// with zeros to `packed_channels`. The result is in its own memory or in
-// `scratch`.
+// `pixels` of `channels` values in the compute type, each padded with zeros to
+// `packed_channels`, in their own memory or in `scratch`.
 absl::Status Packed(OpKernelContext* context, NumericType type,
                     int64_t channels, int64_t packed_channels,
                     const Tensor& pixels, Tensor* scratch,

@@ -48,8 +48,7 @@ absl::Status CorrelationCostShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
-// The shape function of the gradients. `name` is the argument that has the
-// images.
+// The shape function of the gradients. `name` is the argument with the images.
 absl::Status GradShape(InferenceContext* c, const char* op, const char* name) {
   CorrelationCostAttributes attributes;
   TF_RETURN_IF_ERROR(attributes.Read(op, c));

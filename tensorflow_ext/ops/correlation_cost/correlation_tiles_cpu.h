@@ -77,8 +77,7 @@ TENSORFLOW_EXT_INLINE void CorrelatePixels(const C* a, const C* b, int64_t step,
                                            int64_t channels, int64_t count,
                                            C* products, int64_t product_step) {
   constexpr int kAtOnce = internal::kProductsAtOnce;
-  // The parts are as even as possible: a small part would wait for its own
-  // sums.
+  // Even parts: a small part would wait for its own sums.
   int64_t parts = (count + kAtOnce - 1) / kAtOnce;
   for (; count > 0; --parts) {
     const int64_t part = (count + parts - 1) / parts;

@@ -104,9 +104,8 @@ TENSORFLOW_EXT_SCALED_TILE(Avx512, TENSORFLOW_EXT_AVX512)
 }  // namespace internal
 
 // sums[k][i] += rows[t][i] * factors[t][k], layer by layer in the order of t,
-// for the rows t that output k uses. There are kOutputs outputs, `stride`
-// apart, and kBytes / sizeof(C) elements i. kBytes is a multiple of
-// kVectorBytes<Isa>.
+// for the rows t of output k, kOutputs outputs, `stride` apart, and
+// kBytes / sizeof(C) elements i. kBytes is a multiple of kVectorBytes<Isa>.
 template <typename Isa, typename C, int kOutputs, int kBytes>
 TENSORFLOW_EXT_INLINE void AddScaledRows(const ScaledRows<C>& in, C* sums,
                                          int64_t stride) {

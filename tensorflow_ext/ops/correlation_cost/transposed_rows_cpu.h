@@ -52,8 +52,7 @@ struct TransposedRow {
   int64_t phases, columns;
 };
 
-// True if any of `count` pixels of `phase` is in a window, starting at column
-// `at`.
+// True if any of `count` pixels of `phase` from column `at` on is in a window.
 TENSORFLOW_EXT_INLINE bool InAnyWindow(const CorrelationCostDims& dims,
                                        const TransposedRow& row, int64_t phase,
                                        int64_t at, int64_t count) {

@@ -31,8 +31,7 @@ struct DotSums {
 
 namespace internal {
 
-// The number of products whose lanes the registers hold at once, in addition to
-// their operands.
+// The most products whose lanes the registers hold beside their operands.
 template <typename Isa>
 constexpr int kDotsAtOnce = kVectorBytes<Isa> / 8;
 
@@ -99,8 +98,7 @@ template <typename Isa, typename C>
 TENSORFLOW_EXT_INLINE void AddDots(const C* x, const C* const* rows, int count,
                                    int64_t size, DotSums<C>* sums) {
   constexpr int kAtOnce = internal::kDotsAtOnce<Isa>;
-  // The parts are as even as possible: a single product would wait for its own
-  // sums.
+  // Even parts: a single product would wait for its own sums.
   int parts = (count + kAtOnce - 1) / kAtOnce;
   for (int r = 0; r < count; --parts) {
     const int part = (count - r + parts - 1) / parts;

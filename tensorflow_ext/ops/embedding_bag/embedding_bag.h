@@ -92,9 +92,8 @@ void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
                            const EmbeddingBagDims& dims, const void* indices,
                            const void* weights, int64_t* ends, void* terms);
 
-// Computes part [begin, end) of the gradient of params. There are positions +
-// rows units of work; a row's first unit follows all units of the rows before
-// it.
+// Computes part [begin, end) of the gradient of params, which has positions +
+// rows units of work. A row's first unit follows the units of all earlier rows.
 void EmbeddingBagParamsGradCpu(NumericType type, const EmbeddingBagDims& dims,
                                const void* gradients, const int64_t* ends,
                                const void* terms, void* backprops,
@@ -114,9 +113,8 @@ int LaunchEmbeddingBagWeightsGrad(NumericType type, NumericType index_type,
                                   const void* params, void* backprops,
                                   void* stream);
 
-// If `deterministic`, each row is summed in the order of its positions.
-// Otherwise it is summed with atomics. `sums` has as many elements as params,
-// and is used only for the 16-bit types.
+// Sums each row in the order of its positions if `deterministic`, else with
+// atomics. `sums` has the size of params, for the 16-bit types only.
 int LaunchEmbeddingBagParamsGrad(NumericType type, NumericType index_type,
                                  const EmbeddingBagDims& dims,
                                  bool deterministic, const void* gradients,

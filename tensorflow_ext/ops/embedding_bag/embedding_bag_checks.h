@@ -46,8 +46,7 @@ inline absl::Status ReadTable(const std::string& op,
   return absl::OkStatus();
 }
 
-// The shape of EmbeddingBag's output. It is an error if it has too many
-// elements.
+// The shape of EmbeddingBag's output; an error if it has too many elements.
 inline absl::Status BagsShape(const std::string& op,
                               const EmbeddingBagDims& dims,
                               tensorflow::TensorShape* shape) {

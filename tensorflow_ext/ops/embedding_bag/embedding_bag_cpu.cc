@@ -150,9 +150,8 @@ struct DotBags {
   }
 
  private:
-  // AddDots cannot process values that need conversion or the few elements
-  // after the last full lanes. They go through blocks that are padded with
-  // zeros.
+  // Goes through blocks padded with zeros for values to convert and for the few
+  // elements after the last full lanes, because AddDots cannot take them.
   template <typename Isa>
   TENSORFLOW_EXT_INLINE static void AddRows(const T* x, const T* const* rows,
                                             int count, int64_t width,
@@ -262,8 +261,7 @@ void SortEmbeddingBagTerms(NumericType type, NumericType index_type,
     const T* weight = static_cast<const T*>(weights);
     EmbeddingBagTerm<C>* term = static_cast<EmbeddingBagTerm<C>*>(terms);
     const C scale = dims.scale<C>();
-    // Counts each row's positions, finds where each row begins, then moves
-    // `ends` to where it ends.
+    // Counts positions, finds each row's begin, then moves it to the row's end.
     std::fill_n(ends, dims.rows, 0);
     for (int64_t i = 0; i < dims.positions(); ++i) ++ends[index[i]];
     int64_t begin = 0;

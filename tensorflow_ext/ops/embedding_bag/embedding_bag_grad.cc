@@ -15,8 +15,7 @@ using FDH = tensorflow::FunctionDefHelper;
 using tensorflow::AttrSlice;
 using tensorflow::FunctionDef;
 
-// The attributes of all three ops: as definitions, and in a node of one of
-// them.
+// The attributes of all three ops, as definitions and in a node of one.
 std::vector<std::string> BagAttrDefs() {
   return {kFloatingT, "Tindices: {int32, int64}", "combiner: string"};
 }

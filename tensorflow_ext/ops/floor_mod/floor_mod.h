@@ -15,9 +15,8 @@
 
 namespace tensorflow_ext {
 
-// Double gives the exact whole quotient of two floats if the quotient is below
-// this limit: its distance from the whole numbers is then either 0 or more than
-// double's rounding.
+// Double gives the exact whole quotient of two floats below this limit: its
+// distance from whole numbers is 0 or more than double's rounding.
 constexpr double kNearQuotient = 0x1p28;
 // The bits of a double that remain in a power of two.
 constexpr int64_t kExponentBits = 0x7ff0000000000000;
@@ -45,7 +44,7 @@ TENSORFLOW_EXT_HOST_DEVICE C FlooredQuotient(C x, C y) {
   return FlooredQuotient(x, y, Remainder(x, y));
 }
 
-// The floored remainder. It has y's sign, also if it is zero.
+// The floored remainder. It has y's sign, even if it is zero.
 template <typename C>
 TENSORFLOW_EXT_HOST_DEVICE C FlooredRemainder(C y, C truncated) {
   const C floored =

@@ -18,10 +18,9 @@ namespace {
 
 constexpr int64_t kBlock = 64;
 
-// The truncated quotients and remainders of a block. They are right where the
-// remainder is smaller than its divisor. This holds for quotients of finite
-// floats below 2^28, because no product or difference is rounded there and the
-// remainder is a float.
+// The truncated quotients and remainders of a block. They are right if each
+// remainder is smaller than its divisor, as for quotients below 2^28 of finite
+// floats: no product or difference is rounded, and the remainder is a float.
 template <int kX, int kY>
 TENSORFLOW_EXT_INLINE void DivideInDouble(const float* x, const float* y,
                                           int64_t size, int32_t* quotients,
@@ -71,10 +70,9 @@ TENSORFLOW_EXT_INLINE bool AllRight(const float* remainders, const float* y,
   return wrong == 0;
 }
 
-// All ones if flooring gives one less than truncating, that is if the remainder
-// is not 0 and its sign differs from y's. The function uses the bits: the
-// compiler turns comparisons of floats into branches here and then does not
-// vectorise the loop.
+// All ones if flooring gives one less than truncating: the remainder is not 0
+// and its sign is not y's. This uses the bits, because the compiler makes
+// branches of comparisons of floats here and does not vectorise the loop.
 TENSORFLOW_EXT_INLINE uint32_t RoundsDown(uint32_t remainder, uint32_t y) {
   const uint32_t nonzero = (remainder & 0x7fffffff) != 0 ? ~0u : 0;
   const uint32_t differs = ((remainder ^ y) >> 31) != 0 ? ~0u : 0;

@@ -16,8 +16,7 @@ void FloorModGradient(Gradient& g) {
 }
 REGISTER_GRADIENT("TfExt>FloorMod", FloorModGradient);
 
-// The op is linear in its upstream gradient. floor(x / y) is constant between
-// its steps.
+// Linear in the upstream gradient; floor(x / y) is piecewise constant.
 void FloorModGradGradient(Gradient& g) {
   const Value dgradients =
       g.Call("TfExt>FloorModGrad", {g.Upstream(), g.Input(1), g.Input(2)});

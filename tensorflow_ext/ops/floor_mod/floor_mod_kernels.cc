@@ -9,8 +9,7 @@ namespace tensorflow_ext {
 using tensorflow::DEVICE_CPU;
 using tensorflow::DEVICE_GPU;
 
-// Checks integers for division by 0. Integers have no value that means
-// undefined, as NaN does.
+// Refuses integer division by 0, because integers have no NaN.
 class FloorModCpuOp final : public BroadcastCpuOp<FloorMod> {
  public:
   using BroadcastCpuOp<FloorMod>::BroadcastCpuOp;

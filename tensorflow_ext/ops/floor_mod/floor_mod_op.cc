@@ -18,10 +18,9 @@ REGISTER_OP("TfExt>FloorMod")
 Remainder of the floored division, like NumPy's `mod`: z = x - floor(x / y) * y.
 The result has the sign of the divisor.
 
-In floating point, mod(x, 0), mod(+-inf, y) and mod of a NaN are NaN; mod(x,
-mod(x, 0), mod(+-inf, y) and mod of a NaN are NaN in floating point. mod(x, inf)
-is x for x >= 0 and inf for x < 0. An exact zero takes the sign of y. half and
-bfloat16 are computed in float. For integers, a division by 0 is an
+In floating point, mod(x, 0), mod(+-inf, y) and mod of a NaN are NaN. mod(x,
+inf) is x for x >= 0 and inf for x < 0. An exact zero takes the sign of y. half
+and bfloat16 are computed in float. For integers, a division by 0 is an
 InvalidArgument error on the CPU and gives 0 on other devices. mod(lowest, -1)
 is 0.
 

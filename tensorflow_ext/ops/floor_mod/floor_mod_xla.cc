@@ -21,8 +21,7 @@ using xla::XlaOp;
 class RemainderSearch {
  public:
   static absl::StatusOr<XlaOp> Find(XlaOp x, XlaOp y) {
-    // The condition keeps XLA from computing the loop's invariants if no x is
-    // far.
+    // Without the condition, XLA would compute the loop's invariants always.
     const auto near =
         xla::Conditional(AnyIsFar({x, y}), MakeNear,
                          [](State state) { return state[0]; }, {x, y});
@@ -51,9 +50,8 @@ class RemainderSearch {
     return (*state)[0];
   }
 
-  // If x is far, replaces it by x mod (y times a power of two), which is near
-  // enough. The result has 24 bits, and the remainder is a multiple of its last
-  // bit.
+  // Replaces a far x by x mod (y times a power of two), to which it is near.
+  // The result has 24 bits; the remainder is a multiple of the last one.
   static std::vector<XlaOp> Step(State state) {
     const XlaOp x = state[0], y = state[1];
     const XlaOp dividend = xla::ConvertElementType(x, xla::F64);

@@ -36,8 +36,7 @@ struct Clip {
   float min, max;
 };
 
-// The upstream gradient where min <= x <= max, else 0. The result is 0 where x
-// is NaN.
+// The upstream gradient where min <= x <= max, else 0 (also if x is NaN).
 struct ClipGrad {
   static constexpr int kArity = 2;
 
@@ -61,8 +60,7 @@ struct Sign {
   }
 };
 
-// The upstream gradient where |x| <= clip, else 0. The result is 0 where x is
-// NaN.
+// The upstream gradient where |x| <= clip, else 0 (also if x is NaN).
 struct SignStraightThroughGrad {
   static constexpr int kArity = 2;
 

@@ -165,8 +165,7 @@ REGISTER_OP("TfExt>ClipGrad")
       return ClippedShape("TfExt>ClipGrad", c);
     })
     .Doc(R"doc(
-Gradient of Clip: gradients where min <= x <= max, else 0. It is 0 where x is
-NaN.
+Gradient of Clip: gradients where min <= x <= max, else 0 (also if x is NaN).
 
 The gradient: ClipGrad(dy, x) for gradients; none for x, because the op is
 piecewise constant in it.

@@ -19,7 +19,7 @@ Product x * y whose gradient flows to the left factor only.
 
 half and bfloat16 are multiplied in float and rounded once.
 
-The gradient: y * dy to x, summed to the shape of x; none to y.
+The gradient: y * dy for x, summed to the shape of x; none for y.
 
 x: Factor that receives the gradient, of any shape.
 y: Constant factor, of a shape that broadcasts with that of x.

@@ -43,10 +43,9 @@ struct RmsNorm {
   static constexpr char kInverse[] = "inverse_rms";
 };
 
-// x, y, scale, offset and their gradients have type T. x and y are [rows,
-// size]; scale and offset are [size]. The statistics and their gradients are
-// [rows] and have T's compute type. Pointers for mean and offset are null if
-// not centered.
+// x, y, scale, offset and their gradients have type T: x and y [rows, size],
+// scale and offset [size]. The statistics and their gradients, [rows], have T's
+// compute type. Pointers for mean and offset are null if not centered.
 struct NormalizationTensors {
   const void *x, *scale, *offset;
   void *y, *mean, *inverse;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops pass over a row several times while it is in cache. Several short
-// rows are processed together: while one waits for a sum or a root, the others
-// continue.
+// The loops pass over a row several times while it is in cache. Short rows are
+// processed together: while one waits for a sum or a root, others continue.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,13 +17,11 @@
 namespace tensorflow_ext {
 namespace {
 
-// The number of values of a row that are converted at a time. It is a multiple
-// of LaneSums' lanes.
+// Values of a row that are converted at a time, a multiple of LaneSums' lanes.
 constexpr int64_t kRowChunk = 1024;
 
-// The largest number of rows that are processed together, and their largest
-// size. Longer rows have enough work, and together they would not fit into the
-// first cache.
+// The most rows that are processed together, and their largest size. Longer
+// rows have enough work, and several would not fit into the first cache.
 constexpr int kTogether = 4;
 constexpr int64_t kShortRow = 256;
 

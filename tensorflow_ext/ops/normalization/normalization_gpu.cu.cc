@@ -83,9 +83,8 @@ template <typename Shape>
 constexpr int kDifferentiateBlocks =
     Shape::kHoldsMuch || (kSumsColumns<Shape> && Shape::kHeld > 2) ? 2 : 3;
 
-// Computes x_backprops, which may be gradients: the thread that writes an
-// element also reads it. If kSumsColumns, it also computes the partial sums,
-// one part per block.
+// Computes x_backprops, which may be gradients: one thread reads and writes an
+// element. If kSumsColumns, also the partial sums, one part per block.
 template <typename Norm, typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads, kDifferentiateBlocks<Shape>)
     DifferentiateRowsKernel(RowDims dims, NormalizationGradTensors tensors) {
@@ -199,8 +198,7 @@ int GpuRowNormalization<Norm>::Backward(NumericType type, const RowDims& dims,
             if constexpr (internal::kSumsColumns<Shape>) {
               blocks = parts = std::min(blocks, parts);
             } else {
-              // The columns come first, because x_backprops may overwrite
-              // gradients.
+              // The columns come first: x_backprops may overwrite gradients.
               const cudaError_t error = internal::LaunchSumColumns<Norm, T>(
                   dims, aligned, tensors, cuda_stream);
               if (error != cudaSuccess) return error;

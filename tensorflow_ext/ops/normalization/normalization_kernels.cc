@@ -155,8 +155,7 @@ class RowNormalizationCpuOp final : public RowNormalizationOp<Norm> {
                      WidenParameter<Norm>(context, this->type_, dims.size,
                                           &offset, &tensors.offset));
     }
-    // The cost in cycles, with vectors: the passes over a row, and a fixed
-    // cost.
+    // Cycles, with vectors: the passes over a row, and a fixed cost.
     Parallel(context, dims.rows, dims.size / 2 + 64,
              [&](int64_t begin, int64_t end) {
                CpuRowNormalization<Norm>::Forward(

@@ -29,9 +29,8 @@ The layer is that of J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer
 Normalization", arXiv:1607.06450.
 
 half and bfloat16 are computed in float. The variance is computed about the mean
-in a second pass, without cancellation. The mean and the variance of an empty
-row are 0. If variance and epsilon are both 0, inverse_stddev is infinite and y
-is NaN.
+in a second pass, without cancellation. The mean and variance of an empty row
+are 0. If variance and epsilon are 0, inverse_stddev is infinite and y is NaN.
 
 The gradient: LayerNormGrad for x, scale and offset, through all three outputs.
 

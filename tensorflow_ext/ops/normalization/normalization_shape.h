@@ -22,8 +22,7 @@
 
 namespace tensorflow_ext {
 
-// The index of each argument, or -1 for an argument that only a centered norm
-// has.
+// The index of each argument; -1 for one that only a centered norm has.
 template <typename Norm>
 struct NormalizationArguments {
   static constexpr int kX = 0, kScale = 1, kOffset = Norm::kCentered ? 2 : -1;
@@ -152,8 +151,7 @@ absl::Status NormalizationGradShape(
 
 // ----- Kernels and lowerings. -----
 
-// Checks x: [..., D] and `name`, which is scale or offset: [D]. Fills in
-// `dims`.
+// Checks x: [..., D] and scale or offset (`name`): [D]. Fills in `dims`.
 inline absl::Status ReadRowDims(const std::string& op,
                                 const tensorflow::TensorShape& x,
                                 const char* name,

@@ -148,8 +148,7 @@ class NormalizationGradLowering final : public Lowering {
     normal = normal * rows.EveryColumn(inverse);
     const XlaOp scale = context->ComputeInput(Arguments::kScale);
     const XlaOp along_scale = gradients * normal;
-    // Values that are the same for a whole row are computed before they meet
-    // the row's elements.
+    // Computes what a row shares before it meets the row's elements.
     const XlaOp along_normal =
         rows.WeightedRowMean(along_scale, scale) * inverse +
         rows.OfRows(Arguments::kInverseGradients) * (inverse * inverse) /

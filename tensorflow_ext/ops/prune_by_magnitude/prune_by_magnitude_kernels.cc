@@ -12,9 +12,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The kernel of PruneByMagnitude and PruneByMagnitudeGrad. It is elementwise in
-// all inputs except the last one, the threshold, which is in host memory on
-// every device.
+// The kernel of both ops. It is elementwise in all inputs except the last one,
+// the threshold, which is in host memory on every device.
 template <typename Functor>
 class PruneOp : public TypedOp {
  public:

@@ -41,8 +41,7 @@ weights: Tensor of any shape.
 threshold: Scalar, the least magnitude that is kept; in host memory on the GPU.
   0 or less keeps all weights.
 pruned: Tensor of the shape of weights.
-gradient: Gradient of pruned weights: 'straight_through' passes it, 'masked'
-  sets it to 0.
+gradient: Gradient of pruned weights: 'masked' makes it 0.
 )doc");
 
 REGISTER_OP("TfExt>PruneByMagnitudeGrad")

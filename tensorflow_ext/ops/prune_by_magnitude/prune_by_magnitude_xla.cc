@@ -11,8 +11,7 @@ namespace {
 
 using xla::XlaOp;
 
-// The lowering of both ops: (..., weights, threshold). It prunes the first
-// input.
+// Both ops, with inputs (..., weights, threshold). The first is pruned.
 class PruneLowering : public Lowering {
   absl::Status Compile(LoweringContext* context) const override {
     const int last = context->num_inputs() - 1;

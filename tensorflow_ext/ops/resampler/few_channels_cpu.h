@@ -25,8 +25,7 @@
 
 namespace tensorflow_ext {
 
-// kSize elements, in vectors of up to 16 bytes because every instruction set
-// has those.
+// kSize elements, in vectors of up to 16 bytes, as every instruction set has.
 template <typename C, int kBytes>
 struct VectorOf {
   typedef C type __attribute__((vector_size(kBytes)));
@@ -78,8 +77,7 @@ class CornerPixels {
   }
 
  private:
-  // Pixels are copied to convert them, or to process single channels in vectors
-  // of points.
+  // A copy converts pixels, or puts single channels into vectors of points.
   static constexpr bool kCopied = !std::is_same_v<T, C> || kSize == 1;
   C copies_[4][kCopied ? kBlockPoints * kSize : 1];
 };

@@ -31,7 +31,7 @@ template <typename T>
 struct PointBlock {
   using C = ComputeType<T>;
 
-  // As FindCell gives them.
+  // As FindCell returns them.
   int32_t x[kBlockPoints], y[kBlockPoints];
   C fx[kBlockPoints], fy[kBlockPoints];
   // The weights of corner k.

@@ -104,24 +104,22 @@ TENSORFLOW_EXT_HOST_DEVICE bool IsPixel(const ResamplerCorner<F>& corner,
          corner.y < dims.height;
 }
 
-// ----- CPU. Tensors are of the floating-point type `type`. -----
+// ----- CPU. Tensors have the floating-point type `type`. -----
 
 // Computes points [begin, end) of all images.
 void ResampleCpu(NumericType type, const ResamplerDims& dims,
                  ResamplerOrder order, const void* data, const void* warp,
                  void* output, int64_t begin, int64_t end);
 
-// Computes the gradient of order (0, 0) with respect to points [begin, end) of
-// warp.
+// The gradient of order (0, 0) with respect to points [begin, end) of warp.
 void ResamplerWarpGradCpu(NumericType type, const ResamplerDims& dims,
                           const void* gradients, const void* data,
                           const void* warp, void* warp_backprops, int64_t begin,
                           int64_t end);
 
-// The gradient with respect to data is summed row by row. For this, the points
-// are sorted by the row of their cell, starting with row -1; points outside are
-// left out. The sort is a stable counting sort over parts of an image: first
-// counts, then places.
+// The gradient with respect to data is summed row by row, from points sorted by
+// the row of their cell, starting with row -1. Points outside are left out. The
+// stable counting sort works on parts of an image: first counts, then places.
 
 // Adds 1 to counts[1 + row] for each of the points [begin, end) of all images.
 void CountRowsCpu(NumericType type, const ResamplerDims& dims, const void* warp,

@@ -61,8 +61,7 @@ inline absl::Status ReadResamplerDims(const std::string& op, const char* name,
         op, "warp", warp,
         absl::StrCat(kWarpExpected, ", data of shape ", data.DebugString()));
   }
-  // If a size is 0, their product is not computed, because it may be out of
-  // range.
+  // Avoids the product of sizes if one is 0: it may be out of range.
   const int64_t points = warp.num_elements() / 2;
   dims->points = points == 0 ? 0 : points / dims->images;
   auto sizes = warp.dim_sizes();

@@ -36,8 +36,7 @@ TENSORFLOW_EXT_INLINE void PrefetchRow(const T* values, int64_t size) {
   for (int64_t i = 0; i < end; i += kLine) Prefetch(values + i, 1);
 }
 
-// Iterates over the points [begin, end) of all images without a division per
-// point.
+// Iterates over points [begin, end) of all images without a division each.
 struct Points {
   TENSORFLOW_EXT_INLINE Points(const ResamplerDims& dims, int64_t begin,
                                int64_t end)
@@ -80,8 +79,7 @@ struct Points {
   const int64_t end_;
 };
 
-// The corners of a point that are pixels of `image` and have a weight other
-// than 0.
+// The corners of a point that are pixels of `image` with a nonzero weight.
 template <typename T>
 TENSORFLOW_EXT_INLINE int FindTaps(const ResamplerDims& dims,
                                    ResamplerOrder order, const T* image,
@@ -222,9 +220,8 @@ struct WarpGradients {
   }
 };
 
-// Adds the contributions of the points in the cells' row `row` - `below` to row
-// `row` of `sums`, an image. If `below`, they are from corners 2 and 3, else 0
-// and 1.
+// Adds to row `row` of `sums`, an image, the points in the cells' row `row` -
+// `below`: from corners 2 and 3 if `below`, else from 0 and 1.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE void AddPoints(const ResamplerDims& dims,
                                      ResamplerOrder order, const T* gradients,
@@ -292,8 +289,7 @@ void ForEachRow(const ResamplerDims& dims, const void* warp, int64_t begin,
                   });
 }
 
-// Calls fn(std::integral_constant<int, kSize>{}) for a small number of
-// channels.
+// Calls fn(std::integral_constant<int, kSize>{}) for few channels.
 template <typename Fn>
 void DispatchFewChannels(int64_t channels, Fn&& fn) {
   if (channels == 1) return fn(std::integral_constant<int, 1>{});

@@ -72,9 +72,8 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// One block for each row of an image, and one thread for each channel of the
-// row. No other thread adds to it, and this thread adds in the order of the
-// points.
+// One block for each row of an image, one thread for each channel of the row.
+// Only this thread adds to it, in the order of the points.
 template <typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     ResampleRowsKernel(ResamplerDims dims, ResamplerOrder order,

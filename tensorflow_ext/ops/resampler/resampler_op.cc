@@ -142,9 +142,8 @@ REGISTER_OP("TfExt>ResamplerDerivative")
     .Doc(R"doc(
 A derivative of Resampler's output by the coordinates of its points.
 
-It is linear in data, and within a cell of the pixel grid it is linear in each
-coordinate. At a cell's edge it takes the value from the right. It is 0 at a
-point where Resampler is 0.
+It is linear in data and, within a cell of the pixel grid, in each coordinate.
+At a cell's edge it takes the value from the right. It is 0 where Resampler is.
 
 The gradient: ResamplerAdjoint for data; for warp, sums over the channels of the
 upstream gradient times derivatives of the next order.

@@ -96,10 +96,9 @@ XlaOp Weighted(const Cells& cells, XlaOp weight, XlaOp values) {
   const XlaOp weights = cells.OverChannels(weight);
   const XlaOp product = weights * values;
   if (!cells.dims.has_few_channels()) return Select(weights != 0, product, 0);
-  // LLVM moves a condition that all channels share out of the loop over them.
-  // If that loop is short, the branches cost more than everything else, because
-  // nothing is vectorized over the points. This condition uses the product, so
-  // it stays in the loop.
+  // LLVM moves a condition that all channels share out of their loop. If that
+  // is short, the branches cost most, because nothing is vectorized over
+  // points. This condition uses the product, so it stays in the loop.
   const XlaOp instead_of_nan =
       Select(weight != 0, std::numeric_limits<double>::quiet_NaN(),
              xla::ZerosLike(weight));
@@ -163,8 +162,7 @@ XlaOp WarpGrad(LoweringContext* context, const ResamplerDims& dims,
   }
   std::vector<int64_t> one_coordinate = cells.points;
   one_coordinate.push_back(1);
-  // The difference of high and low corners, interpolated along the other
-  // coordinate.
+  // The difference of two corners, interpolated along the other coordinate.
   const auto derivative = [&](XlaOp low, XlaOp high, XlaOp fraction) {
     const XlaOp f = cells.OverChannels(fraction);
     const XlaOp slope = low * (1 - f) + high * f;

@@ -32,9 +32,8 @@ struct RoiAlignOptions {
   bool aligned;
 };
 
-// x * y, rounded before anything is added to it. A device that rounds only the
-// sum would place a sample outside an image that other devices place on its
-// edge.
+// x * y, rounded before anything is added. A device that rounds only the sum
+// puts a sample outside an image where others have it on the edge.
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE F RoundedProduct(F x, F y) {
 #if defined(__CUDA_ARCH__)
@@ -49,8 +48,7 @@ TENSORFLOW_EXT_HOST_DEVICE F RoundedProduct(F x, F y) {
 }
 
 // One side of a region: its start, the extent of a bin, which may be negative,
-// and the number of samples along a bin. If there are no samples, the bins are
-// 0.
+// and the samples along a bin. Without samples, the bins are 0.
 template <typename F>
 struct AlignedSide {
   F begin, bin, samples;
@@ -132,11 +130,10 @@ struct WeightRange {
 // neighbours whose samples are out of order because of rounding.)
 constexpr int64_t kEntriesOfABin = 3;
 
-// The weights of bin `i` of `bins` over `pixels` rows or columns. They are
-// means over the bin's samples in [-1, pixels]; samples outside [0, pixels - 1]
-// count for the pixel at the edge. The function writes the weights that are not
-// 0, in ascending order of pixels, into weights[result.begin] up to
-// weights[result.end].
+// The weights of bin `i` of `bins` over `pixels` rows or columns: means over
+// the bin's samples in [-1, pixels]. Samples outside [0, pixels - 1] count for
+// the pixel at the edge. Writes nonzero weights, in ascending order of pixels,
+// into weights[result.begin] up to weights[result.end].
 template <typename F>
 TENSORFLOW_EXT_HOST_DEVICE WeightRange
 MakeBinWeights(const AlignedSide<F>& side, int64_t i, int64_t bins,
@@ -193,9 +190,8 @@ MakeBinWeights(const AlignedSide<F>& side, int64_t i, int64_t bins,
   return {first_entry, entry};
 }
 
-// The weights of all regions in one scratch buffer: first the ranges of the
-// pooled_height + pooled_width bins of each region, then the entries of each
-// region.
+// The weights of all regions in one scratch buffer: the ranges of each region's
+// pooled_height + pooled_width bins, then the entries of each region.
 template <typename F>
 class RoiAlignWeights {
  public:

@@ -103,7 +103,7 @@ TENSORFLOW_EXT_INLINE void SpreadBlock(const RegionDims& dims,
   }
 }
 
-// The part of `rows` whose pixels lie in [begin, end).
+// The part of `rows` whose pixels are in [begin, end).
 template <typename C>
 TENSORFLOW_EXT_INLINE WeightRange RowsWithin(const PixelWeight<C>* weights,
                                              WeightRange rows, int64_t begin,

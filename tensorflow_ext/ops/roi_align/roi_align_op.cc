@@ -66,15 +66,14 @@ REGISTER_OP("TfExt>RoiAlign")
 Region-of-interest alignment: the mean of bilinear samples in each bin of a grid
 laid over each region, per channel.
 
-Corners are scaled and, if aligned, moved by -0.5, so that the pixel h covers
+Corners are scaled and, if aligned, moved by -0.5, so that pixel h covers
 [h, h + 1]. They are not rounded. Each of pooled_height * pooled_width bins has
-sampling_ratio * sampling_ratio samples, evenly spaced. If sampling_ratio is 0,
-it has ceil(height / pooled_height) * ceil(width / pooled_width) samples. A
-sample is interpolated between the four pixels around it. A sample beyond -1 or
-beyond H (W) counts as 0; between there and the nearest pixel, it counts as that
-pixel. If aligned and sampling_ratio is 0, a region of no or negative size has
-no samples and is 0. If not aligned, a region is extended to a height and a
-width of at least 1.
+sampling_ratio * sampling_ratio samples, evenly spaced, or, if that is 0,
+ceil(height / pooled_height) * ceil(width / pooled_width). A sample is
+interpolated between the four pixels around it. A sample beyond -1 or beyond H
+(W) counts as 0; between there and the nearest pixel, it counts as that pixel.
+If aligned, a region of no or negative size has no samples where sampling_ratio
+is 0, and is 0. If not aligned, a region is at least 1 high and 1 wide.
 
 The definition is that of torchvision's roi_align and of Detectron2's ROIAlign,
 after K. He et al., "Mask R-CNN", ICCV 2017, section 3.
@@ -82,9 +81,9 @@ after K. He et al., "Mask R-CNN", ICCV 2017, section 3.
 The mean is a product of means over rows and columns, so its cost does not
 depend on the number of samples. A pixel of weight 0 is not read. half and
 bfloat16 are computed in float. A region is 0 if a corner is NaN or infinite, or
-becomes so by scaling. A batch index that names no image is an InvalidArgument
-error on the CPU; elsewhere that region reads as 0. The fraction of a batch
-index is dropped.
+becomes so by scaling. A batch index, without its fraction, must name an image:
+otherwise it is an InvalidArgument error on the CPU, and the region reads as 0
+elsewhere.
 
 The gradient: RoiAlignGrad for data; none for rois.
 
@@ -111,10 +110,9 @@ REGISTER_OP("TfExt>RoiAlignGrad")
 Gradient of RoiAlign with respect to its data: each bin's gradient goes to the
 pixels of the bin, times their weights in it.
 
-half and bfloat16 are summed in float. The order of the sum is fixed on the CPU,
-for any number of threads, and on the GPU if op determinism is on. Regions are
-treated as in RoiAlign. Where a wrong batch index is not an error, its region is
-left out.
+half and bfloat16 are summed in float. The sum's order is fixed on the CPU, for
+any number of threads, and on the GPU if op determinism is on. Regions are
+treated as in RoiAlign; where a batch index is no error, its region is left out.
 
 The gradient: RoiAlign of the upstream gradient for gradients, with the same
 attributes; none for rois and data_shape.

@@ -20,10 +20,9 @@ using xla::Select;
 using xla::XlaOp;
 
 // BinSamples of roi_align.h for every region and bin along one side, and the
-// `touched` pixels that they touch. These are successive pixels, starting at
-// the lower pixel of `first_sample`. If two pixels per sample are fewer, they
-// are those two of each sample, starting at `first_sample`: with few samples in
-// a large bin, most pixels are between the samples. All members are [R, bins].
+// `touched` pixels that they touch: either successive pixels from the lower one
+// of `first_sample` on, or two per sample, whichever is fewer. With few samples
+// in a large bin, most pixels are between samples. All are [R, bins].
 struct SideOfRegions {
   static constexpr int kMembers = 6;
 
@@ -126,7 +125,7 @@ struct SideOfRegions {
   XlaOp touched;  // int32
 
  private:
-  // The sample that pixel `k` belongs to, if pixels are found by samples.
+  // The sample of pixel `k`, if pixels are found by samples.
   XlaOp Sample(XlaOp k) const {
     return first_sample + xla::ConvertElementType(xla::ShiftRightLogical(k, 1),
                                                   xla::ElementType(begin));
@@ -193,8 +192,7 @@ absl::StatusOr<XlaOp> SumOverPixels(const RegionDims& dims,
   const SideOfRegions y = side(2, dims.pooled_height, dims.height);
   const SideOfRegions x = side(1, dims.pooled_width, dims.width);
   const XlaOp zero = xla::ConstantR0(rois.builder(), xla::S32, 0);
-  // The state is row, column, rows, columns, operand, sums, image, then both
-  // sides.
+  // State: row, column, rows, columns, operand, sums, image, both sides.
   std::vector<XlaOp> state = {zero,
                               zero,
                               xla::ReduceMaxAll(y.touched, 0),

@@ -57,8 +57,7 @@ TENSORFLOW_EXT_HOST_DEVICE RoiSide MakeRoiSide(F first, F last, F scale) {
   return {begin, length > 1 ? length : 1};
 }
 
-// Reads a row of rois: batch index, x1, y1, x2, y2. With a NaN corner, the
-// region has no image.
+// Reads batch index, x1, y1, x2, y2 of a region. A NaN corner: no image.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE Roi ReadRoi(const T* roi, float spatial_scale,
                                        int64_t images) {
@@ -130,9 +129,8 @@ void RoiPoolGradCpu(NumericType type, const RoiPoolDims& dims,
                     const ElementRange* elements, int64_t image, int64_t begin,
                     int64_t end, float* sums, void* backprops);
 
-// Computes row `row` of bins, of a region on `image`: gradients at argmax, or 0
-// where argmax is -1. If ArgmaxElements is false, returns false and neither
-// reads nor writes.
+// Computes row `row` of bins, of a region on `image`: gradients at argmax, 0
+// where it is -1. Returns false and does nothing if ArgmaxElements is false.
 bool RoiPoolGradGradCpu(NumericType type, const RoiPoolDims& dims,
                         const void* gradients, int64_t image,
                         const int32_t* argmax, int64_t row, void* backprops);

@@ -43,8 +43,7 @@ inline absl::Status ReadImageDims(const std::string& op, const char* name,
   return absl::OkStatus();
 }
 
-// The error for an argmax without the regions of rois and the channels of the
-// images.
+// The error for an argmax without the rois' regions or the images' channels.
 inline absl::Status WrongArgmaxShape(absl::string_view op,
                                      absl::string_view argmax,
                                      absl::string_view expected) {

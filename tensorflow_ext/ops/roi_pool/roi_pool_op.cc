@@ -31,8 +31,7 @@ absl::Status RoiPoolShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
-// Checks argmax, which has the regions of rois and the channels of the images
-// `data`.
+// Checks argmax against the regions of rois and the channels of images `data`.
 absl::Status InferArgmax(InferenceContext* c, const char* op, ShapeHandle data,
                          ShapeHandle* argmax) {
   DimensionHandle num_rois;
@@ -83,17 +82,16 @@ over each region, per channel.
 The corners of a region are scaled and rounded half away from zero. Both ends
 are inside, so its width is max(x2 - x1 + 1, 1). Bin i of pooled_width bins
 covers the columns x1 + floor(i * width / pooled_width) up to
-x1 + ceil((i + 1) * width / pooled_width), clipped to the image. Rows are
-treated in the same way. A bin without a pixel gives 0 with argmax -1, and so
-does every bin of a region with a NaN corner. If a bin contains NaN, its maximum
-is NaN. Corners are read as float for half and bfloat16, and clamped to +-2^30
-after rounding.
+x1 + ceil((i + 1) * width / pooled_width), clipped to the image; rows likewise.
+A bin without a pixel gives 0 with argmax -1, and so does every bin of a region
+with a NaN corner. A bin that contains NaN gives NaN. Corners are read as float
+for half and bfloat16, and clamped to +-2^30 after rounding.
 
 The layer is that of R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
 
-A batch index that names no image is an InvalidArgument error on the CPU;
-elsewhere that region reads as 0 with argmax -1. The fraction of a batch index
-is dropped. height * width * channels must be below 2^31.
+A batch index, without its fraction, must name an image: otherwise it is an
+InvalidArgument error on the CPU, and the region reads as 0 with argmax -1
+elsewhere. height * width * channels must be below 2^31.
 
 The gradient: each bin's gradient is added at the bin's argmax; none for rois.
 
@@ -119,14 +117,13 @@ REGISTER_OP("TfExt>RoiPoolGrad")
 Gradient of RoiPool with respect to its data: each bin's gradient is added at
 the bin's argmax.
 
-half and bfloat16 are summed in float. The order of the sum is fixed on the CPU,
-for any number of threads, and on the GPU if op determinism is on. An entry of
-argmax must be -1 or the index of an element in the entry's own channel, and a
-batch index must name an image. Otherwise they are an InvalidArgument error on
-the CPU and are left out elsewhere.
+half and bfloat16 are summed in float. The sum's order is fixed on the CPU, for
+any number of threads, and on the GPU if op determinism is on. An entry of
+argmax must be -1 or the index of an element in the entry's channel, and a batch
+index must name an image. Others are an InvalidArgument error on the CPU and are
+left out elsewhere.
 
-The gradient: RoiPoolGradGrad for gradients; none for rois, argmax and
-data_shape.
+The gradient: RoiPoolGradGrad for gradients; none for rois, argmax, data_shape.
 
 gradients: Upstream gradient of RoiPool's pooled, [R, PH, PW, C].
 rois: Regions, [R, 5]; only the batch index is read.

@@ -16,12 +16,10 @@ using tensorflow::TensorShape;
 using xla::Select;
 using xla::XlaOp;
 
-// ----- RoiPool -----
-//
-// The bins are those of roi_pool.h. Squares of pixels cover each bin, and their
-// maxima are computed first. Each step of a loop processes one square of every
-// bin, so the number of steps is that of the bin with the most squares, not the
-// most pixels.
+// ----- RoiPool: the bins of roi_pool.h -----
+// Squares of pixels, whose maxima are computed first, cover each bin. Each step
+// of a loop takes one square of every bin, so the number of steps is that of
+// the bin with the most squares, not the most pixels.
 
 // Values of the images' type, and their positions in the image: row * width +
 // column, int32.

@@ -92,8 +92,7 @@ TENSORFLOW_EXT_HOST_DEVICE Pair<C> UniformPair(Pair<uint32_t> key,
   }
 }
 
-// The values that an element's slope depends on in addition to its index: lower
-// <= upper, both finite.
+// The data of an element's slope besides its index: lower <= upper, finite.
 struct Slopes {
   float lower, upper;
   Pair<uint32_t> key;

@@ -15,8 +15,7 @@ struct RreluArrays {
   T* output;
 };
 
-// Computes y[0] and y[1] of a pair of elements, of which the first `count`
-// exist.
+// Computes y[0] and y[1] of a pair of elements; `count` of them exist.
 template <typename T, bool kDraws>
 __device__ __forceinline__ void LeakPair(
     const SlopeRange<ComputeType<T>>& range, Pair<uint32_t> key, int64_t pair,

@@ -7,8 +7,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The gradient of Rrelu by x, and that of RreluGrad by the gradients, in which
-// it is linear.
+// The gradient of Rrelu by x, and of RreluGrad, which is linear, by gradients.
 Value RreluGrad(Gradient& g, Value x, Value seed) {
   return g.Call("TfExt>RreluGrad", {g.Upstream(), x, seed},
                 g.AttrsOfOp({"lower", "upper"}));

@@ -12,9 +12,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The kernel of Rrelu, (x, seed), and of RreluGrad, (gradients, x, seed). The
-// seed is in host memory on every device. Each row of the seed belongs to one
-// row of the elements.
+// Rrelu has inputs (x, seed), RreluGrad (gradients, x, seed). The seed is in
+// host memory on every device; each of its rows has one row of the elements.
 class RreluOp : public TypedOp {
  public:
   explicit RreluOp(OpKernelConstruction* context) : TypedOp(context) {

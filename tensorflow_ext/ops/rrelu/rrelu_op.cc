@@ -12,8 +12,7 @@ using tensorflow::shape_inference::InferenceContext;
 
 namespace {
 
-// The shape function of both ops: (..., x, seed). All inputs except the seed
-// have one shape.
+// Both ops have inputs (..., x, seed). All but the seed have one shape.
 absl::Status RreluShape(const char* op, InferenceContext* c) {
   float lower, upper;
   const int seed = c->num_inputs() - 1;

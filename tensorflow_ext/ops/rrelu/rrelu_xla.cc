@@ -34,9 +34,8 @@ XlaOp UpperHalf(XlaOp number) {
       xla::S32);
 }
 
-// The index of each element of x in its slice. The first `slices` dimensions
-// select a slice. The index is computed from dimensions, because one of them
-// may be dynamic.
+// The index of each element of x in its slice, which the first `slices`
+// dimensions select. It is built by dimensions: one may be dynamic.
 XlaOp ElementIndices(xla::XlaBuilder* builder, const TensorShape& x,
                      int slices) {
   XlaOp index = xla::Zeros(builder, xla::S64, x.dim_sizes());

@@ -42,8 +42,7 @@ REGISTER_OP("TfExt>SnakeGrad")
     .Attr(kFloatingT)
     .SetShapeFn(BroadcastShapeFn("TfExt>SnakeGrad"))
     .Doc(R"doc(
-Gradients of Snake, both in one pass, before they are summed to its inputs'
-shapes.
+Gradients of Snake, both in one pass, not yet summed to its inputs' shapes.
 
 With the frequency f they are gradients * (1 + sin(2 f x)) and
 gradients * (x sin(2 f x) / f - sin(f x)^2 / f^2). Where f is 0, they are

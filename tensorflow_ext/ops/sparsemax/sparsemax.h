@@ -15,6 +15,7 @@
 // the l1 Ball", Mathematical Programming 158, 2016). Each step adds (s - 1) /
 // k, where k is the number of elements above t and s is the sum of their excess
 // over t.
+//
 // With S the elements where y > 0, the gradient of x is
 //
 //   dx = dy - mean(dy over S) on S, else 0.
@@ -52,8 +53,7 @@ struct DoubleWord {
     high = sum;
   }
 
-  // max(x - t, 0), or NaN where x - t is NaN, of a number or of a vector in
-  // *excess.
+  // max(x - t, 0), or NaN, of a number or of a vector in *excess.
   template <typename X>
   TENSORFLOW_EXT_HOST_DEVICE void Excess(const X& x, X* excess) const {
     const X zero{};
@@ -84,9 +84,8 @@ struct ThresholdSearch {
     threshold.Add(-1);
   }
 
-  // One step. `too_much` is the sum of the excesses over the threshold, minus
-  // 1, and `count` is the number of excesses. Returns true if the search must
-  // continue.
+  // One step. `too_much` is the sum of the `count` excesses over the threshold,
+  // minus 1. Returns true if the search must continue.
   TENSORFLOW_EXT_HOST_DEVICE bool Step(C too_much, C count) {
     const C before = residual;
     residual = std::abs(too_much);
@@ -101,9 +100,8 @@ struct ThresholdSearch {
   }
 };
 
-// The contribution of an element of y to the size of S: 1 if it is in S, and
-// NaN if it is NaN, which makes the row's size NaN. It may be a number or a
-// vector.
+// The contribution of an element of y to the size of S: 1 if it is in S, NaN if
+// it is NaN, which makes the row's size NaN. X is a number or a vector.
 template <typename X>
 TENSORFLOW_EXT_HOST_DEVICE void CountInSupport(const X& y, X* count) {
   const X zero{};
@@ -127,9 +125,8 @@ struct CpuSparsemax {
                        int64_t begin, int64_t end);
 };
 
-// These process all rows, with tensors in device memory, in order on `stream`;
-// see kernels/launch.h. There are no atomics, so the bits are the same every
-// time.
+// These process all rows, in device memory, in order on `stream`; see
+// kernels/launch.h. No atomics, so the bits are the same every time.
 struct GpuSparsemax {
   static int Forward(NumericType type, const RowDims& dims, const void* logits,
                      void* y, void* stream);

@@ -28,8 +28,7 @@ struct Chunk {
   C most;
 };
 
-// *most becomes the larger value, or infinity if x is NaN. V is C or a vector
-// of C.
+// *most becomes the larger one; infinity if x is NaN. V is C or a vector of C.
 template <typename C, typename V>
 TENSORFLOW_EXT_INLINE void TakeLarger(const V& x, V* most) {
   const V value = x == x ? x : V{} + std::numeric_limits<C>::infinity();
@@ -99,9 +98,8 @@ struct SupportTerms {
   }
 };
 
-// The threshold of a row whose elements are finite or -infinity. Its `count`
-// chunks are in order; the function overwrites them. `most` is the largest
-// element.
+// The threshold of a row of finite elements and -infinity, from its `count`
+// chunks in order, which it overwrites. `most` is the largest element.
 template <typename Isa, typename T, typename C>
 TENSORFLOW_EXT_INLINE DoubleWord<C> FindThreshold(WideRow<Isa, T, kChunk>* row,
                                                   C most, Chunk<C>* chunks,

@@ -75,8 +75,7 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   }
 }
 
-// backprops may be gradients, because the thread that writes an element also
-// reads it.
+// backprops may be gradients: one thread reads and writes an element.
 template <typename T, typename Shape>
 __global__ void __launch_bounds__(kBlockThreads)
     SparsemaxGradKernel(RowDims dims, const void* gradients, const void* y,

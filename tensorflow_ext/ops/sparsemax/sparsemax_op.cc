@@ -33,8 +33,7 @@ to Sparsemax: A Sparse Model of Attention and Multi-Label Classification", ICML
 2016, arXiv:1602.02068.
 
 A row with NaN or infinity, or with only -infinity, gives NaN throughout.
--infinity beside finite elements gives 0. half and bfloat16 are computed in
-float.
+Otherwise -infinity gives 0. half and bfloat16 are computed in float.
 
 The gradient: SparsemaxGrad(dy, y).
 
@@ -56,9 +55,8 @@ REGISTER_OP("TfExt>SparsemaxGrad")
       return status.ok() ? SameShape("TfExt>SparsemaxGrad", c) : status;
     })
     .Doc(R"doc(
-Gradient of Sparsemax: where y > 0, gradients minus their mean over the elements
-of the row with y > 0; elsewhere 0. A row of y that contains NaN gives NaN
-throughout.
+Gradient of Sparsemax: where y > 0, gradients minus their mean over the row's
+elements with y > 0; elsewhere 0. A row of y with NaN gives NaN throughout.
 
 half and bfloat16 are computed in float. The order of the sums is fixed: the
 bits are the same for any number of threads, and every time on a GPU.

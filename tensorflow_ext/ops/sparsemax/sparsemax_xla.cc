@@ -43,8 +43,7 @@ class ThresholdsSearch {
  public:
   explicit ThresholdsSearch(const RowDims& dims) : dims_(dims) {}
 
-  // The state is x, its threshold, the residual and whether the search
-  // continues.
+  // State: x, its threshold, the residual, whether the search continues.
   std::vector<XlaOp> Start(XlaOp x) const {
     const XlaOp most = xla::ReduceMax(x, {1});
     DoubleWord<XlaOp> threshold{most, xla::ZerosLike(most)};

@@ -10,10 +10,9 @@
 
 namespace tensorflow_ext {
 
-// Copies the first `kept` bytes of `input` to `output` and clears the other
-// `size - kept`. `output` may be `input`. Both are in device memory. The work
-// is in order on `stream`, a cudaStream_t. Returns a cudaError_t. If size is 0,
-// it does nothing.
+// Copies the first `kept` bytes of `input` to `output`, which may be `input`,
+// and clears the other `size - kept`. Both are in device memory. Runs in order
+// on `stream`, a cudaStream_t. Returns a cudaError_t. size 0 does nothing.
 int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size,
                   void* stream);
 

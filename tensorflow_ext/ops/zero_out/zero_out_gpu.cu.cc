@@ -19,8 +19,7 @@ int LaunchZeroOut(const void* input, void* output, int64_t kept, int64_t size,
   if (output == input) {
     return LaunchClear(static_cast<char*>(output) + kept, size - kept, stream);
   }
-  // Clears from the aligned start, which makes memset faster, then copies the
-  // element.
+  // Clears from the aligned start, which is faster, then copies the element.
   const int error = LaunchClear(output, size, stream);
   if (error != cudaSuccess) return error;
   return cudaMemcpyAsync(output, input, kept, cudaMemcpyDeviceToDevice,

@@ -56,8 +56,7 @@ class ZeroOutCpuOp : public ZeroOutOp {
   void ZeroOut(OpKernelContext* context, const void* input, void* output,
                int64_t kept, int64_t size) override {
     if (output != input) memcpy(output, input, kept);
-    // memset writes about 4 bytes a cycle to memory, so a unit of work is 4
-    // bytes.
+    // memset writes about 4 bytes a cycle to memory: a unit of work is 4.
     constexpr int64_t kUnit = 4;
     char* const rest = static_cast<char*>(output) + kept;
     const int64_t rest_size = size - kept;

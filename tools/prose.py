@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 CHECKED = """
 .github BUILD CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md README.md SECURITY.md docs
 examples/cpp examples/digits examples/pruning tensorflow_ext/cluster
-tensorflow_ext/ops/multiply_left tensorflow_ext/ops/zero_out tests/benchmarks tests/clients/cases
+tensorflow_ext/ops tests/benchmarks tests/clients/cases
 tests/clients/rust tests/completeness tests/config tests/docs tests/java tests/kit tests/lint
 tests/new_op tests/release_check tests/run tests/sanitizers tests/saved_model tests/threads
 tests/wheel third_party/bazel_stubs third_party/cuda tools/prose.py

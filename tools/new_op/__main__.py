@@ -3,7 +3,6 @@
 changed; or takes it out again.
 
 An elementwise op gets the placeholder x^3, or x^2 y^2, times 1 and its attributes, with
-its derivatives to second order; another op gets sums of its inputs. The places to
 its derivatives to second order; another op gets sums of its inputs. The places to change are
 printed, and marked in the files. docs/adding_an_op.md says what you write by hand.
 

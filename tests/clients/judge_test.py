@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge notices what is wrong, in every client."""
+"""The judge notices faults in every client."""
 
 import dataclasses
 import pathlib
@@ -62,7 +62,7 @@ _FAULTS: dict[str, Callable[[Results], Results]] = {
 
 
 def _checks(fault: Callable[[Results], Results]) -> dict[str, bool]:
-    """For each kind of run, true if it passes through a client with this fault."""
+    """For each kind of run, true if it succeeds with a client that has this fault."""
 
     def client(problem: Problem) -> Results:
         return fault(clients.eager(problem))

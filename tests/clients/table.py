@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table op x client: how far gradients are from central differences.
+"""The table op x client: the distance of gradients from central differences.
 
 Run it, or call `deviations()` and `render()`.
 """
@@ -17,8 +17,8 @@ import rich.table
 _HERE = pathlib.Path(__file__).absolute().parent
 CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient", "C++", "C")
 
-# By op and client: the largest deviation of any gradient of any case in double,
-# relative where the gradient is larger than 1. Infinite: a check failed.
+# By op and client: the largest deviation of any gradient of any case in double, relative for
+# gradients larger than 1. Infinite: a check failed.
 Deviations = dict[str, dict[str, float]]
 
 
@@ -29,10 +29,10 @@ def deviations(
 
     Args:
       progress: Called with the name of each op before its turn.
-      of_each: How many cases of each op, the first ones; without it all.
+      of_each: The number of cases of each op, from the first on; all by default.
 
     Returns:
-      The table, ops and clients in the order in which they are shown.
+      The table, with ops and clients in display order.
 
     Raises:
       FileNotFoundError: The C or the C++ client is not built.
@@ -42,7 +42,7 @@ def deviations(
     import judge
     import tensorflow as tf
 
-    tf.get_logger().setLevel("ERROR")  # Retracing is what this is about.
+    tf.get_logger().setLevel("ERROR")  # Retracing is intended here.
     table: Deviations = {}
     count: Counter[str] = Counter()
     for case in judge.in_one_type(case_files.read(*judge.CASE_FILES), "double"):
@@ -81,7 +81,7 @@ def render(table: Deviations) -> rich.table.Table:
     )
     result.add_column("op", no_wrap=True)
     for client in CLIENTS:
-        # Broken for narrow terminals.
+        # Wrapped for narrow terminals.
         header = client.replace("tf.", "tf.\n").replace("cGradient", "c\nGradient")
         result.add_column(header, justify="right", no_wrap=True)
     for op, cells in table.items():
@@ -91,7 +91,7 @@ def render(table: Deviations) -> rich.table.Table:
 
 
 def main() -> int:
-    """Prints the table; exit status 1 when something in it is wrong."""
+    """Prints the table; exit status 1 if something in it is wrong."""
     table = deviations()
     rich.console.Console().print(render(table))
     wrong = any(math.isinf(d) for cells in table.values() for d in cells.values())

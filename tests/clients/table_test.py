@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table is complete, and nothing in it is wrong."""
+"""The table is complete and has no failures."""
 
 import judge
 import table
@@ -7,7 +7,7 @@ from references import LIMIT
 
 
 def test_every_op_and_client_has_a_deviation() -> None:
-    """Runs one case of each op: client_test has them all."""
+    """Runs one case of each op; client_test runs all of them."""
     result = table.deviations(of_each=1)
     assert sorted(result) == judge.OPS
     for op, cells in result.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two threads of every program differentiate at once, each a graph of its own."""
+"""Two threads of every program differentiate at once, each its own graph."""
 
 import case_files
 import graph_defs
@@ -11,8 +11,7 @@ from client_process import ClientProcess
 from references import reference
 
 _THREADS = 2
-# The first of each op that is judged in double; all numbers are the same for all
-# programs.
+# The first case of each op that is judged in double; all numbers are the same for all programs.
 _CASES = {
     case.op: case
     for case in reversed(case_files.read(*judge.CASE_FILES))
@@ -62,4 +61,4 @@ def test_an_error_in_a_thread_is_an_error(language: str) -> None:
     wrong = graph.graph_def.SerializeToString()
     with pytest.raises(tf.errors.InvalidArgumentError, match="pooled_height"):
         client.run_in_threads(2, wrong, ["op:0"], ["input_0:0"], ["upstream_0:0"], {})
-    client.import_graph(right)  # It goes on.
+    client.import_graph(right)  # The client continues.

@@ -16,7 +16,7 @@
 enum { kMaxThreads = 64 };
 
 /* A graph, its session, which sees nodes that are added later, and the status
- * of what is done with them. */
+ * of the last operation on them. */
 typedef struct {
   TF_Graph* graph;
   TF_Session* session;
@@ -28,13 +28,13 @@ typedef struct {
   Names ys, xs, upstreams;
 } Gradients;
 
-static char* target; /* of sessions; NULL: this process */
+static char* target; /* of sessions; NULL means this process */
 
 static bool Ok(const Model* model) {
   return TF_GetCode(model->status) == TF_OK;
 }
 
-/* Every answer begins with the status. Returns whether more is to follow. */
+/* Every answer begins with the status. Returns true if more must follow. */
 static bool WriteStatus(const Model* model) {
   const char* message = TF_Message(model->status);
   WriteInt(TF_GetCode(model->status));
@@ -70,7 +70,7 @@ static void ImportGraph(Model* model, const TF_Buffer* graph_def) {
   TF_DeleteSessionOptions(options);
 }
 
-/* Sets the status when the graph lacks one of them. */
+/* Sets the status if the graph lacks one of them. */
 static void Find(Model* model, const Names* names, TF_Output* outputs) {
   for (int i = 0; i < names->count; ++i) {
     const char* colon = strrchr(names->names[i], ':');

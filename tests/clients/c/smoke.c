@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that a C program has to do for a gradient of this library: load it.
+ * Everything that a C program must do for a gradient of this library: load it.
  *
  *   smoke libtensorflow_ext.so
  *
- * Prints relu(x) and its gradient. Exit status: 0; 1 when TensorFlow refuses
- * something or a number is wrong; 2 when the argument is missing.
+ * Prints relu(x) and its gradient. Exit status: 0; 1, TensorFlow refuses
+ * something or a number is wrong; 2, the argument is missing.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static TF_Tensor* MakeTensor(const float* values) {
   return tensor;
 }
 
-/* Prints a tensor; whether it holds what is expected. */
+/* Prints a tensor; returns true if it holds the expected values. */
 static bool Print(const char* name, const TF_Tensor* tensor,
                   const float* expected) {
   const float* values = TF_TensorData(tensor);

@@ -31,7 +31,7 @@ int ReadCount(int limit) {
   return (int)count;
 }
 
-/* Bytes and a NUL behind them; the caller frees them. */
+/* Bytes and a NUL after them; the caller frees them. */
 static char* ReadBytes(size_t* size) {
   *size = (size_t)ReadInt();
   char* bytes = malloc(*size + 1);

@@ -41,9 +41,9 @@ void FreeFeeds(Feeds* feeds);
 
 void WriteInt(int64_t value);
 void WriteBytes(const void* bytes, size_t size);
-/* The tensor's name; the empty string where there is none. */
+/* The tensor's name; the empty string if there is none. */
 void WriteOutput(TF_Output output);
-/* Deletes the tensors, too. */
+/* Also deletes the tensors. */
 void WriteTensors(TF_Tensor** tensors, int count);
 
 #endif /* TESTS_CLIENTS_C_WIRE_H_ */

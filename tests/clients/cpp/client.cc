@@ -120,7 +120,7 @@ void WriteTensors(const std::vector<Tensor>& tensors) {
   for (const Tensor& tensor : tensors) WriteTensor(tensor);
 }
 
-// Every answer begins with the status. Returns whether more is to follow.
+// Every answer begins with the status. Returns true if more must follow.
 bool WriteStatus(const absl::Status& status) {
   WriteInt(status.raw_code());
   if (!status.ok()) WriteBytes(status.message());
@@ -136,7 +136,7 @@ absl::Status LoadLibrary(const std::string& path) {
   return result;
 }
 
-// One graph, and its session from the first run on.
+// A graph, and its session from the first run on.
 class Graph {
  public:
   explicit Graph(std::string target = "") : target_(std::move(target)) {}
@@ -181,7 +181,7 @@ class Graph {
     const int before = scope_.graph()->num_node_ids();
     TF_RETURN_IF_ERROR(ImportGraphDef({}, graph_def, scope_.graph(), nullptr));
     // The scope must infer the shapes of nodes that others added before
-    // gradients can follow; the nodes are sorted.
+    // gradients can follow; the nodes are in topological order.
     for (tensorflow::Node* node : scope_.graph()->op_nodes()) {
       if (node->id() < before) continue;
       TF_RETURN_IF_ERROR(scope_.DoShapeInference(node));
@@ -189,7 +189,7 @@ class Graph {
     return absl::OkStatus();
   }
 
-  // With the variables of the SavedModel, if the graph is one's.
+  // The graph of a SavedModel has the model's variables.
   absl::Status MakeSession() {
     tensorflow::GraphDef graph_def;
     TF_RETURN_IF_ERROR(scope_.ToGraphDef(&graph_def));
@@ -228,7 +228,7 @@ class Graph {
   std::unique_ptr<tensorflow::Session> session_;
 };
 
-// The gradients as each of so many threads computes them, all at once.
+// The gradients that each of several concurrent threads computes.
 absl::Status RunInThreads(const std::string& target,
                           std::vector<std::vector<Tensor>>* results) {
   results->resize(ReadInt());
@@ -254,9 +254,9 @@ absl::Status RunInThreads(const std::string& target,
   return absl::OkStatus();
 }
 
-// The state that lasts from one request to the next.
+// The state that is kept between requests.
 struct Client {
-  std::string target;  // of sessions; "" is this process
+  std::string target;  // of sessions; "" means this process
   std::unique_ptr<Graph> graph;
 };
 

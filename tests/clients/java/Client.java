@@ -22,11 +22,11 @@ import org.tensorflow.TensorFlow;
 import org.tensorflow.exceptions.TensorFlowException;
 
 /**
- * A client in Java: answers the requests of the judge with TensorFlow Java. ../README.md describes
- * the protocol.
+ * A client in Java: answers the judge's requests with TensorFlow Java. ../README.md describes the
+ * protocol.
  */
 public final class Client implements AutoCloseable {
-  /** A request's work; the answer is written when it has succeeded. */
+  /** The work of a request; the answer is written after it has succeeded. */
   private interface Request {
     Answer run() throws Exception;
   }
@@ -47,7 +47,7 @@ public final class Client implements AutoCloseable {
 
   /** Answers requests until the input ends. */
   public static void main(String[] arguments) throws IOException {
-    // Not System.out: whatever else may print, the judge reads answers alone.
+    // The judge reads only answers, so other output must not go to System.out.
     try (FileInputStream in = new FileInputStream(FileDescriptor.in);
         FileOutputStream out = new FileOutputStream(FileDescriptor.out);
         Client client = new Client(new Wire(new BufferedInputStream(in), out))) {
@@ -60,7 +60,7 @@ public final class Client implements AutoCloseable {
     }
   }
 
-  /** Reads a request's arguments, does what it asks for, and writes the answer. */
+  /** Reads a request's arguments, does its work, and writes the answer. */
   private void answer(String name) throws IOException {
     Request request = read(name);
     Answer answer;
@@ -86,8 +86,8 @@ public final class Client implements AutoCloseable {
           try {
             TensorFlow.loadLibrary(library);
           } catch (TensorFlowException e) {
-            // It is loaded by then: of one that has kernels alone, Java cannot read the
-            // list of ops, which is empty.
+            // The library is loaded by then. Java cannot read the empty list of ops of a library
+            // that has only kernels.
             if (!(e.getCause() instanceof InvalidProtocolBufferException)) {
               throw e;
             }
@@ -184,7 +184,7 @@ public final class Client implements AutoCloseable {
     };
   }
 
-  /** The results of a task in so many threads. */
+  /** The results of a task in that many threads. */
   private static <T> List<T> inThreads(int count, Callable<T> task) throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(count);
     try {

@@ -30,7 +30,7 @@ final class Model implements AutoCloseable {
     owner = bundle;
   }
 
-  /** The SavedModel in a folder, its variables restored. */
+  /** The SavedModel in a folder, with its variables restored. */
   static Model load(String folder) {
     return new Model(SavedModelBundle.load(folder, "serve"));
   }
@@ -40,7 +40,7 @@ final class Model implements AutoCloseable {
     graph.importGraphDef(GraphDef.parseFrom(graphDef));
   }
 
-  /** Begins the session. */
+  /** Starts the session. */
   void open(String target) {
     session = Sessions.create(graph, target);
   }
@@ -49,7 +49,7 @@ final class Model implements AutoCloseable {
     return graph.toGraphDef().toByteArray();
   }
 
-  /** Adds the gradient of the ys by each x; a closed output where there is none. */
+  /** Adds the gradient of the ys by each x; a closed output if there is none. */
   Output<?>[] addGradients(List<String> ys, List<String> xs, List<String> upstreams) {
     return graph.addGradients(null, find(ys), find(xs), find(upstreams));
   }

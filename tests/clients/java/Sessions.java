@@ -37,15 +37,15 @@ import org.tensorflow.internal.c_api.TF_Tensor;
 import org.tensorflow.proto.DataType;
 
 /**
- * Sessions, and what those of TensorFlow Java cannot do: have a target, and carry int8, int16,
- * uint32, uint64, complex64 and complex128, of which it has no tensors. Its classes for the C
- * interface can; their handles are private.
+ * Sessions, with features that TensorFlow Java's lack: a target, and tensors of int8, int16,
+ * uint32, uint64, complex64 and complex128, types that TensorFlow Java does not have. Its classes
+ * for the C interface have them, but their handles are private.
  */
 final class Sessions {
   private Sessions() {}
 
   /** A session with a target: "grpc://host:port", or "" for this process. */
-  @SuppressWarnings("try") // A scope frees what is made in it.
+  @SuppressWarnings("try") // A scope frees the objects made in it.
   static Session create(Graph graph, String target) {
     if (target.isEmpty()) {
       return new Session(graph);

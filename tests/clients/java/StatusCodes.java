@@ -13,9 +13,9 @@ import org.tensorflow.exceptions.TFUnauthenticatedException;
 import org.tensorflow.exceptions.TFUnimplementedException;
 
 /**
- * TensorFlow's code of what TensorFlow Java throws. Of the codes without an exception of their own
- * (CANCELLED, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS, ABORTED, INTERNAL, UNAVAILABLE and
- * DATA_LOSS) it says nothing.
+ * TensorFlow's code for an exception of TensorFlow Java. It cannot tell codes that have no
+ * exception class (CANCELLED, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS, ABORTED, INTERNAL,
+ * UNAVAILABLE and DATA_LOSS).
  */
 final class StatusCodes {
   static final int OK = 0;

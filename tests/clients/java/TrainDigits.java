@@ -32,14 +32,14 @@ import org.tensorflowext.op.TfExtOps;
 /**
  * Trains the network of examples/digits/network.py: {@code train_digits LIBRARY FOLDER}.
  *
- * <p>examples/digits/train_digits.cc says what lies in the folder. Prints the loss of each step;
- * writes the accuracy on the test set into the folder.
+ * <p>examples/digits/train_digits.cc describes the folder. Prints the loss of each step; writes the
+ * accuracy on the test set into the folder.
  */
 public final class TrainDigits {
   private static final List<String> WEIGHTS =
       List.of("w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4");
 
-  /** A weight: its variable, and what is read from it. */
+  /** A weight: its variable, and the value read from it. */
   private record Weight(String name, Shape shape, VarHandleOp handle, Operand<TFloat64> value) {}
 
   private final Path folder;
@@ -105,7 +105,7 @@ public final class TrainDigits {
     test(session, x, tf.math.argMax(logits, tf.constant(1)));
   }
 
-  /** A variable with its first value. */
+  /** A variable with an initial value. */
   private VarHandleOp variable(String name, Shape shape, Operand<TFloat64> value) {
     VarHandleOp handle = tf.varHandleOp(TFloat64.class, shape, VarHandleOp.sharedName(name));
     initializers.add(tf.assignVariableOp(handle, value));
@@ -129,13 +129,16 @@ public final class TrainDigits {
     return tf.nn.biasAdd(tf.linalg.matMul(x, weights.value()), bias.value());
   }
 
-  /** Activations with so many levels a unit: rounded forwards, the identity backwards. */
+  /**
+   * Activations with that many levels per unit: rounded in the forward pass, the identity in the
+   * gradient.
+   */
   private Operand<TFloat64> quantize(Operand<TFloat64> x) {
     Operand<TFloat64> levels = constant(2);
     return tf.math.div(tfExt.roundStraightThrough(tf.math.mul(x, levels)), levels);
   }
 
-  /** The mean cross-entropy, as Keras adds it up. */
+  /** The mean cross-entropy, summed as Keras sums it. */
   private Operand<TFloat64> crossEntropy(Operand<TFloat64> logits, Operand<TInt32> labels) {
     Operand<TFloat64> losses =
         tf.nn.sparseSoftmaxCrossEntropyWithLogits(logits, labels).loss();
@@ -165,7 +168,7 @@ public final class TrainDigits {
                   .fetch(loss);
           updates.forEach(runner::addTarget);
           try (Result result = runner.run()) {
-            // As "%.17g" would have it: a double, exactly.
+            // Prints a double exactly, as "%.17g" would.
             System.out.println(((TFloat64) result.get(0)).getDouble());
           }
         }

@@ -23,15 +23,15 @@ import org.tensorflow.types.TUint8;
 import org.tensorflow.types.family.TType;
 
 /**
- * A tensor as it travels.
+ * A tensor of the protocol.
  *
  * @param type its type
  * @param shape its shape
- * @param bytes its values, row-major; nothing where they are strings
- * @param strings its values where they are strings
+ * @param bytes its values, row-major; empty for strings
+ * @param strings its values if they are strings
  */
 record Value(DataType type, long[] shape, byte[] bytes, List<byte[]> strings) {
-  /** The types of which TensorFlow Java has tensors. */
+  /** The types of TensorFlow Java's tensors. */
   private static final Map<DataType, Class<? extends TType>> CLASSES =
       Map.of(
           DataType.DT_HALF, TFloat16.class,
@@ -54,7 +54,7 @@ record Value(DataType type, long[] shape, byte[] bytes, List<byte[]> strings) {
     return CLASSES.containsKey(type);
   }
 
-  /** The tensor, of a type that has some; the caller closes it. */
+  /** The tensor, of a supported type; the caller closes it. */
   Tensor toTensor() {
     if (type == DataType.DT_STRING) {
       byte[][] values = strings.toArray(new byte[0][]);

@@ -13,9 +13,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.tensorflow.proto.DataType;
 
-/** Reads requests and writes answers. Integers are little-endian, Java's streams are not. */
+/**
+ * Reads requests and writes answers. Integers are little-endian, unlike those of Java's streams.
+ */
 final class Wire {
-  /** A request of which no sense can be made. */
+  /** A malformed request. */
   static final class MalformedException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -24,7 +26,7 @@ final class Wire {
     }
   }
 
-  /** Reads one thing. */
+  /** Reads one value. */
   interface Reader<T> {
     T read() throws IOException;
   }

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from cases import DTYPES, Case, Input, Node, TypeName, Values
 
-# No op has more inputs or outputs that a case could say something about.
+# No op has more inputs or outputs that a case can describe.
 _LARGEST_INDEX = 15
 
 
 class MalformedCaseError(ValueError):
-    """A file of cases that cannot be read; says `file:line: what is wrong`."""
+    """A file of cases that cannot be read; the message is `file:line: what is wrong`."""
 
 
 def _number(word: str) -> float:
@@ -56,7 +56,7 @@ def _shape(word: str) -> tuple[int, ...]:
 
 
 def _type(word: str) -> str:
-    """A type, or T or compute, which stand for one."""
+    """A type, or T or compute, which are placeholders."""
     if word not in DTYPES and word not in ("T", "compute"):
         raise ValueError(f"'{word}' is neither T nor compute nor a type")
     return word
@@ -95,7 +95,7 @@ def _input(name: str, declared: Sequence[str]) -> Input:
 
 
 def _add_input(case: Case, new: Input) -> None:
-    """Adds an input, or replaces that of the same name, which the op's statements gave."""
+    """Adds an input, or replaces the op's input of the same name."""
     for index, old in enumerate(case.inputs):
         if old.argument == new.argument and not new.in_list:
             case.inputs[index] = new
@@ -127,7 +127,7 @@ def _index(keyword: str, word: str) -> int:
 
 
 def _read_statement(case: Case, words: list[str]) -> None:
-    """Adds to the case what one statement says."""
+    """Adds the contents of one statement to the case."""
     match words:
         case ["types", *types] if types:
             case.types = _types(types)
@@ -170,8 +170,8 @@ def parse(text: str, path: str = "text") -> list[Case]:
     """Reads the cases of a file.
 
     Args:
-      text: What the file holds.
-      path: How messages name it.
+      text: The contents of the file.
+      path: The path for messages.
 
     Raises:
       MalformedCaseError: A statement is malformed.
@@ -200,5 +200,5 @@ def parse(text: str, path: str = "text") -> list[Case]:
 
 
 def read(*paths: str | pathlib.Path) -> list[Case]:
-    """Reads the cases of several files, in that order."""
+    """Reads the cases of several files, in order."""
     return [case for path in paths for case in parse(pathlib.Path(path).read_text(), str(path))]

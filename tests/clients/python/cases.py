@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case of the table that every client runs, and the numbers that it asks for.
+"""A case of the table that every client runs, and its numbers.
 
 tests/clients/cases/README.md describes the table; case_files.py reads it.
 """
@@ -20,17 +20,17 @@ DTYPES: dict[str, np.dtype] = {
     "int32": np.dtype(np.int32),
     "int64": np.dtype(np.int64),
 }
-_MARGIN = 1 / 16  # between generated values and those to avoid
+_MARGIN = 1 / 16  # between generated values and values to avoid
 
 
 def type_name(dtype: Any) -> str:
-    """The name of a NumPy or TensorFlow type, as the cases have it."""
+    """The name of a NumPy or TensorFlow type, as cases write it."""
     wanted = np.dtype(getattr(dtype, "as_numpy_dtype", dtype))
     return next(name for name, known in DTYPES.items() if known == wanted)
 
 
 def resolve_type(name: str, dtype: str) -> str:
-    """The type that a case names, T and compute among them, when T is `dtype`."""
+    """The type that a case names, which may be T or compute, if T is `dtype`."""
     if name == "compute":
         return "float" if dtype in ("half", "bfloat16") else dtype
     return dtype if name == "T" else name
@@ -43,7 +43,7 @@ def is_floating(dtype: str) -> bool:
 
 @dataclasses.dataclass
 class Values:
-    """How the numbers of a tensor come about."""
+    """The description of a tensor's values."""
 
     kind: str  # values, uniform, choose, permutation or none
     seed: int = 0
@@ -55,7 +55,7 @@ class Values:
     def golden(self, shape: tuple[int, ...]) -> np.ndarray | None:
         """The listed values as a tensor of this shape, if they fit.
 
-        They do when there is one for all or exactly as many.
+        They fit if there is one for all elements, or exactly one for each.
         """
         size = math.prod(shape)
         fits = len(self.numbers) in (1, size)
@@ -95,10 +95,10 @@ class Node:
 
 @dataclasses.dataclass(eq=False)
 class Case:
-    """One case. Equal to itself alone, so that it can be a key.
+    """One case. It is only equal to itself, so it can be a key.
 
-    Gradients, upstreams and outputs are keyed by the index of the input or output
-    that the case says something about.
+    Gradients, upstreams and outputs are keyed by the index of the input or output that the case
+    describes.
     """
 
     op: str
@@ -117,32 +117,32 @@ class Case:
 
     @property
     def id(self) -> str:
-        """As pytest shows it."""
+        """The name that pytest shows."""
         return f"{self.op.removeprefix('TfExt>')}-{self.name}"
 
     @property
     def has_golden_gradients(self) -> bool:
-        """True if golden gradients take the place of central differences."""
+        """True if golden gradients replace central differences."""
         return any(values.kind == "values" for values in self.gradients.values())
 
     def input_type(self, index: int, dtype: str) -> str:
-        """The type of an input when T is `dtype`."""
+        """The type of an input if T is `dtype`."""
         return resolve_type(self.inputs[index].dtype, dtype)
 
     def type_of_t(self, inputs: Sequence[Any]) -> str:
-        """T, as arrays or tensors for the inputs have it; empty where none is a T."""
+        """T, as arrays or tensors for the inputs have it; empty if no input is of type T."""
         declared = zip(self.inputs, inputs, strict=True)
         return next((type_name(x.dtype) for i, x in declared if i.dtype == "T"), "")
 
     def make_attrs(self, dtype: str) -> dict[str, object]:
-        """The attributes when T is `dtype`."""
+        """The attributes if T is `dtype`."""
         return {
             name: DTYPES[resolve_type(value.name, dtype)] if isinstance(value, TypeName) else value
             for name, value in self.attrs.items()
         }
 
     def make_inputs(self, dtype: str) -> list[np.ndarray]:
-        """The inputs when T is `dtype`."""
+        """The inputs if T is `dtype`."""
         return [
             self._fill(i.values, i.shape, self.input_type(k, dtype))
             for k, i in enumerate(self.inputs)
@@ -177,7 +177,7 @@ class Case:
             return numbers.reshape(shape).astype(DTYPES[dtype])
 
     def _exact(self, numbers: np.ndarray) -> np.ndarray:
-        """Rounds to what every type of the case holds; tiny values go to 0."""
+        """Rounds to a value that every type of the case holds; tiny values become 0."""
         with np.errstate(over="ignore"):
             for dtype in self.types:
                 if is_floating(dtype):
@@ -190,7 +190,7 @@ class Case:
 
 def _avoid(kinks: Sequence[float], numbers: np.ndarray) -> np.ndarray:
     result = numbers.copy()
-    for kink in reversed(kinks):  # The first of the list that is near wins.
+    for kink in reversed(kinks):  # The first one in the list that is near wins.
         near = np.abs(numbers - kink) < _MARGIN
         moved = np.where(numbers < kink, kink - _MARGIN, kink + _MARGIN)
         result = np.where(near, moved, result)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges what a client computes for a case.
+"""Judges a client's results for a case.
 
-In double, gradients are compared with central differences, taken in eager mode;
-in the other types with the gradients in double.
+In double, gradients are compared with central differences, computed in eager mode; in the other
+types, with the gradients in double.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from tensorflow_ext.testing._gradient._comparison import UNIT_ROUNDOFF, deviatio
 
 @dataclasses.dataclass
 class Check:
-    """One comparison; it fails when `deviation` is larger than `limit`."""
+    """One comparison; it fails if `deviation` is larger than `limit`."""
 
     # output, reference, golden, gradient, second, types, shapes or error
     what: str
@@ -49,8 +49,8 @@ def check_that(true: bool, what: str, dtype: str, message: str) -> Check:
     return Check(what, dtype, 0 if true else np.inf, 0, message)
 
 
-# Holds what all clients compute for a case, in all types. It knows a call again only
-# where arguments are given in the same way: by position.
+# Caches the results of all clients for a case, in all types. A call only hits if its arguments are
+# passed in the same way: by position.
 @functools.lru_cache(maxsize=64)
 def _run(case: Case, client: Client, dtype: str, known_shapes: bool, second: bool, /) -> Results:
     """The client's results, computed once for first and second order."""
@@ -60,13 +60,13 @@ def _run(case: Case, client: Client, dtype: str, known_shapes: bool, second: boo
 
 
 def _from_listed(actual: np.ndarray, values: cases.Values) -> float:
-    """How far a tensor is from listed values; infinitely where they do not fit."""
+    """The distance of a tensor from listed values; infinite if they do not fit."""
     golden = values.golden(actual.shape)
     return np.inf if golden is None else deviation(actual, golden.astype(actual.dtype))
 
 
 def limit_of(case: Case, dtype: str) -> float:
-    """How far apart numbers of a type may be; not at all if it does not round."""
+    """The allowed distance between numbers of a type; 0 if it does not round."""
     return case.tolerance * UNIT_ROUNDOFF.get(cases.DTYPES[dtype].name, 0)
 
 
@@ -94,7 +94,7 @@ def _check_outputs(base: Reference, dtype: str, results: Results) -> Iterator[Ch
 def _check_presence(
     base: Reference, dtype: str, results: Results, none_is_zero: bool
 ) -> Iterator[Check]:
-    """The expected gradients are there, in the right type and shape, and no others."""
+    """The expected gradients exist, in the right type and shape, and no others."""
     pairs = zip(base.problem.inputs, results.gradients, strict=True)
     for i, (array, gradient) in enumerate(pairs):
         absent = gradient is None or (none_is_zero and not np.any(gradient))
@@ -146,10 +146,10 @@ def check_first(
     Args:
       case: The case, which expects no error.
       client: The client.
-      dtype: T; with a floating type, the case must list double too.
-      known_shapes: Whether the client may know the inputs' shapes beforehand.
-      second: Whether the client computes the second order in the same run, where
-        there is one, for `check_second`.
+      dtype: T; if it is a floating type, the case must list double too.
+      known_shapes: True if the client may know the inputs' shapes in advance.
+      second: True if the client also computes the second order in this run, if there is one, for
+        `check_second`.
     """
     base = reference(case, dtype)
     results = _run(case, client, dtype, known_shapes, second and known_shapes)
@@ -164,7 +164,7 @@ def check_first(
 def check_unknown_shapes(
     case: Case, client: Client, dtypes: Sequence[str] | None = None
 ) -> list[Check]:
-    """The same where the graph does not know the inputs' shapes; by default in two types."""
+    """The same with a graph that does not know the inputs' shapes; by default in two types."""
     first = "double" if "double" in case.types else case.types[0]
     return [
         check
@@ -199,15 +199,15 @@ def check_second(case: Case, client: Client) -> list[Check]:
 def check_errors(
     case: Case, client: Client, exact: bool = False, dtypes: Sequence[str] | None = None
 ) -> list[Check]:
-    """A case that must be refused: with known shapes by the shape function, with
-    unknown ones by the kernel.
+    """A case that must be refused: with known shapes by the shape function, with unknown ones by
+    the kernel.
 
     Args:
       case: The case, which expects an error.
       client: The client.
-      exact: Whether the client reports the code of every error. A graph of
-        Python's raises ValueError for what a shape function refuses.
-      dtypes: By default all of the case.
+      exact: True if the client reports the code of every error. A Python graph raises ValueError
+        for an error of a shape function.
+      dtypes: By default, all types of the case.
     """
     expected = getattr(tf.errors, f"{case.error}Error")
     accepted = expected if exact else (expected, ValueError)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients in other languages, which the judge asks as those of clients.py."""
+"""Clients in other languages, with the interface of those in clients.py."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ _TYPES = {
 
 
 class ClientProcess(Program):
-    """A client's process. Where TensorFlow refuses a request, its error is raised,
-    by its code and with its message, as Python would raise it.
+    """A client's process. If TensorFlow refuses a request, the process raises the error that Python
+    would raise, with its code and message.
     """
 
     types = _TYPES
@@ -29,7 +29,7 @@ class ClientProcess(Program):
         return error(None, None, message)
 
     def __call__(self, problem: Problem) -> Results:
-        """Answers as the clients of clients.py do."""
+        """Returns what the clients of clients.py return."""
         graph = graph_defs.CaseGraph(problem)
         self.import_graph(graph.graph_def.SerializeToString())
         gradients: list[str | None] = []
@@ -47,9 +47,9 @@ class ClientProcess(Program):
     def _gradients(
         self, ys: Sequence[str | None], xs: Sequence[str | None], grad_ys: Sequence[str | None]
     ) -> list[str | None]:
-        """A gradient for each x; None where there is none, or no x."""
+        """A gradient for each x; None if there is none, or no x."""
         pairs = [(y, dy) for y, dy in zip(ys, grad_ys, strict=True) if y and dy]
-        # TensorFlow refuses, for all of them, an x that no y depends on.
+        # TensorFlow refuses the whole call for an x that no y depends on.
         graph_def = graph_pb2.GraphDef.FromString(self.export_graph())
         used = graph_defs.ancestors(graph_def, (y for y, _ in pairs))
         known = [x for x in xs if x and x.partition(":")[0] in used]

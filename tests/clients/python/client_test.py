@@ -25,7 +25,7 @@ def _assert_ok(checks: list[check.Check]) -> None:
     assert not failures, "\n".join(failures)
 
 
-# Clients that take turns: always, and where the first order has gone the same way.
+# Groups of clients that take turns: in all tests, and where the first order took the same path.
 _IN_TURNS = (LANGUAGES,)
 _IN_TURNS_AGAIN = (LANGUAGES, ("tf.function", "tf.gradients"), ("C", "C++"))
 
@@ -33,7 +33,7 @@ _IN_TURNS_AGAIN = (LANGUAGES, ("tf.function", "tf.gradients"), ("C", "C++"))
 def _pairs(
     clients: Sequence[str], cases: Sequence[Case], in_turns: Sequence[Sequence[str]] = _IN_TURNS
 ) -> list[tuple[str, Case]]:
-    """Each case in every client, of those that take turns in one."""
+    """Runs each case in every client, or in one of those that take turns."""
     return [
         (name, case)
         for name in clients
@@ -52,15 +52,15 @@ _COMPILED_TWICE = of_every_op(_TWICE, one_in=3)
 
 
 def _by_turns(client: str, case: Case, types: Sequence[str]) -> tuple[str, ...]:
-    """All types in eager mode; the other clients take turns with them."""
+    """All types in eager mode; the other clients take turns."""
     return tuple(types) if client == "eager" else turn(f"{client} {case.id}", types)
 
 
 def _types(client: str, case: Case) -> list[str]:
-    """Double, in which gradients are compared with differences, and one by turns.
+    """Double, where gradients are compared with differences, and one other type by turns.
 
-    XLA compiles each for half a second or more: it has double where it compiles the second
-    order with it, else another type.
+    XLA takes half a second or more to compile each, so it runs double if it also compiles the
+    second order in double, else another type.
     """
     others = [dtype for dtype in case.types if dtype != "double"]
     double = ["double"] if "double" in case.types else []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways from Python to an op's gradient, each as one function.
+"""Python's ways to an op's gradient, each as one function.
 
-All take the same problem and give the same results, as NumPy arrays:
+All take the same problem and return the same results, as NumPy arrays:
 
-- `eager`: GradientTape, op by op; twice, for a gradient is interpreted once and
-  compiled when it is met again;
+- `eager`: GradientTape, op by op; twice, because a gradient is interpreted once and
+  compiled when it is used again;
 - `function`: GradientTape inside tf.function;
 - `jit`: the same compiled by XLA;
 - `tf_gradients`: tf.gradients in a graph of TensorFlow 1;
@@ -37,11 +37,11 @@ class Problem:
     Attributes:
       case: The case.
       inputs: An array per input.
-      upstreams: An array per output; None where nothing is fed: the output is
-        not differentiated. Empty: no gradients are asked for.
-      weights: The upstream gradient of each gradient, for the second order;
-        None where there is no gradient. Empty: no second order.
-      known_shapes: Whether the client may know the inputs' shapes beforehand.
+      upstreams: An array per output; None if nothing is fed, so the output is not differentiated.
+        Empty: no gradients are requested.
+      weights: The upstream gradient of each gradient, for the second order; None if there is no
+        gradient. Empty: no second order.
+      known_shapes: True if the client may know the inputs' shapes in advance.
     """
 
     case: Case
@@ -58,8 +58,8 @@ class Results:
     Attributes:
       outputs: An array per output.
       gradients: An array per input.
-      second: An array per input and then per upstream gradient: the gradient of
-        the weighted gradients.
+      second: An array per input and then per upstream gradient: the gradient of the weighted
+        gradients.
     """
 
     outputs: list[np.ndarray]
@@ -171,7 +171,7 @@ def eager(problem: Problem) -> Results:
 
 
 def _eager_twice(problem: Problem) -> Results:
-    """Interpreted, and compiled when it is met again."""
+    """Runs interpreted, then compiled."""
     first, again = eager(problem), eager(problem)
     for name, values in vars(first).items():
         for own, other in zip(values, getattr(again, name), strict=True):
@@ -207,7 +207,7 @@ def jit(problem: Problem) -> Results:
 def _run(
     feeds: Sequence[tuple[tf.Tensor, np.ndarray]], groups: Sequence[Sequence[tf.Tensor | None]]
 ) -> Results:
-    """Runs a session in the current graph; a group for each part of Results."""
+    """Runs a session in the current graph; one group for each part of Results."""
     with tf.compat.v1.Session() as session:
         fetched = session.run([_present(group) for group in groups], dict(feeds))
     return Results(*map(_restore, fetched, groups))
@@ -216,7 +216,7 @@ def _run(
 def _placeholders(
     problem: Problem, arrays: Sequence[np.ndarray | None], feeds: list[tuple[tf.Tensor, np.ndarray]]
 ) -> list[tf.Tensor | None]:
-    """A placeholder for each array, noted with it in `feeds`."""
+    """A placeholder for each array, recorded with it in `feeds`."""
     known = problem.known_shapes
     result = [
         None if x is None else tf.compat.v1.placeholder(x.dtype, x.shape if known else None)
@@ -249,8 +249,7 @@ def tf_gradients(problem: Problem) -> Results:
 def symbolic_gradient(problem: Problem) -> Results:
     """The SymbolicGradient op in a session of TensorFlow 1.
 
-    It wants an upstream gradient for every output, and gives zeros where there
-    is no gradient.
+    The op takes an upstream gradient for every output, and returns zeros if there is no gradient.
     """
     feeds: list[tuple[tf.Tensor, np.ndarray]] = []
     with tf.Graph().as_default():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case as a GraphDef, made without asking TensorFlow whether it is right.
+"""A case as a GraphDef, built without TensorFlow's checks.
 
-The client that imports it is to meet what shape functions refuse.
+The client that imports it must meet the errors of shape functions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _FIELDS = {"int": "i", "float": "f", "bool": "b", "string": "s", "type": "type"}
 def _add_op(
     graph: graph_pb2.GraphDef, problem: Problem, inputs: Sequence[str]
 ) -> node_def_pb2.NodeDef:
-    """The op, its types and the lengths of its lists as its inputs have them."""
+    """The op, its types and the lengths of its lists, taken from its inputs."""
     case = problem.case
     op_def = op_def_registry.get(case.op)
     node = graph.node.add(name="op", op=case.op)
@@ -46,7 +46,7 @@ def _add_op(
 
 
 def _output_count(op_def: op_def_pb2.OpDef, node: node_def_pb2.NodeDef) -> int:
-    """How many outputs a node has, lists among them."""
+    """The number of outputs of a node, counting the elements of lists."""
     return sum(
         node.attr[output.number_attr].i
         if output.number_attr
@@ -61,16 +61,16 @@ class CaseGraph:
     """The graph of a problem. Tensors are named "node:index".
 
     Attributes:
-      graph_def: Placeholders for all that is fed, and the op.
-      outputs: Of the op.
+      graph_def: Placeholders for everything that is fed, and the op.
+      outputs: The op's outputs.
       inputs: A placeholder per input.
-      upstreams: One per output; None where nothing is fed.
-      weights: One per gradient; None where there is none.
+      upstreams: One per output; None if nothing is fed.
+      weights: One per gradient; None if there is none.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.graph_def = graph_pb2.GraphDef()
-        # The version of a graph that is made today; old graphs get other defaults.
+        # The version of current graphs; old graphs get other defaults.
         self.graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
         self.feeds: dict[str, np.ndarray] = {}
         known = problem.known_shapes

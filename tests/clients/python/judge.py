@@ -33,20 +33,20 @@ LIBRARY = f"{tensorflow_ext.sysconfig.get_lib()}/libtensorflow_ext.so"
 CLIENTS = (*clients.CLIENTS, *PROGRAMS)
 # The SymbolicGradient op itself has no gradient.
 WITH_SECOND_ORDER = tuple(name for name in CLIENTS if name != "SymbolicGradient")
-# Those with graphs in which a shape may be unknown.
+# Clients with graphs in which a shape may be unknown.
 WITH_UNKNOWN_SHAPES = ("tf.function", "tf.gradients", *PROGRAMS)
-# XLA's kernels see no values that they could check.
+# XLA's kernels cannot check values.
 WITH_ERRORS = ("eager", "tf.function", "tf.gradients", *PROGRAMS)
-# The ops of this library that the table of cases must have: all but those that compute
-# no numbers, a mark that stands in definitions alone and that no client meets, and what
-# the debug switch adds.
+# The ops of this library that the table of cases must have. The exceptions are ops that compute no
+# numbers, a mark that occurs only in definitions and that no client sees, and the op that the debug
+# switch adds.
 _WITHOUT_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.TEXT_OPS}
 OPS = sorted(set(tensorflow_ext.raw_ops.OPS.values()) - _WITHOUT_CASES)
 
 
 @functools.cache
 def find_client(name: str) -> Client:
-    """The client of this name; a program is started once."""
+    """The client of this name; its program is started once."""
     if name in PROGRAMS:
         return ClientProcess(find_program(PROGRAMS[name]), LIBRARY)
     return clients.CLIENTS[name]
@@ -73,15 +73,15 @@ def all_checks(case: Case, name: str, quick: bool = False) -> Iterator[Check]:
         if not quick and name in WITH_SECOND_ORDER:
             yield from check.check_second(case, client)
     except (tf.errors.OpError, ValueError, LookupError) as error:
-        # Whatever else the client meets, the other cases are judged too.
+        # If a client fails in any way, the other cases are still judged.
         message = str(error).replace("\n", " ")
         yield check.check_that(False, "error", "", message)
 
 
 def in_one_type(cases: Sequence[Case], dtype: str) -> list[Case]:
-    """The cases that list this type, as if they named no other.
+    """The cases that list this type, as if they listed no other.
 
-    In double their values then need not be exact in any shorter type.
+    In double, their values then need not be exact in any shorter type.
     """
     return [dataclasses.replace(case, types=(dtype,)) for case in cases if dtype in case.types]
 
@@ -110,7 +110,7 @@ def _print(case: Case, client: str, checks: Sequence[Check], tsv: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the command line says; returns the exit status."""
+    """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for name in LEFT_OUT:
         print(f"{name} is left out: not built, or not here", file=sys.stderr)
-    tf.get_logger().setLevel("ERROR")  # Retracing is what this is about.
+    tf.get_logger().setLevel("ERROR")  # Retracing is intended here.
     names = [options.client] if options.client else CLIENTS
     try:
         cases = case_files.read(*options.files)

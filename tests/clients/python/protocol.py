@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge's side of the protocol that tests/clients/README.md describes.
 
-Nothing of TensorFlow's Python package is imported.
+It does not import TensorFlow's Python package.
 """
 
 import abc
@@ -17,7 +17,7 @@ import numpy as np
 STRING = 7  # TF_STRING; arrays of objects of type `str` or `bytes`
 
 _CLIENTS = pathlib.Path(__file__).absolute().parents[1]
-# By their languages, below tests/clients.
+# The programs by language, below tests/clients.
 _ALL_PROGRAMS = {
     "C++": "cpp/client",
     "C": "c/client",
@@ -28,11 +28,10 @@ _ALL_PROGRAMS = {
 
 
 def find_program(name: str) -> pathlib.Path:
-    """A program below tests/clients: beside this folder under Bazel, else in
-    bazel-bin.
+    """A program below tests/clients: beside this folder under Bazel, else in bazel-bin.
 
     Raises:
-      FileNotFoundError: It is not built.
+      FileNotFoundError: The program is not built.
     """
     built = _CLIENTS.parents[1] / "bazel-bin" / "tests" / "clients"
     for folder in (_CLIENTS, built):
@@ -50,8 +49,7 @@ def _is_built(name: str) -> bool:
     return True
 
 
-# C and C++, without which nothing is tested, and the languages whose toolchain is on
-# this machine.
+# C and C++, which every test needs, and the languages whose toolchain is installed.
 PROGRAMS = {
     language: name
     for language, name in _ALL_PROGRAMS.items()
@@ -77,7 +75,7 @@ def _names(names: Sequence[str]) -> bytes:
 
 
 def encode_tensor(enum: int, array: np.ndarray) -> bytes:
-    """A tensor as requests and answers have it, of this TF_DataType."""
+    """A tensor in the form of requests and answers, of this TF_DataType."""
     dims = _int(array.ndim) + b"".join(map(_int, array.shape))
     if enum != STRING:
         return _int(enum) + dims + _bytes(array.tobytes())
@@ -88,15 +86,15 @@ def encode_tensor(enum: int, array: np.ndarray) -> bytes:
 class Program(abc.ABC):
     """A client's process with its current graph. Tensors are "node:index".
 
-    Every method raises `error` for what TensorFlow refuses, and RuntimeError where
-    the process has ended.
+    Every method raises `error` if TensorFlow refuses something, and RuntimeError if the process has
+    ended.
 
     Attributes:
-      types: NumPy's types by TF_DataType of c/tf_datatype.h, strings excepted.
+      types: NumPy's types by TF_DataType of c/tf_datatype.h, except strings.
 
     Args:
       path: The program.
-      library: The op library that it loads; None for TensorFlow's ops alone.
+      library: The op library that it loads; None for TensorFlow's ops only.
     """
 
     types: ClassVar[Mapping[int, np.dtype]]
@@ -107,7 +105,7 @@ class Program(abc.ABC):
             [path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # TensorFlow's refusals come back as a status.
+            # TensorFlow's errors come back as a status.
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         if library is not None:
@@ -115,14 +113,14 @@ class Program(abc.ABC):
 
     @abc.abstractmethod
     def error(self, code: int, message: str) -> Exception:
-        """The exception for a status that is not OK, by its code of tf_status.h."""
+        """The exception for a status that is not OK, by its code in tf_status.h."""
 
     def load(self, library: str | pathlib.Path) -> None:
         """Loads one more op library."""
         self._ask("library", _name(str(library)))
 
     def import_graph(self, graph_def: bytes) -> None:
-        """Makes this the current graph; a serialized GraphDef."""
+        """Makes a serialized GraphDef the current graph."""
         self._ask("import", _bytes(graph_def))
 
     def add(self, graph_def: bytes) -> None:
@@ -134,11 +132,11 @@ class Program(abc.ABC):
         self._ask("saved_model", _name(str(folder)))
 
     def connect(self, target: str) -> None:
-        """The target of the sessions of graphs that are imported from now on."""
+        """The target for sessions of graphs that are imported from now on."""
         self._ask("connect", _name(target))
 
     def export_graph(self) -> bytes:
-        """The current graph with all that was added to it, as a GraphDef."""
+        """The current graph, including everything that was added to it, as a GraphDef."""
         self._ask("export")
         return self._read_bytes()
 
@@ -164,9 +162,9 @@ class Program(abc.ABC):
         grad_ys: Sequence[str],
         feeds: Mapping[str, np.ndarray],
     ) -> list[list[np.ndarray]]:
-        """The gradients by each x as each of several threads computes them at once.
+        """The gradients by each x, as each of several concurrent threads computes them.
 
-        Each thread has a graph and a session of its own.
+        Each thread has its own graph and session.
         """
         self._ask(
             "threads",
@@ -194,13 +192,13 @@ class Program(abc.ABC):
         return self._process.wait()
 
     def _ask(self, request: str, *arguments: bytes) -> None:
-        """Sends a request and reads the status, with which every answer begins."""
+        """Sends a request and reads the status at the beginning of the answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(_name(request) + b"".join(arguments))
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # _read says how the process ended.
+            pass  # _read reports how the process ended.
         code = self._read_int()
         if code:
             raise self.error(code, self._read_bytes().decode(errors="replace"))

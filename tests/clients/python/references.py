@@ -14,8 +14,8 @@ from clients import Problem, Results
 
 from tensorflow_ext.testing._gradient._comparison import Slopes, Terms, central_differences
 
-# A power of two, so that the step itself is exact. The error of a smooth function is some
-# 4e-11 times its third derivative.
+# A power of two, so the step itself is exact. The error for a smooth function is about 4e-11 times
+# its third derivative.
 _STEP = 2.0**-16
 # The error that the differences may have by themselves.
 LIMIT = 1e-7
@@ -27,17 +27,17 @@ def is_floating(array: np.ndarray) -> bool:
 
 
 def make_problem(case: Case, dtype: str) -> Problem:
-    """All numbers of a case in one type; in double, for second order too."""
+    """All numbers of a case in one type; in double, also for second order."""
     return Reference(case, dtype).problem
 
 
 class Reference:
-    """A case in one type; each attribute is computed when it is asked for.
+    """A case in one type; each attribute is computed on first use.
 
     Attributes:
       case: The case.
       problem: The numbers fed.
-      outputs: Of the eager client.
+      outputs: The outputs of the eager client.
     """
 
     def __init__(self, case: Case, dtype: str) -> None:
@@ -58,7 +58,7 @@ class Reference:
         return is_floating(self.problem.inputs[index]) and not denied
 
     def _upstreams(self) -> list[np.ndarray | None]:
-        """Upstream gradients of the floating outputs, or of all outputs when none is."""
+        """Upstream gradients of the floating outputs, or of all outputs if none is floating."""
         floating = any(map(is_floating, self.outputs))
         return [
             None
@@ -94,22 +94,22 @@ class Reference:
 
     @functools.cached_property
     def slopes(self) -> list[Slopes | None]:
-        """The slopes of the loss in double, for each input that has a gradient."""
+        """The derivatives of the loss in double, for each input that has a gradient."""
         inputs = zip(self._both, self.problem.inputs, strict=False)
         return [both[0] if both else None for both, _ in inputs]
 
     @functools.cached_property
     def second_slopes(self) -> list[Slopes | None]:
-        """The slopes of the weighted gradients in double, for inputs, then upstream gradients.
+        """The derivatives of the weighted gradients in double, for inputs, then upstream gradients.
 
-        None where the definition denies an input its gradient: differences would
-        not. Empty when nothing has a gradient.
+        None if the definition gives an input no gradient, although its differences are not 0. Empty
+        if nothing has a gradient.
         """
         return [both[1] if both else None for both in self._both if self.problem.weights]
 
     @functools.cached_property
     def _both(self) -> list[list[Slopes] | None]:
-        """The slopes of both orders, from the same runs."""
+        """The derivatives of both orders, from the same runs."""
         problem = self.problem
         loss = [np.ones(())] if self.case.loss else problem.upstreams
         count = len(problem.inputs)
@@ -140,12 +140,12 @@ def _require_indices(case: Case, what: str, said: Mapping[int, cases.Values], co
 
 
 def _moved(problem: Problem, index: int, array: np.ndarray) -> Problem:
-    """The problem with another input or, after the inputs, upstream gradient."""
+    """The problem with another input or (after the inputs) upstream gradient."""
     sources = [*problem.inputs, *problem.upstreams]
     sources[index] = array
     count = len(problem.inputs)
     return Problem(problem.case, sources[:count], sources[count:])
 
 
-# Keeps the last few cases: clients take turns case by case, so that each serves all.
+# Caches the last few cases: clients run case by case, so one entry serves all of them.
 reference: Callable[[Case, str], Reference] = functools.lru_cache(maxsize=16)(Reference)

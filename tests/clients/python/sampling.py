@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes turns, where all that a case could be run with takes too long for every change.
+"""Sampling, because all combinations for each case take too long for every change.
 
-Which is a case's turn follows from its name: it is the same in every run. With
-`--test_env=EVERY_CASE=1`, as the release check has it, nothing is left out.
+The choice depends on the case's name, so it is the same in every run. With
+`--test_env=EVERY_CASE=1`, as in the release check, nothing is skipped.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import pytest
 from protocol import PROGRAMS
 
-# Besides C, which has every case, and C++, which has the same registry.
+# Besides C, which runs every case, and C++, which has the same registry.
 LANGUAGES = tuple(language for language in PROGRAMS if language not in ("C", "C++"))
 
 
@@ -32,19 +32,19 @@ P = TypeVar("P", bound=_CaseOfOp)
 
 
 def turn(name: str, of: Sequence[T]) -> tuple[T, ...]:
-    """The one of `of` that is this case's turn; all of them with EVERY_CASE=1."""
+    """The one of `of` that this case runs; all of them with EVERY_CASE=1."""
     if not of or os.environ.get("EVERY_CASE") == "1":
         return tuple(of)
     return (of[zlib.crc32(name.encode()) % len(of)],)
 
 
 def is_turn(name: str, one_in: int) -> bool:
-    """True if it is its turn, of about one in so many; always with EVERY_CASE=1."""
+    """True for about one case in that many; always with EVERY_CASE=1."""
     return 0 in turn(name, range(one_in))
 
 
 def of_every_op(cases: Sequence[P], one_in: int) -> list[P]:
-    """The first case of each op, and of the others those whose turn it is."""
+    """The first case of each op, and the chosen ones of the others."""
     firsts = {case.op: case.id for case in reversed(cases)}
     return [c for c in cases if firsts[c.op] == c.id or is_turn(c.id, one_in)]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads and writes what the requests to a client and its answers consist
-// of: tests/clients/README.md describes the format.
+// Package wire reads and writes the values in requests to a client and in its answers;
+// tests/clients/README.md describes the format.
 package wire
 
 import (
@@ -21,13 +21,13 @@ type Decoder struct {
 	err    error
 }
 
-// NewDecoder is a decoder of what the reader gives.
+// NewDecoder returns a decoder of the reader's bytes.
 func NewDecoder(reader io.Reader) *Decoder { return &Decoder{reader: bufio.NewReader(reader)} }
 
-// Err is the first error.
+// Err returns the first error.
 func (d *Decoder) Err() error { return d.err }
 
-// More is whether anything follows.
+// More is true if anything follows.
 func (d *Decoder) More() bool {
 	_, err := d.reader.Peek(1)
 	return err == nil
@@ -47,7 +47,7 @@ func (d *Decoder) Int() (value int64) {
 	return value
 }
 
-// count reads how many of something follow.
+// count reads the number of elements that follow.
 func (d *Decoder) count() int64 {
 	count := d.Int()
 	if count < 0 {
@@ -62,7 +62,7 @@ func (d *Decoder) Bytes() []byte {
 	if d.err != nil {
 		return nil
 	}
-	var content bytes.Buffer // grows with what is there, whatever the count says
+	var content bytes.Buffer // grows with the data, whatever the count is
 	_, err := io.CopyN(&content, d.reader, count)
 	d.fail(err)
 	return content.Bytes()
@@ -74,7 +74,7 @@ func (d *Decoder) String() string { return string(d.Bytes()) }
 // Strings reads a list of strings.
 func (d *Decoder) Strings() []string { return List(d, d.String) }
 
-// List reads a list of what `read` reads.
+// List reads a list of values that `read` reads.
 func List[T any](d *Decoder, read func() T) []T {
 	var values []T
 	for count := d.count(); count > 0 && d.err == nil; count-- {
@@ -83,7 +83,7 @@ func List[T any](d *Decoder, read func() T) []T {
 	return values
 }
 
-// Tensor reads a tensor; nil after an error.
+// Tensor reads a tensor; it returns nil after an error.
 func (d *Decoder) Tensor() *tf.Tensor {
 	dtype, shape := tf.DataType(d.Int()), List(d, d.Int)
 	var tensor *tf.Tensor
@@ -105,7 +105,7 @@ func (d *Decoder) Tensor() *tf.Tensor {
 	return tensor
 }
 
-// stringTensor makes slices of slices of the values: Reshape takes no strings.
+// stringTensor makes slices of slices of the values, because Reshape takes no strings.
 func stringTensor(values []string, shape []int64) (*tf.Tensor, error) {
 	count := 1
 	for _, dim := range shape {
@@ -144,12 +144,12 @@ func flatten(values []string, value reflect.Value) []string {
 	return values
 }
 
-// Encoder writes values; they are sent when it is flushed.
+// Encoder writes values; flushing sends them.
 type Encoder struct {
 	*bufio.Writer // keeps the first error
 }
 
-// NewEncoder is an encoder that writes there.
+// NewEncoder returns an encoder that writes there.
 func NewEncoder(writer io.Writer) *Encoder { return &Encoder{bufio.NewWriter(writer)} }
 
 // Int writes a number.

@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-/// A tensor's values as they travel.
+/// The values of a tensor in the protocol.
 #[derive(Clone, Debug)]
 pub struct Values {
     /// TensorFlow's `DataType`.
@@ -15,14 +15,14 @@ pub struct Values {
 /// Row-major.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// As they lie in memory.
+    /// In their memory layout.
     Plain(Vec<u8>),
     Strings(Vec<Vec<u8>>),
 }
 
 const STRING: i64 = 7;
 
-/// The error of a request that cannot be understood.
+/// The error of a malformed request.
 pub fn malformed(what: impl Into<String>) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what.into())
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values that travel as tensors of the crate, and back.
+//! Conversions between the protocol's values and the crate's tensors.
 //!
-//! The crate has no tensor that knows its type at run time: `Tensor<T>` it is,
-//! for every T. What it cannot carry: strings that are not UTF-8 (its strings
-//! are Rust's), and the 8-bit floats, 4-bit integers, resources and variants of
-//! TensorFlow, for which it has no type.
+//! The crate has no tensor whose type is known only at run time: every T has its own `Tensor<T>`.
+//! It cannot hold strings that are not UTF-8 (its strings are Rust's), and has no type for
+//! TensorFlow's 8-bit floats, 4-bit integers, resources and variants.
 
 use std::mem::size_of;
 use std::panic::{self, AssertUnwindSafe};
@@ -37,8 +36,7 @@ const TYPES: [(i64, DataType); 16] = [
     (23, DataType::UInt64),
 ];
 
-/// Calls a function that is generic in an element type which has no other form in
-/// memory than TensorFlow's.
+/// Calls a function that is generic in an element type whose memory layout is TensorFlow's.
 macro_rules! for_plain_type {
     ($data_type:expr, $function:ident($($argument:expr),*)) => {
         match $data_type {
@@ -93,7 +91,7 @@ fn feed_plain<T: TensorType>(shape: &[u64], bytes: &[u8]) -> Result<Box<dyn Feed
     Ok(Box::new(tensor::<T>(shape, bytes)?))
 }
 
-/// A tensor of values as they lie in memory.
+/// A tensor of values in their memory layout.
 pub fn tensor<T: TensorType>(shape: &[u64], bytes: &[u8]) -> Result<Tensor<T>> {
     let size = shape
         .iter()
@@ -115,11 +113,10 @@ pub fn tensor<T: TensorType>(shape: &[u64], bytes: &[u8]) -> Result<Tensor<T>> {
         ));
     }
     let mut tensor = Tensor::<T>::new(shape);
-    // The values of a tensor without any have no address that a slice may have.
+    // An empty tensor has no address that is valid for a slice.
     if !bytes.is_empty() {
-        // SAFETY: T lies in memory as TensorFlow's type does (is_repr_c), every
-        // pattern of bits is a value of it (bool: see above), and the tensor is as
-        // long as the bytes.
+        // SAFETY: T has the layout of TensorFlow's type (is_repr_c), every bit pattern is a value
+        // of it (bool: see above), and the tensor is as long as the bytes.
         unsafe {
             let values = tensor.as_mut_ptr().cast::<u8>();
             values.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -159,7 +156,7 @@ fn fetch_plain<T: TensorType>(
     let size = size_of::<T>() * tensor.dims().iter().product::<u64>() as usize;
     let mut bytes = vec![0; size];
     if size != 0 {
-        // SAFETY: the tensor has so many bytes, and none of them is padding.
+        // SAFETY: the tensor has that many bytes, and none of them is padding.
         unsafe {
             let values = tensor.as_ptr().cast::<u8>();
             values.copy_to_nonoverlapping(bytes.as_mut_ptr(), size);
@@ -174,7 +171,7 @@ fn fetch_plain<T: TensorType>(
 
 fn fetch_strings(args: &mut SessionRunArgs, token: FetchToken, data_type: i64) -> Result<Values> {
     let tensor = args.fetch::<String>(token)?;
-    // The crate panics where it meets other bytes than UTF-8's.
+    // The crate panics on bytes that are not UTF-8.
     let strings = panic::catch_unwind(AssertUnwindSafe(|| {
         tensor
             .iter()

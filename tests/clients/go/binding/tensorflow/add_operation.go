@@ -12,14 +12,13 @@ import (
 	"unsafe"
 )
 
-// OpSpec says which operation is to be added.
+// OpSpec describes the operation to add.
 type OpSpec struct {
 	// Type is the name of the op.
 	Type string
-	// Name is the name of the node; Type where it is empty.
+	// Name is the name of the node; Type if it is empty.
 	Name string
-	// Input has an Output for each input of the op, an OutputList for each that is
-	// a list.
+	// Input has an Output for each input of the op, or an OutputList for each list.
 	Input []Input
 	// Attrs are the attributes: string, int64, float32, bool, DataType, Shape,
 	// *Tensor and slices of these.
@@ -34,7 +33,7 @@ func (g *Graph) AddOperation(spec OpSpec) (*Operation, error) {
 	if spec.Name == "" {
 		spec.Name = spec.Type
 	}
-	// A description cannot be thrown away: all that may fail comes before it.
+	// A description cannot be discarded, so everything that may fail comes before it.
 	inputs := make([][]C.TF_Output, len(spec.Input))
 	isList := make([]bool, len(spec.Input))
 	for i, input := range spec.Input {
@@ -91,7 +90,7 @@ func isAttr(value interface{}) bool {
 	return false
 }
 
-// setAttr sets one attribute, of a type that isAttr knows.
+// setAttr sets one attribute, of a type that isAttr accepts.
 func setAttr(description *C.TF_OperationDescription, name string, value interface{}) error {
 	defer runtime.KeepAlive(value)
 	cName := C.CString(name)
@@ -159,8 +158,7 @@ func cDims(shape Shape) *C.int64_t {
 	return (*C.int64_t)(unsafe.Pointer(first(shape.dims)))
 }
 
-// setShapes copies the sizes into memory of C, which cannot follow a pointer of Go to
-// another.
+// setShapes copies the sizes into C memory, because C cannot follow a Go pointer to another one.
 func setShapes(description *C.TF_OperationDescription, name *C.char, shapes []Shape) {
 	dims, ranks := make([]*C.int64_t, len(shapes)), make([]C.int, len(shapes))
 	for i, shape := range shapes {

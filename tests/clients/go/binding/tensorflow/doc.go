@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tensorflow is what the Go programs of this repository need of the package
-// of this name, over TensorFlow's C API: where the module of its import path cannot be
-// had, they compile against this one. The names, their arguments and what they mean
-// are those of the other; what is not said here is said there.
+// Package tensorflow has the parts of the package of this name that the Go programs of this
+// repository need, over TensorFlow's C API. They compile against it if the module of its import
+// path is not available. The names, their arguments and their meaning are those of the original,
+// which documents everything that is not documented here.
 package tensorflow
 
 // #cgo LDFLAGS: -ltensorflow

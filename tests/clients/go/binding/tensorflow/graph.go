@@ -17,14 +17,14 @@ type Graph struct {
 	c *C.TF_Graph
 }
 
-// NewGraph is an empty graph.
+// NewGraph returns an empty graph.
 func NewGraph() *Graph {
 	graph := &Graph{C.TF_NewGraph()}
 	runtime.SetFinalizer(graph, func(g *Graph) { C.TF_DeleteGraph(g.c) })
 	return graph
 }
 
-// Import adds the nodes of a serialized GraphDef, their names with the prefix.
+// Import adds the nodes of a serialized GraphDef, with the prefix before their names.
 func (g *Graph) Import(def []byte, prefix string) error {
 	defer runtime.KeepAlive(g)
 	options := C.TF_NewImportGraphDefOptions()
@@ -52,7 +52,7 @@ func (g *Graph) WriteTo(w io.Writer) (int64, error) {
 	return int64(written), err
 }
 
-// Operation is the node of this name, nil where there is none.
+// Operation returns the node of this name, or nil if there is none.
 func (g *Graph) Operation(name string) *Operation {
 	defer runtime.KeepAlive(g)
 	cName := C.CString(name)
@@ -63,9 +63,9 @@ func (g *Graph) Operation(name string) *Operation {
 	return nil
 }
 
-// AddGradients adds the gradients of the sum of the ys with respect to each x. dx is
-// an upstream gradient for each y; none of them stands for ones. An x that has no
-// gradient gets an Output of index -1.
+// AddGradients adds the gradients of the sum of the ys with respect to each x. dx has an upstream
+// gradient for each y; an empty dx means ones. An x that has no gradient gets an Output of index
+// -1.
 func (g *Graph) AddGradients(prefix string, y, x, dx []Output) ([]Output, error) {
 	defer runtime.KeepAlive(g)
 	ys, err := cOutputs(y, "y")

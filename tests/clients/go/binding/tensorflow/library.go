@@ -8,11 +8,11 @@ import "C"
 
 import "unsafe"
 
-// LibraryHandler stands for a library of ops. The library stays as long as the process.
+// LibraryHandler represents a library of ops, which stays loaded as long as the process runs.
 type LibraryHandler struct{}
 
-// LoadLibrary makes the ops, kernels and gradients of a shared library known to all
-// graphs of the process. To load it again does nothing.
+// LoadLibrary registers the ops, kernels and gradients of a shared library for all graphs of the
+// process. Loading it again does nothing.
 func LoadLibrary(path string) (*LibraryHandler, error) {
 	cPath := C.CString(path)
 	defer C.free(unsafe.Pointer(cPath))

@@ -18,28 +18,28 @@ type Operation struct {
 	graph *Graph // lives as long as its operations
 }
 
-// Name is the name of the node.
+// Name returns the name of the node.
 func (op *Operation) Name() string {
 	defer runtime.KeepAlive(op)
 	return C.GoString(C.TF_OperationName(op.c))
 }
 
-// Type is the name of the op.
+// Type returns the name of the op.
 func (op *Operation) Type() string {
 	defer runtime.KeepAlive(op)
 	return C.GoString(C.TF_OperationOpType(op.c))
 }
 
-// NumOutputs counts the outputs, each element of a list for itself.
+// NumOutputs counts the outputs, each element of a list separately.
 func (op *Operation) NumOutputs() int {
 	defer runtime.KeepAlive(op)
 	return int(C.TF_OperationNumOutputs(op.c))
 }
 
-// Output is the output of this index.
+// Output returns the output of this index.
 func (op *Operation) Output(i int) Output { return Output{op, i} }
 
-// OutputListSize is how many elements the list of outputs of this name has.
+// OutputListSize returns the number of elements in the list of outputs of this name.
 func (op *Operation) OutputListSize(output string) (int, error) {
 	defer runtime.KeepAlive(op)
 	cName := C.CString(output)
@@ -51,19 +51,19 @@ func (op *Operation) OutputListSize(output string) (int, error) {
 	return int(size), err
 }
 
-// Output is a tensor of a graph: one output of one operation. AddGradients marks
-// that there is none by the index -1.
+// Output is a tensor of a graph: one output of one operation. AddGradients uses the index -1 for a
+// missing one.
 type Output struct {
 	Op    *Operation
 	Index int
 }
 
-// OutputList is a list of tensors where an op takes one.
+// OutputList is a list of tensors for an op that takes one.
 type OutputList []Output
 
 // Input is an Output or an OutputList.
 type Input interface {
-	// outputs are the tensors, and whether they are a list.
+	// outputs returns the tensors, and true if they are a list.
 	outputs() ([]Output, bool)
 }
 
@@ -74,7 +74,7 @@ func (p Output) c() C.TF_Output {
 	return C.TF_Output{oper: p.Op.c, index: C.int(p.Index)}
 }
 
-// cOutputs are the tensors for C, which does not look whether they exist.
+// cOutputs returns the tensors for C, which does not check whether they exist.
 func cOutputs(outputs []Output, what string) ([]C.TF_Output, error) {
 	found := make([]C.TF_Output, len(outputs))
 	for i, output := range outputs {
@@ -90,7 +90,7 @@ func cOutputs(outputs []Output, what string) ([]C.TF_Output, error) {
 	return found, nil
 }
 
-// cOperations are the nodes for C.
+// cOperations returns the nodes for C.
 func cOperations(operations []*Operation, what string) ([]*C.TF_Operation, error) {
 	found := make([]*C.TF_Operation, len(operations))
 	for i, operation := range operations {
@@ -102,7 +102,7 @@ func cOperations(operations []*Operation, what string) ([]*C.TF_Operation, error
 	return found, nil
 }
 
-// first is where a slice begins, for C; nil for an empty one.
+// first returns the start of a slice for C; nil for an empty one.
 func first[T any](slice []T) *T {
 	if len(slice) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// SessionOptions say where and how a session runs; nil stands for this process and
-// TensorFlow's defaults.
+// SessionOptions say where and how a session runs; nil means this process and TensorFlow's
+// defaults.
 type SessionOptions struct {
 	// Target is where the session runs: "grpc://host:port", or empty.
 	Target string
@@ -30,13 +30,13 @@ func (o *SessionOptions) c() *C.TF_SessionOptions {
 	return options
 }
 
-// Session runs a graph, what is added to it later included. Goroutines may share it.
+// Session runs a graph, including nodes that are added later. Goroutines may share it.
 type Session struct {
-	mutex sync.RWMutex // for c: held for reading by each run
+	mutex sync.RWMutex // protects c: each run holds it for reading
 	c     *C.TF_Session
 }
 
-// NewSession is a session of the graph.
+// NewSession returns a session of the graph.
 func NewSession(graph *Graph, options *SessionOptions) (*Session, error) {
 	defer runtime.KeepAlive(graph)
 	cOptions := options.c()
@@ -57,7 +57,7 @@ func ownSession(c *C.TF_Session) *Session {
 	return session
 }
 
-// Close ends the session after its runs. To close it again does nothing.
+// Close ends the session after its runs. Closing it again does nothing.
 func (s *Session) Close() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -73,8 +73,8 @@ func (s *Session) Close() error {
 	return err
 }
 
-// Run feeds tensors, runs what the fetches and the targets need, and returns what was
-// fetched, in the order of the fetches.
+// Run feeds tensors, runs everything that the fetches and the targets need, and returns the fetched
+// tensors in order.
 func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Operation) ([]*Tensor, error) {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
@@ -114,14 +114,14 @@ func (s *Session) Run(feeds map[Output]*Tensor, fetches []Output, targets []*Ope
 	return tensors, nil
 }
 
-// SavedModel is a SavedModel that is loaded. (Its signatures want Protobuf, which this
-// package does without.)
+// SavedModel is a loaded SavedModel. (Its signatures need Protobuf, which this package does not
+// use.)
 type SavedModel struct {
 	Session *Session
 	Graph   *Graph
 }
 
-// LoadSavedModel loads the graph with these tags into a session, its variables restored.
+// LoadSavedModel loads the graph with these tags into a session and restores its variables.
 func LoadSavedModel(exportDir string, tags []string, options *SessionOptions) (*SavedModel, error) {
 	cOptions := options.c()
 	defer C.TF_DeleteSessionOptions(cOptions)

@@ -2,19 +2,19 @@
 
 package tensorflow
 
-// Shape is a shape, as far as it is known: the zero value has an unknown rank, and -1 stands for
+// Shape is a shape that may be partly known: the zero value has an unknown rank, and -1 stands for
 // an unknown size.
 type Shape struct {
 	dims  []int64
 	known bool
 }
 
-// MakeShape is the shape of these sizes.
+// MakeShape returns the shape of these sizes.
 func MakeShape(shape ...int64) Shape {
 	return Shape{append([]int64(nil), shape...), true}
 }
 
-// NumDimensions is the rank, -1 where it is unknown.
+// NumDimensions returns the rank, or -1 if it is unknown.
 func (s Shape) NumDimensions() int {
 	if !s.known {
 		return -1

@@ -5,8 +5,8 @@ package tensorflow
 // #include "tensorflow/c/c_api.h"
 import "C"
 
-// statusError is what TensorFlow refused: its message, and its code for who asks
-// whether the error has a Code.
+// statusError is an error of TensorFlow: its message, and its code for callers that check for a
+// Code method.
 type statusError struct {
 	code    int
 	message string
@@ -14,10 +14,10 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.message }
 
-// Code is one of TF_Code.
+// Code returns one of TF_Code.
 func (e *statusError) Code() int { return e.code }
 
-// check calls a function of C that reports by a status.
+// check calls a C function that reports errors by a status.
 func check(call func(status *C.TF_Status)) error {
 	status := C.TF_NewStatus()
 	defer C.TF_DeleteStatus(status)

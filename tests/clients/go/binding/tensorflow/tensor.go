@@ -5,7 +5,7 @@ package tensorflow
 // #include "tensorflow/c/c_api.h"
 // #include "tensorflow/c/tf_tstring.h"
 //
-// // A string of Go may lie at any address; C has copied it when this returns.
+// // A Go string may be at any address; C has copied it when this returns.
 // static void SetString(TF_TString* strings, size_t i, _GoString_ value) {
 //   TF_StringCopy(&strings[i], _GoStringPtr(value), _GoStringLen(value));
 // }
@@ -83,7 +83,7 @@ func ownTensor(c *C.TF_Tensor) *Tensor {
 	return tensor
 }
 
-// allocate is a tensor of zeros (of empty strings).
+// allocate returns a tensor of zeros (of empty strings).
 func allocate(dtype DataType, shape []int64) (*Tensor, error) {
 	element := int64(C.TF_DataTypeSize(C.TF_DataType(dtype)))
 	if dtype == String {
@@ -108,29 +108,29 @@ func allocate(dtype DataType, shape []int64) (*Tensor, error) {
 	}
 	tensor := ownTensor(cTensor)
 	bytes := tensor.bytes()
-	for i := range bytes { // Zeros are an empty string, too.
+	for i := range bytes { // All zeros is an empty string, too.
 		bytes[i] = 0
 	}
 	return tensor, nil
 }
 
-// bytes is the memory of the tensor.
+// bytes returns the memory of the tensor.
 func (t *Tensor) bytes() []byte {
 	return unsafe.Slice((*byte)(C.TF_TensorData(t.c)), int(C.TF_TensorByteSize(t.c)))
 }
 
 func (t *Tensor) strings() *C.TF_TString { return (*C.TF_TString)(C.TF_TensorData(t.c)) }
 
-// DataType is the type of the elements.
+// DataType returns the type of the elements.
 func (t *Tensor) DataType() DataType {
 	defer runtime.KeepAlive(t)
 	return DataType(C.TF_TensorType(t.c))
 }
 
-// Shape is the size of each dimension.
+// Shape returns the size of each dimension.
 func (t *Tensor) Shape() []int64 { return t.shape }
 
-// ReadTensor reads the elements of a tensor as they lie in memory. Strings are not read.
+// ReadTensor reads the elements of a tensor in their memory layout. It does not read strings.
 func ReadTensor(dataType DataType, shape []int64, r io.Reader) (*Tensor, error) {
 	if dataType == String {
 		return nil, fmt.Errorf("ReadTensor does not read strings: NewTensor takes them")
@@ -145,7 +145,7 @@ func ReadTensor(dataType DataType, shape []int64, r io.Reader) (*Tensor, error) 
 	return tensor, nil
 }
 
-// WriteContentsTo writes the elements as they lie in memory. Strings are not written.
+// WriteContentsTo writes the elements in their memory layout. It does not write strings.
 func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
 	defer runtime.KeepAlive(t)
 	if t.DataType() == String {
@@ -155,8 +155,8 @@ func (t *Tensor) WriteContentsTo(w io.Writer) (int64, error) {
 	return int64(written), err
 }
 
-// NewTensor is the tensor of a Go value: a number, a boolean, a string, or slices of
-// these, and slices of slices of the same length.
+// NewTensor returns the tensor of a Go value: a number, a boolean, a string, or slices of these,
+// and slices of slices of the same length.
 func NewTensor(value interface{}) (*Tensor, error) {
 	if value == nil {
 		return nil, fmt.Errorf("nil is no value of a tensor")
@@ -192,7 +192,7 @@ func NewTensor(value interface{}) (*Tensor, error) {
 	return nil, fmt.Errorf("%T is no value of a tensor", value)
 }
 
-// fill copies the elements of value, which has this shape; count of them are there.
+// fill copies the elements of value, which has this shape; count is the number copied so far.
 func (t *Tensor) fill(value reflect.Value, shape []int64, element reflect.Type, count *int) error {
 	if len(shape) == 0 {
 		if element.Kind() == reflect.String {
@@ -217,8 +217,8 @@ func (t *Tensor) fill(value reflect.Value, shape []int64, element reflect.Type, 
 	return nil
 }
 
-// Value is the tensor as a Go value: of shape [2, 3] a slice of two slices. It panics
-// where Go lacks the type of the elements.
+// Value returns the tensor as a Go value; for shape [2, 3], a slice of two slices. It panics if Go
+// lacks the type of the elements.
 func (t *Tensor) Value() interface{} {
 	defer runtime.KeepAlive(t)
 	element, known := goTypes[t.DataType()]
@@ -229,7 +229,7 @@ func (t *Tensor) Value() interface{} {
 	return t.value(t.shape, element, &count).Interface()
 }
 
-// value is the part of this shape behind `count` elements.
+// value returns the part of this shape after `count` elements.
 func (t *Tensor) value(shape []int64, element reflect.Type, count *int) reflect.Value {
 	if len(shape) == 0 {
 		found := reflect.New(element).Elem()

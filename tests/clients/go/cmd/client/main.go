@@ -18,14 +18,14 @@ import (
 	"tensorflow-ext.test/clients/wire"
 )
 
-// Codes of TensorFlow for what this program itself finds.
+// TensorFlow's codes for errors that this program itself finds.
 const (
 	unknown            = 2
 	notFound           = 5
 	failedPrecondition = 9
 )
 
-// failure is an error with a code of TensorFlow.
+// failure is an error with one of TensorFlow's codes.
 type failure struct {
 	code    int
 	message string
@@ -34,7 +34,7 @@ type failure struct {
 func (f *failure) Error() string { return f.message }
 func (f *failure) Code() int     { return f.code }
 
-// code is the code that an answer has for an error.
+// code returns the code of an error for an answer.
 func code(err error) int64 {
 	var coded interface{ Code() int }
 	switch {
@@ -46,9 +46,9 @@ func code(err error) int64 {
 	return unknown
 }
 
-// client is what requests find and leave.
+// client is the state between requests.
 type client struct {
-	target  string // of the sessions of the graphs that are imported
+	target  string // target of sessions for imported graphs
 	graph   *tf.Graph
 	session *tf.Session
 }
@@ -61,7 +61,7 @@ func (c *client) use(graph *tf.Graph, session *tf.Session) {
 	c.graph, c.session = graph, session
 }
 
-// imported is a graph with a session, where it is one.
+// imported is a graph, with a session if it has one.
 func imported(def []byte, target string) (*tf.Graph, *tf.Session, error) {
 	graph := tf.NewGraph()
 	if err := graph.Import(def, ""); err != nil {
@@ -89,7 +89,7 @@ func find(graph *tf.Graph, names []string) ([]tf.Output, error) {
 	return outputs, nil
 }
 
-// addGradients adds gradients of tensors that are named.
+// addGradients adds gradients of named tensors.
 func addGradients(graph *tf.Graph, ys, xs, upstreams []string) ([]tf.Output, error) {
 	var found [3][]tf.Output
 	for i, names := range [][]string{ys, xs, upstreams} {
@@ -101,13 +101,13 @@ func addGradients(graph *tf.Graph, ys, xs, upstreams []string) ([]tf.Output, err
 	return graph.AddGradients("", found[0], found[1], found[2])
 }
 
-// feed is a tensor by the name of what it is fed to.
+// feed is a tensor, and the name of the tensor that it is fed to.
 type feed struct {
 	name   string
 	tensor *tf.Tensor
 }
 
-// readFeeds reads a list of these.
+// readFeeds reads a list of feeds.
 func readFeeds(in *wire.Decoder) []feed {
 	return wire.List(in, func() feed { return feed{in.String(), in.Tensor()} })
 }
@@ -128,7 +128,7 @@ func run(graph *tf.Graph, session *tf.Session, feeds []feed, fetches []tf.Output
 	return session.Run(values, fetches, nil)
 }
 
-// differentiate imports a graph and runs the gradients of it.
+// differentiate imports a graph and runs its gradients.
 func differentiate(def []byte, ys, xs, upstreams []string, feeds []feed, target string) ([]*tf.Tensor, error) {
 	graph, session, err := imported(def, target)
 	if err != nil {
@@ -142,7 +142,7 @@ func differentiate(def []byte, ys, xs, upstreams []string, feeds []feed, target 
 	return run(graph, session, feeds, gradients)
 }
 
-// inThreads calls the function that many times at once.
+// inThreads calls the function that many times concurrently.
 func inThreads(count int64, call func() ([]*tf.Tensor, error)) ([][]*tf.Tensor, error) {
 	results, errs := make([][]*tf.Tensor, count), make([]error, count)
 	start := make(chan struct{})
@@ -165,7 +165,7 @@ func inThreads(count int64, call func() ([]*tf.Tensor, error)) ([][]*tf.Tensor, 
 	return results, nil
 }
 
-// A reply writes what follows the status.
+// A reply writes the part of an answer after the status.
 type reply func(*wire.Encoder) error
 
 func nothing(*wire.Encoder) error { return nil }
@@ -174,7 +174,7 @@ func tensors(values []*tf.Tensor) reply {
 	return func(out *wire.Encoder) error { return out.Tensors(values) }
 }
 
-// requests read their arguments, and return what answers them.
+// requests read their arguments and return the reply.
 var requests = map[string]func(in *wire.Decoder) func(*client) (reply, error){
 	"library": func(in *wire.Decoder) func(*client) (reply, error) {
 		path := in.String()
@@ -227,7 +227,7 @@ var requests = map[string]func(in *wire.Decoder) func(*client) (reply, error){
 		ys, xs, upstreams := in.Strings(), in.Strings(), in.Strings()
 		return func(c *client) (reply, error) {
 			gradients, err := addGradients(c.graph, ys, xs, upstreams)
-			names := make([]string, len(gradients)) // empty where there is none
+			names := make([]string, len(gradients)) // empty if there is none
 			for i, gradient := range gradients {
 				if gradient.Index >= 0 {
 					names[i] = fmt.Sprintf("%s:%d", gradient.Op.Name(), gradient.Index)

@@ -40,7 +40,7 @@ func read(path string) (*tf.Tensor, error) {
 	return tensor, nil
 }
 
-// steps are the slices of a tensor along its first axis.
+// steps returns the slices of a tensor along its first axis.
 func steps(tensor *tf.Tensor) ([]*tf.Tensor, error) {
 	var content bytes.Buffer
 	if _, err := tensor.WriteContentsTo(&content); err != nil {
@@ -57,13 +57,13 @@ func steps(tensor *tf.Tensor) ([]*tf.Tensor, error) {
 	return slices, nil
 }
 
-// network is the graph: what its session feeds, fetches and runs.
+// network is the graph and what its session feeds, fetches and runs.
 type network struct {
 	x, label, domain, loss tf.Output
 	initializers, updates  []*tf.Operation
 }
 
-// variable is a variable with its first value; it returns the handle and what it reads.
+// variable adds a variable with an initial value; it returns the handle and the value read.
 func (n *network) variable(scope *op.Scope, name string, value *tf.Tensor) (handle, read tf.Output) {
 	scope = scope.SubScope(name)
 	shape := tf.MakeShape(value.Shape()...)
@@ -76,7 +76,7 @@ func dense(scope *op.Scope, x, weights, bias tf.Output) tf.Output {
 	return op.BiasAdd(scope, op.MatMul(scope, x, weights), bias)
 }
 
-// crossEntropy is the mean over the batch.
+// crossEntropy returns the mean over the batch.
 func crossEntropy(scope *op.Scope, logits, labels tf.Output) tf.Output {
 	losses, _ := op.SparseSoftmaxCrossEntropyWithLogits(scope, logits, labels)
 	return op.Mean(scope, losses, op.Const(scope, int32(0)))
@@ -99,7 +99,8 @@ func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *net
 	hidden := tfext.Relu(first, dense(first, n.x, weights[0], weights[1]))
 	second := scope.SubScope("second")
 	hidden = tfext.Relu(second, dense(second, hidden, weights[2], weights[3]))
-	// Activations with `levels` steps a unit: rounded forwards, the identity backwards.
+	// Activations with `levels` steps per unit: rounded in the forward pass, the identity in the
+	// gradient.
 	levels := op.Const(second, settings[2])
 	features := op.Div(second, tfext.RoundStraightThrough(second, op.Mul(second, hidden, levels)), levels)
 	labels := scope.SubScope("labels")
@@ -111,7 +112,7 @@ func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *net
 
 	gradients := op.Gradients(scope, []tf.Output{n.loss}, weights)
 	if scope.Err() != nil {
-		return nil // Finalize says why.
+		return nil // Finalize returns the error.
 	}
 	for i, name := range weightNames {
 		zeros, err := tf.ReadTensor(tf.Double, data[name].Shape(), zeroReader{})
@@ -129,7 +130,7 @@ func build(scope *op.Scope, data map[string]*tf.Tensor, settings []float64) *net
 	return n
 }
 
-// zeroReader reads zeros without end.
+// zeroReader reads an endless stream of zeros.
 type zeroReader struct{}
 
 func (zeroReader) Read(content []byte) (int, error) {

@@ -91,9 +91,9 @@ impl Client {
         names.iter().map(find).collect()
     }
 
-    /// y times its upstream gradient: the gradients of the product by the xs are
-    /// those of y from there. (Those that `add_gradients` itself takes it has freed
-    /// when TensorFlow reads them.)
+    /// y times its upstream gradient. The gradients of the product by the xs are those of y with
+    /// that upstream. (`add_gradients` frees its own upstream gradients before TensorFlow reads
+    /// them.)
     fn weigh(&mut self, y: &Output, upstream: &Output) -> Result<Output> {
         let mut upstream = upstream.clone();
         if y.operation
@@ -159,7 +159,7 @@ impl Client {
     }
 }
 
-/// So many threads at once, each with a graph and a session of its own.
+/// Runs that many threads at once, each with its own graph and session.
 fn run_threads(
     count: i64,
     graph_def: &[u8],
@@ -188,7 +188,7 @@ fn read_feed(input: &mut impl BufRead) -> io::Result<(String, Values)> {
     Ok((wire::read_string(input)?, wire::read_tensor(input)?))
 }
 
-/// Every answer begins with the status; what follows `write` writes.
+/// Every answer begins with the status; `write` writes the rest.
 fn answer<W: Write, T>(
     output: &mut W,
     result: Result<T>,
@@ -203,7 +203,7 @@ fn answer<W: Write, T>(
     }
 }
 
-/// The answer of a request that gives nothing back.
+/// The answer of a request that returns nothing.
 fn answer_status<W: Write>(output: &mut W, result: Result<()>) -> io::Result<()> {
     answer(output, result, |_, ()| Ok(()))
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Trains the network of examples/digits in Rust: the graph is built with a scope and
-//! differentiated by `add_gradients`. Python prepares the data; nothing of its
-//! gradients is used.
+//! Trains the network of examples/digits in Rust. A scope builds the graph and `add_gradients`
+//! differentiates it. Python prepares the data; none of its gradients are used.
 //!
 //!   train_digits LIBRARY FOLDER
 //!
@@ -76,7 +75,7 @@ struct Variable {
     value: Output,
 }
 
-/// The graph, and what is fed, fetched and run.
+/// The graph, and the tensors that are fed, fetched and run.
 struct Network {
     scope: Scope,
     initializers: Vec<Operation>,
@@ -100,7 +99,7 @@ fn dense(
     ops::bias_add(product, bias.value.clone(), scope)
 }
 
-/// The mean cross-entropy, as Keras adds it up.
+/// The mean cross-entropy, summed as Keras sums it.
 fn cross_entropy(logits: &Operation, labels: &Operation, scope: &mut Scope) -> Result<Operation> {
     let losses =
         ops::sparse_softmax_cross_entropy_with_logits(logits.clone(), labels.clone(), scope)?;
@@ -138,8 +137,8 @@ impl Network {
         let domain = placeholder(DataType::Int32, scope)?;
         let hidden = relu(dense(x.clone(), [w1, b1], scope)?, scope)?;
         let features = relu(dense(hidden, [w2, b2], scope)?, scope)?;
-        // Activations with so many steps a unit: rounded forwards, the identity
-        // backwards.
+        // Activations with that many steps per unit: rounded in the forward pass, the identity in
+        // the gradient.
         let levels = ops::constant(levels, scope)?;
         let scaled = ops::mul(features, levels.clone(), scope)?;
         let features = ops::div(round_straight_through(scaled, scope)?, levels, scope)?;

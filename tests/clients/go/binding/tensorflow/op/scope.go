@@ -10,20 +10,20 @@ import (
 	tf "github.com/wamuir/graft/tensorflow"
 )
 
-// Scope is where operations are added: a graph, the first part of their names, what
-// they wait for. Its first error ends what all scopes of the graph do.
+// Scope is the place where operations are added: a graph, a prefix for their names, and the
+// operations that they wait for. After its first error, all scopes of the graph add nothing.
 type Scope struct {
 	graph   *tf.Graph
 	prefix  string
-	used    map[string]int // how often a name of a SubScope was asked for
+	used    map[string]int // number of calls of SubScope for each name
 	control []*tf.Operation
 	err     *error
 }
 
-// NewScope is a scope of a graph of its own.
+// NewScope returns a scope of a new graph.
 func NewScope() *Scope { return NewScopeWithGraph(tf.NewGraph()) }
 
-// NewScopeWithGraph is a scope that adds to this graph.
+// NewScopeWithGraph returns a scope that adds to this graph.
 func NewScopeWithGraph(graph *tf.Graph) *Scope {
 	return &Scope{graph: graph, used: map[string]int{}, err: new(error)}
 }
@@ -37,17 +37,17 @@ func (s *Scope) Finalize() (*tf.Graph, error) {
 	return s.graph, nil
 }
 
-// Err is the first error of this scope or of another one of the same graph.
+// Err returns the first error of this scope or of another one of the same graph.
 func (s *Scope) Err() error { return *s.err }
 
-// UpdateErr makes an error the scope's, if it is the first.
+// UpdateErr sets the scope's error, if it is the first.
 func (s *Scope) UpdateErr(op string, err error) {
 	if *s.err == nil {
 		*s.err = fmt.Errorf("failed to add operation %q: %w", op, err)
 	}
 }
 
-// AddOperation adds an operation; nil once there is an error.
+// AddOperation adds an operation and returns it, or nil after an error.
 func (s *Scope) AddOperation(spec tf.OpSpec) *tf.Operation {
 	if *s.err != nil {
 		return nil
@@ -64,8 +64,8 @@ func (s *Scope) AddOperation(spec tf.OpSpec) *tf.Operation {
 	return operation
 }
 
-// SubScope is a scope whose operations have this name before theirs. Two operations of
-// one type need it: a scope gives no two names to them.
+// SubScope returns a scope that adds this prefix to the names of its operations. Two operations of
+// one type need one, because a scope does not number equal names.
 func (s *Scope) SubScope(name string) *Scope {
 	count := s.used[name]
 	s.used[name]++
@@ -78,7 +78,7 @@ func (s *Scope) SubScope(name string) *Scope {
 	return &inner
 }
 
-// WithControlDependencies is a scope whose operations wait for these.
+// WithControlDependencies returns a scope whose operations wait for these.
 func (s *Scope) WithControlDependencies(operations ...*tf.Operation) *Scope {
 	inner := *s
 	inner.control = append(append([]*tf.Operation(nil), s.control...), operations...)
@@ -92,8 +92,8 @@ func (s *Scope) name(name string) string {
 	return s.prefix + "/" + name
 }
 
-// Gradients adds the gradients of the sum of the ys with respect to each x; dx are
-// upstream gradients, one for each y. An x without gradient gets an Output of index -1.
+// Gradients adds the gradients of the sum of the ys with respect to each x; dx has an upstream
+// gradient for each y. An x without gradient gets an Output of index -1.
 func Gradients(scope *Scope, y, x []tf.Output, dx ...tf.Output) (output []tf.Output) {
 	if scope.Err() != nil {
 		return nil

@@ -97,8 +97,7 @@ TENSORFLOW_EXT_HOST_DEVICE T Rsqrt(T x) {
 #endif
 }
 
-// The greatest integer up to x. Few machines have floorf as a vector
-// instruction.
+// The greatest integer up to x. Few machines have floorf in vectors.
 template <typename T>
 TENSORFLOW_EXT_HOST_DEVICE T Floor(T x) {
 #if defined(__CUDA_ARCH__)

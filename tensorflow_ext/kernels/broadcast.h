@@ -16,8 +16,8 @@
 
 namespace tensorflow_ext {
 
-// The maximum number of dimensions, after merging neighbours that all operands
-// treat alike.
+// The most dimensions left after merging neighbours that all operands treat
+// alike.
 constexpr int kMaxBroadcastRank = 8;
 
 // How kOperands tensors are read for each element of the output. Dimensions are
@@ -149,16 +149,15 @@ struct CpuBroadcast {
 template <typename Functor>
 struct GpuBroadcast {
   // The same for i in [0, size) and arrays in device memory, in order on
-  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Launches
-  // nothing for size 0.
+  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Size 0 launches
+  // nothing.
   static int Launch(NumericType type,
                     const Broadcast<Functor::kArity>& broadcast,
                     const void* const* inputs, void* const* outputs,
                     int64_t size, void* stream);
 };
 
-// Calls `fn(TypeTag<T>{})` with the type named by `type`, which the functor's
-// op must admit.
+// Calls `fn(TypeTag<T>{})` with the type `type`, which the functor's op admits.
 template <typename Functor, typename Fn>
 auto DispatchFor(NumericType type, Fn&& fn) {
   if constexpr (Functor::kIntegers) {

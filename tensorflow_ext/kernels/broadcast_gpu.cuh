@@ -24,8 +24,8 @@ template <typename Functor, typename T, int kSize>
 constexpr int kBroadcastSteps =
     kSize == 1 ? (kOutputs<Functor> == 1 ? 16 : 8) / sizeof(T) : 2;
 
-// kFlat: one dimension in which some operand is a scalar. The offsets then need
-// no division.
+// kFlat: one dimension, with some operand a scalar. Offsets then need no
+// division.
 template <bool kFlat, typename Functor, typename T>
 __global__ void __launch_bounds__(kBlockThreads)
     BroadcastKernel(Broadcast<Functor::kArity> broadcast,

@@ -127,8 +127,7 @@ class BroadcastRuns {
   // A multiple of the row size, so all blocks begin in the same column.
   int64_t Block() const { return kMostGathered - kMostGathered % columns_; }
 
-  // Gathers the operands of the next `size` elements. Returns the position
-  // after them.
+  // Gathers the operands of the next `size` elements; returns the end position.
   RunPosition<kArity> Gather(Source source, int64_t size) {
     RunPosition<kArity> position = position_;
     for (int64_t i = 0; i < size;) {

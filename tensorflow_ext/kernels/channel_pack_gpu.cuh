@@ -70,8 +70,8 @@ __device__ __forceinline__ void ScatterPack(ComputeType<T> weight,
 }
 
 // Calls launch(integral_constant<int, size of a pack>): as many channels as
-// fill 16 bytes, or one. Both addresses belong to tensors with `channels`
-// channels.
+// fill 16 bytes, or one. Both addresses are those of tensors with so many
+// `channels`.
 template <typename T, typename Launch>
 auto WithChannelPack(int64_t channels, const void* input, const void* output,
                      Launch&& launch) {

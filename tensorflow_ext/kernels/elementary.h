@@ -4,9 +4,8 @@
 // branches, so compilers vectorise the loops around them. Compilers cannot
 // vectorise the C library's functions, and vector variants of those differ in
 // the last bits. On the host a function is the same sequence of IEEE 754
-// operations in vectors of every width and in the loop's tail. Results are
-// therefore the same for both, in files that are compiled with
-// -ffp-contract=off.
+// operations in vectors of every width and in the loop's tail, so results are
+// the same, in files that are compiled with -ffp-contract=off.
 //
 // Functions are accurate to two units in the last place unless README.md's
 // table says otherwise. Infinities, zeros, NaN and arguments outside the domain

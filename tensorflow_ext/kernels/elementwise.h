@@ -119,8 +119,8 @@ constexpr int ElementCycles(const Choice<First, Second>& choice) {
   return choice.is_first ? ElementCycles(First{}) : ElementCycles(Second{});
 }
 
-// Calls fn with the formula of a functor: the functor itself, or the selected
-// one.
+// Calls fn with a functor's formula: the functor itself, or the selected
+// formula.
 template <typename Functor, typename Fn>
 auto WithFormula(const Functor& functor, Fn&& fn) {
   return fn(functor);
@@ -152,8 +152,8 @@ struct CpuElementwise {
 template <typename Functor>
 struct GpuElementwise {
   // The same for i in [0, size) and arrays in device memory, in order on
-  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Launches
-  // nothing for size 0.
+  // `stream`, a cudaStream_t. Returns the launch's cudaError_t. Size 0 launches
+  // nothing.
   static int Launch(const Functor& functor, NumericType type,
                     const void* const* inputs, void* const* outputs,
                     int64_t size, void* stream);

@@ -209,8 +209,7 @@ TENSORFLOW_EXT_HOST_DEVICE T SlopeOfExp2(T r) {
 }  // namespace internal
 
 // 2^-x for x >= 0; 0 for x > kExp2Limit, as above. Where the base does not
-// matter this is cheaper than e^-x, because the remainder of x is exact at
-// once.
+// matter this is cheaper than e^-x: the remainder of x is exact at once.
 template <typename T>
 constexpr double kExp2Limit = kIsFloat<T> ? 126 : 1022;
 template <typename T>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of TensorFlow's GPU streams that a kernel needs, without their
-// headers.
+// TensorFlow's GPU stream, as far as a kernel needs it, without its headers.
 
 #ifndef TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_
 #define TENSORFLOW_EXT_KERNELS_GPU_STREAM_H_

@@ -74,23 +74,22 @@ TENSORFLOW_EXT_INLINE void Totals(const PartialSums<C> (&rows)[kRows],
 //   template <typename V>
 //   TENSORFLOW_EXT_INLINE void At(int64_t i, V* terms) const;
 //
-// which sets kSums terms for element i, or for as many elements from i on as V
-// holds.
+// which sets kSums terms for element i, or for the elements from i on that fill
+// V.
 template <typename Isa, typename C, int kSums>
 class LaneSums {
  public:
   static constexpr int kLanes = 32;
 
-  // One by one, because an array that is filled as a whole would be kept in
-  // memory.
+  // One by one, because an array filled as a whole would be kept in memory.
   TENSORFLOW_EXT_INLINE LaneSums() {
     for (int k = 0; k < kSums; ++k) {
       for (int v = 0; v < kVectors; ++v) sums_[k][v] = Vector{};
     }
   }
 
-  // Adds the terms [0, size). `size` is a multiple of kLanes except in the last
-  // call.
+  // Adds the terms [0, size). Except in the last call kLanes must divide
+  // `size`.
   template <typename Terms>
   TENSORFLOW_EXT_INLINE void Add(const Terms& terms, int64_t size) {
     int64_t i = 0;

@@ -94,8 +94,8 @@ TENSORFLOW_EXT_HOST_DEVICE T Log2(T x) {
   return log2(x);
 #else
   using Bits = BitsOf<T>;
-  // 1 / ln(2) in two parts. The first part times a number with half the digits
-  // is exact.
+  // 1 / ln(2) in two parts. The first times a number with half the digits is
+  // exact.
   constexpr double kHigh = kIsFloat<T> ? 0x1.716p+0 : 0x1.7154765p+0;
   constexpr double kLow =
       kIsFloat<T> ? -0x1.7135a8fa03d11p-13 : 0x1.5c17f0bbbe880p-31;

@@ -137,9 +137,8 @@ TENSORFLOW_EXT_HOST_DEVICE float ToCompute(Bfloat16 value) {
   return internal::BitCast<float>(static_cast<uint32_t>(value.bits) << 16);
 }
 
-// A computed value in its storage type, rounded to nearest, ties to even. A
-// value out of range becomes infinity. NaN stays NaN; its payload may differ by
-// device.
+// A computed value in its storage type, rounded to nearest, ties to even.
+// Overflow gives infinity. NaN stays NaN; its payload may differ by device.
 template <typename T>
 struct FromComputeTo {
   TENSORFLOW_EXT_HOST_DEVICE static T Round(T value) { return value; }

@@ -34,9 +34,8 @@ inline tensorflow::thread::ThreadPool* Workers(
 
 namespace internal {
 
-// Work in shards of `shard_size` units; each thread takes the next one. The
-// object is on the heap because a thread may arrive long after all work is
-// done.
+// Work in shards of `shard_size` units; each thread takes the next one. It is
+// on the heap because a thread may arrive long after all work is done.
 template <typename Fn>
 class SharedWork {
  public:
@@ -70,13 +69,12 @@ class SharedWork {
     }
   }
 
-  // Returns when all shards have run. The other threads have one shard each
-  // left, often less than the time to wake a thread, so this one sleeps only
-  // after a while.
+  // Returns when all shards have run. Other threads have one shard each left,
+  // often less than the time to wake a thread, so this one sleeps only after a
+  // while.
   void Wait() {
     for (int i = 0; i < 100 && left_.load() > 0; ++i) std::this_thread::yield();
-    // Read it once more: ThreadSanitizer sees no order in the notification's
-    // code either.
+    // Read it again: ThreadSanitizer sees no order in the notification either.
     while (left_.load() > 0) done_.WaitForNotification();
   }
 
@@ -114,8 +112,8 @@ constexpr int64_t kThreadCost = 100000, kShardCost = 40000;
 inline int64_t CeilOfQuotient(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 // A few shards for each thread, because threads do not all arrive at once. If
-// units are contiguous, a large shard is a multiple of the units that share a
-// cache line.
+// units are contiguous, large shards are a multiple of the units in a cache
+// line.
 inline int64_t ShardSize(int64_t units, int64_t cost, int64_t threads) {
   constexpr int64_t kShards = 4, kLine = 64;
   const int64_t size = std::max(CeilOfQuotient(units, kShards * threads),

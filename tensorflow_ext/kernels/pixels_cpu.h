@@ -20,7 +20,7 @@ namespace tensorflow_ext {
 // The channels in a block; their sums stay in the first cache.
 constexpr int64_t kChannelBlock = 64;
 
-// The values of some channels in the compute type: in place, or converted into
+// The values of some channels in the compute type: in place, or converted to
 // `wide`.
 template <typename Isa, typename T>
 TENSORFLOW_EXT_INLINE const ComputeType<T>* Values(const T* pixel,

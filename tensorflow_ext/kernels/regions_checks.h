@@ -3,7 +3,7 @@
 // Checks that the ops over regions share: attributes and shapes in shape
 // functions, kernels and XLA lowerings, and values on the CPU. Errors are
 // InvalidArgument and name the op, the argument, its value and what was
-// expected. `op` is the op's name. A function that reads a shape fills in its
+// expected. `op` is the op's name. Functions that read a shape fill in their
 // part of `dims`.
 
 #ifndef TENSORFLOW_EXT_KERNELS_REGIONS_CHECKS_H_
@@ -35,7 +35,7 @@ struct RegionAttributes {
   int64_t pooled_width = 1;
   float spatial_scale = 1;
 
-  // `Context` is an InferenceContext or an OpKernelConstruction, `op` the op's
+  // `Context` is an InferenceContext or an OpKernelConstruction; `op` is a
   // name.
   template <typename Context>
   absl::Status Read(Context* context, absl::string_view op) {

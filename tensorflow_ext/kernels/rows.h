@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For ops that work on each row of a matrix. The rows of a tensor are its last
-// dimension.
+// For ops on each row of a matrix. A tensor's rows are its last dimension.
 
 #ifndef TENSORFLOW_EXT_KERNELS_ROWS_H_
 #define TENSORFLOW_EXT_KERNELS_ROWS_H_

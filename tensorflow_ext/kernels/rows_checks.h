@@ -28,8 +28,7 @@ inline absl::Status ReadRows(absl::string_view op, absl::string_view name,
   return absl::OkStatus();
 }
 
-// For shape functions: *shape is the shape of input `index`, of rank at least
-// 1.
+// For shape functions: *shape is the shape of input `index`, of rank 1 or more.
 inline absl::Status InferRows(tensorflow::shape_inference::InferenceContext* c,
                               absl::string_view op, absl::string_view name,
                               int index,

@@ -75,9 +75,8 @@ class DeviceRow {
   Pack held_[Shape::kHeld > 0 ? Shape::kHeld : 1];
 };
 
-// Reduces the values of all threads of a row with combine(a, b), which must be
-// commutative. All of them get the same bits. All threads of the block must
-// call it.
+// Reduces the values of all threads of a row with the commutative `combine`.
+// All of them get the same bits. All threads of the block must call it.
 template <typename Shape, typename C, typename Combine>
 __device__ __forceinline__ C RowReduce(C value, Combine&& combine) {
 #pragma unroll

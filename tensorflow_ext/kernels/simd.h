@@ -219,8 +219,7 @@ template <>
 inline constexpr int kVectorBytes<Avx512> = 64;
 
 // The best instruction set of this machine, determined once. For tests, the
-// environment variable TENSORFLOW_EXT_MAX_ISA=baseline or avx2 selects a lesser
-// one.
+// environment's TENSORFLOW_EXT_MAX_ISA=baseline or avx2 selects a lesser one.
 inline InstructionSet BestInstructionSet() {
   static const InstructionSet best = [] {
     const char* most = std::getenv("TENSORFLOW_EXT_MAX_ISA");
@@ -289,8 +288,7 @@ TENSORFLOW_EXT_INLINE auto RunShared(Arguments... arguments) {
 }  // namespace internal
 
 // Body::Run<Isa>(arguments...) in the best instruction set of this machine.
-// Arguments are passed by value, so the compiler knows that no output
-// overwrites them.
+// Arguments go by value, so the compiler knows that no output overwrites them.
 template <typename Body, typename... Arguments>
 auto RunBest(Arguments... arguments) {
   switch (BestInstructionSet()) {

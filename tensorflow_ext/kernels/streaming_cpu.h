@@ -25,8 +25,7 @@ namespace tensorflow_ext {
 inline bool ExceedsCaches(int64_t bytes) { return bytes > int64_t{32} << 20; }
 
 // True if an elementwise op should write its results, `bytes` in all, past the
-// caches. If the first result is one of the inputs, its lines are in the
-// caches.
+// caches. If the first result is an input, its lines are in the caches.
 inline bool StreamsResults(const void* const* inputs, int arity,
                            const void* first, int64_t bytes) {
   const bool is_apart =

@@ -51,8 +51,7 @@ cudaError_t LaunchSums(float* sums, void* output, int64_t size,
 // Calls use(i) for the candidates i in [0, count) for which test(i) holds, in
 // ascending order. Each thread of the block tests some, and all threads use all
 // of them. use(i) finds at i % kBlockThreads what test(i) left in shared memory
-// at threadIdx.x. The block has kBlockThreads threads, and all of them must
-// call this.
+// at threadIdx.x. All kBlockThreads threads of the block must call this.
 template <typename Test, typename Use>
 __device__ __forceinline__ void ForEachInOrder(int64_t count, Test&& test,
                                                Use&& use) {

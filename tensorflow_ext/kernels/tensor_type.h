@@ -29,8 +29,7 @@ inline NumericType NumericTypeOf(tensorflow::DataType type) {
   }
 }
 
-// True if kernels compute this type in float; their sums then need extra
-// memory.
+// True if kernels compute this type in float; sums then need extra memory.
 inline bool IsHalfType(NumericType type) {
   return type == NumericType::kHalf || type == NumericType::kBfloat16;
 }

@@ -38,8 +38,7 @@ TENSORFLOW_EXT_HOST_DEVICE void MixFourTimes(Word& first, Word& second) {
 }  // namespace internal
 
 // 64 random bits; for each key this is a permutation of the counters. Word is
-// uint32_t or, in XLA lowerings, an XlaOp of 32-bit integers, which has its own
-// RotateLeft.
+// uint32_t or, in XLA lowerings, a 32-bit XlaOp, which has its own RotateLeft.
 template <typename Word>
 TENSORFLOW_EXT_HOST_DEVICE Pair<Word> Threefry(const Pair<Word>& key,
                                                const Pair<Word>& counter) {

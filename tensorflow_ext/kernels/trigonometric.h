@@ -37,7 +37,7 @@ struct ReducedAngle {
 };
 
 // Adding this rounds to a whole number and leaves its lowest bits in the lowest
-// bits.
+// ones.
 template <typename T>
 constexpr double kWhole = kIsFloat<T> ? 12582912. : 6755399441055744.;
 

@@ -56,7 +56,7 @@ class TypedOp : public OpKernel {
   const NumericType type_;
 };
 
-// Float sums for an output of `size` elements if its type needs them; otherwise
+// Float sums for an output of `size` elements if its type needs them, else
 // nothing.
 inline absl::Status AllocateSums(OpKernelContext* context, NumericType type,
                                  int64_t size, Tensor* sums) {

@@ -232,8 +232,7 @@ Logistic<XlaNumber<C>> Sigmoid(const XlaNumber<C>& x) {
   return {Abs(limit - smaller), smaller * (T(1) - smaller)};
 }
 
-// From the rounded square, because XLA may rearrange the code that computes its
-// roundoff.
+// From the rounded square: XLA may rearrange code that computes its roundoff.
 template <typename C>
 XlaNumber<C> ExpOfMinusSquare(const XlaNumber<C>& x) {
   return ExpOfMinus(x * x);
@@ -299,8 +298,7 @@ absl::Status ReadFunctor(LoweringConstruction* context, Functor* functor) {
 }  // namespace internal
 
 // The lowering of an op whose inputs have one shape. It computes in their
-// compute type and rounds once. It reads attributes as elementwise_op.h
-// describes.
+// compute type and rounds once. Attributes are read as in elementwise_op.h.
 template <typename Functor>
 class FunctorLowering : public Lowering {
  public:

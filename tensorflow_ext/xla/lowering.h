@@ -72,8 +72,7 @@ class LoweringContext {
   int num_inputs() const;
   int num_outputs() const;
   xla::XlaBuilder* builder() const;
-  // True if XLA compiles for a CPU: code that is fast there may be slow on a
-  // GPU.
+  // True if XLA compiles for a CPU: fast code there may be slow on a GPU.
   bool IsForCpu() const;
 
   // The type of input `index`, and its compute type.
@@ -103,7 +102,7 @@ class LoweringContext {
   absl::Status ConstantInputAsShape(int index,
                                     tensorflow::TensorShape* shape) const;
 
-  // Checks the rule of elementwise ops: the first `count` inputs have the same
+  // Checks the rule of elementwise ops: the first `count` inputs have one
   // shape.
   absl::Status CheckSameShape(int count) const;
   // All inputs of a broadcasting op (kernels/broadcast_shape.h) in their

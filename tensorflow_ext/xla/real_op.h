@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Conversions between the facade's types (Own) and XLA's (Real), for the facade
-// only.
+// Conversions between the facade's types (Own) and XLA's (Real), for the
+// facade.
 
 #ifndef TENSORFLOW_EXT_XLA_REAL_OP_H_
 #define TENSORFLOW_EXT_XLA_REAL_OP_H_

@@ -10,8 +10,8 @@
 //   - a function here may stand for several operations there; see the end.
 //
 // A wrong operation, such as one on shapes that do not match, returns an
-// invalid XlaOp. The builder keeps the first such error, and the compilation
-// fails with it.
+// invalid XlaOp. The builder keeps the first such error and fails the
+// compilation with it.
 
 #ifndef TENSORFLOW_EXT_XLA_XLA_OP_H_
 #define TENSORFLOW_EXT_XLA_XLA_OP_H_
@@ -192,8 +192,8 @@ struct Padding {
   int64_t low = 0, high = 0, interior = 0;
 };
 XlaOp Pad(XlaOp x, absl::Span<const Padding> dimensions);
-// A slice of the size `sizes` that starts at the indices `start`, a scalar for
-// each dimension.
+// A slice of size `sizes` from the indices `start` on, a scalar for each
+// dimension.
 XlaOp DynamicSlice(XlaOp x, absl::Span<const XlaOp> start, Sizes sizes);
 XlaOp DynamicUpdateSlice(XlaOp x, XlaOp slice, absl::Span<const XlaOp> start);
 
@@ -202,13 +202,11 @@ XlaOp DynamicUpdateSlice(XlaOp x, XlaOp slice, absl::Span<const XlaOp> start);
 
 PrimitiveType ElementType(XlaOp x);
 
-// The sum over `dimensions`, which the result does not have, or over all; in
-// x's type.
+// The sum over `dimensions`, which the result lacks, or over all; in x's type.
 XlaOp ReduceSum(XlaOp x, Sizes dimensions);
 XlaOp ReduceSumAll(XlaOp x);
-// The largest element over `dimensions`, which the result does not have;
-// -infinity over no elements. If one is NaN, the result is NaN or another
-// element.
+// The largest element over `dimensions`, which the result lacks; -infinity over
+// none. With a NaN, NaN or another element.
 XlaOp ReduceMax(XlaOp x, Sizes dimensions);
 // The largest element of x, but at least `least`: a scalar.
 XlaOp ReduceMaxAll(XlaOp x, Constant least);
@@ -220,7 +218,7 @@ XlaOp ReduceWindowSum(XlaOp x, Sizes window, Sizes strides);
 XlaOp BatchDotTransposed(XlaOp x, XlaOp y);
 
 // x[index] for each index in indices [..., K] of the first K dimensions of x;
-// the others follow in the result. Indices outside of x are clamped. Like
+// the others follow in the result. Clamps indices outside of x. Like
 // tf.gather_nd.
 XlaOp GatherNd(XlaOp x, XlaOp indices);
 // x plus each of `updates`, laid out like GatherNd's result, at its index.

@@ -3,8 +3,7 @@
 // Diagonals of matrices. Part, Diag and SetDiag are linear, and the transpose
 // of each consists of the others. V1 has only the main diagonal. V2 takes bands
 // `k`, aligned left. V3 takes the alignment as an attribute. The padding value
-// gets the gradient of the elements that it pads, which TensorFlow's Python
-// omits.
+// gets the gradient of the elements that it pads; TensorFlow's Python omits it.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -35,9 +34,9 @@ Value Part(Gradient& g, Version version, Value matrix, Value k,
               Align(g, version));
 }
 
-// The shape function of V2 and V3 mistakes a band for the batch of one diagonal
-// if it knows the rank of `diagonal` but not the size of `matrix`. So hide the
-// shape.
+// Hides the shape: the shape function of V2 and V3 mistakes a band for the
+// batch of one diagonal if it knows the rank of `diagonal` but not the size of
+// `matrix`.
 Value SetDiag(Gradient& g, Version version, Value matrix, Value diagonal,
               Value k) {
   std::vector<Argument> inputs = {matrix, diagonal};

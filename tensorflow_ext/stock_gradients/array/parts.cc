@@ -75,8 +75,7 @@ Value Unpadded(Gradient& g) {
 void PadGrad(Gradient& g) { g.ReturnFirst(Unpadded(g)); }
 REGISTER_STAND_IN("Pad", PadGrad);
 
-// The padding value gets the gradient of the elements that it pads, which
-// TensorFlow omits.
+// The padding value gets the gradient of its copies, which TensorFlow omits.
 void PadV2Grad(Gradient& g) {
   const Value x = g.Input(0);
   const Value is_padding =

@@ -50,9 +50,9 @@ void ExtractVolumePatchesGrad(Gradient& g) {
 REGISTER_GRADIENT("ExtractVolumePatches", ExtractVolumePatchesGrad);
 
 // A glimpse is a window of its image at the given offsets. Noise outside of the
-// image counts as constant. Pixels are identified by row and column, which
-// start at 1: one number for each pixel would be too large for float, the op's
-// only type.
+// image counts as constant. Row and column numbers, which start at 1, identify
+// pixels: one number for each pixel would be too large for float, the op's only
+// type.
 void ExtractGlimpseGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const Value shape = Shape(x), one = g.Int(1), all = g.Ints({-1});

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TensorScatter*: a copy of a tensor with updates at indices. If indices
-// outside of the tensor are ignored (bad_indices_policy), their updates get
-// zeros.
+// TensorScatter*: a copy of a tensor with updates at indices. Updates outside
+// of the tensor get zeros if such indices are ignored (bad_indices_policy).
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"

@@ -11,8 +11,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The first position of each value gets the value's gradient, other positions
-// get 0.
+// The gradient of each value goes to its first position; others get 0.
 Value FirstOccurrences(Gradient& g, Value x, Value axis) {
   const Value dy = g.Upstream(0), idx = g.Output(1);
   const Value shape = Shape(x, DT_INT64);

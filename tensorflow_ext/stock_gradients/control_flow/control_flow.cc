@@ -176,9 +176,8 @@ absl::Status CallGrad(const Scope& scope, const Operation& op,
     RegisterClientGradient("RemoteCall", CallGrad),
     RegisterClientGradient("StatelessCase", CallGrad),
     RegisterClientGradient("StatelessIf", CallGrad),
-    // TensorFlow's gradient is a SymbolicGradient. It knows only the gradients
-    // of the function registry, treats variables as floats and has no gradient
-    // itself.
+    // TensorFlow's is a SymbolicGradient. It knows only the gradients of the
+    // function registry, treats variables as floats and has no gradient itself.
     StandIn("PartitionedCall", CallGrad),
     StandIn("StatefulPartitionedCall", CallGrad),
 };

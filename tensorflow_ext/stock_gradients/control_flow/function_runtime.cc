@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients of ops that call functions, for the function runtime. The runtime
-// knows a function's gradient by a name, SymbolicGradient with the function as
-// its attribute, so a definition can call it. Clients have no such name; their
+// names a function's gradient, by a SymbolicGradient with the function as its
+// attribute, so a definition can call it. Clients have no such name; their
 // gradients (control_flow.cc) build the gradient functions from the graph's
 // functions.
 //
 // While has no gradient here: it needs functions that keep the results of each
-// iteration. Switch and Merge have none either: the function runtime
-// differentiates a node as a call, and a call with a dead input returns
-// nothing.
+// iteration. Neither have Switch and Merge: the function runtime differentiates
+// a node as a call, and a call with a dead input returns nothing.
 
 #include <string>
 #include <vector>

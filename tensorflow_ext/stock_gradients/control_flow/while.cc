@@ -140,8 +140,7 @@ class WhileGradient {
     return absl::OkStatus();
   }
 
-  // The maximum number of iterations, or -1 if it is unknown. XLA needs it for
-  // lists.
+  // The maximum number of iterations, or -1 if unknown. XLA needs it for lists.
   absl::StatusOr<Output> MostIterations() {
     const auto& library = graph_->flib_def();
     const auto bound =
@@ -307,8 +306,7 @@ class WhileGradient {
   DataTypeVector types_;  // of the loop variables
   std::shared_ptr<const FunctionWithGradients> body_gradient_;
   std::vector<bool> unchanged_;  // of each loop variable
-  // Indices of loop variables: those with a gradient, those on the tape, and
-  // the others.
+  // Indices of loop variables: with a gradient, on the tape, and all others.
   std::vector<int> flowing_, kept_, constant_;
   DataTypeVector gradient_types_, constant_types_;
 };

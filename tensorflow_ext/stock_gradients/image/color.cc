@@ -2,9 +2,9 @@
 //
 // Colours, channels last: conversion between RGB and HSV, and adjustments.
 //
-// M and m are the greatest and the least of the channels r, g, b. p and n are
-// the channels before and after the greatest in the circle r, g, b. With C = M
-// - m,
+// M and m are the greatest and the least of the channels r, g, b; C = M - m. In
+// the circle r, g, b, the channels p and n are before and after the greatest
+// one:
 //
 //   value V = M,  saturation S = C / M,  hue H = constant + (n - p) / (6 C),
 //
@@ -64,8 +64,7 @@ struct Pixels {
   Value hue_slope;
 };
 
-// The pure colour of a hue [.., 1] in [0, 1], which is piecewise linear in the
-// hue:
+// The pure colour of a hue [.., 1] in [0, 1], piecewise linear in the hue:
 //   k = clip(|6 H - 3| - 1), clip(2 - |6 H - 2|), clip(2 - |6 H - 4|),
 // each clipped to [0, 1], and dk / d(6 H).
 struct PureColour {

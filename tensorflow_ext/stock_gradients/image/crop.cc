@@ -38,8 +38,7 @@ void CropAndResizeForwardGrad(Gradient& g) {
 REGISTER_STAND_IN("CropAndResize", CropAndResizeForwardGrad);
 
 // dy . d_image(grads, boxes) = grads . crops(dy, boxes), so the gradients are
-// those of the crops of dy. For boxes they are bilinear for either method, as
-// in CropAndResize.
+// those of the crops of dy. For boxes they are bilinear, as in CropAndResize.
 void CropAndResizeGradImageGrad(Gradient& g) {
   const Value grads = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
   const Value dy = g.Upstream();
@@ -88,8 +87,8 @@ struct Samples {
 };
 
 // The upstream gradient W is a change of the boxes. It moves the samples in
-// rows by p = W_y1 d/dy1 + W_y2 d/dy2 and in columns by q, and changes the
-// crops by
+// rows by p = W_y1 d/dy1 + W_y2 d/dy2, in columns by q, and changes the crops
+// by
 //
 //   J = p Iu + q Iv,  Iu = (1 - v) (I10 - I00) + v (I11 - I01),
 //                     Iv = (1 - u) (I01 - I00) + u (I11 - I10).

@@ -2,8 +2,8 @@
 //
 // Images resized with interpolation. The ops are linear in the image, and
 // TensorFlow has an op for most transposes. Integer images have kernels, but no
-// gradient. TensorFlow's client gradients fail for image types without kernels
-// for the transpose.
+// gradient. TensorFlow's client gradients fail for types that the transpose has
+// no kernel for.
 
 #include <string>
 
@@ -56,9 +56,8 @@ REGISTER_GRADIENT("ResizeBicubicGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeBilinearGrad", ResizeGradGrad);
 REGISTER_GRADIENT("ResizeNearestNeighborGrad", ResizeGradGrad);
 
-// ResizeArea has no gradient op. It takes means along each axis separately: for
-// each channel, y = R x S^T. Applying it to unit matrices as images gives R and
-// S.
+// ResizeArea has no gradient op. It takes means along each axis, for each
+// channel y = R x S^T. Applying it to unit matrices as images gives R and S.
 void ResizeAreaGrad(Gradient& g) {
   const Value images = g.Input(0), dy = g.Upstream();
   if (!IsFloating(images)) return ReturnNone(g);

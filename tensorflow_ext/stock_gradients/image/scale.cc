@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ScaleAndTranslate samples images with a kernel K, y = R x S^T for each
-// channel. Along each axis, output o depends on input i, with pixel centres at
+// channel. On each axis, output o depends on input i, with pixel centres at
 // halves, by
 //
 //   R_oi = W_oi / sum_j W_oj,  W_oi = K(z_oi),
@@ -28,8 +28,8 @@ struct Kernel {
   Value value, slope;
 };
 
-// radius sinc(x) sinc(x / radius), and 1 near 0, where the slope is that of the
-// second order in x (Duchon, "Lanczos filtering in one and two dimensions",
+// radius sinc(x) sinc(x / radius), and 1 near 0, with the slope of the second
+// order in x there (Duchon, "Lanczos filtering in one and two dimensions",
 // 1979).
 Kernel Lanczos(Value x, double radius) {
   constexpr double kPi = 3.14159265358979323846;

@@ -20,8 +20,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The inverse transforms of `transforms` [.., 8], the matrices [a0 a1 a2; b0 b1
-// b2; c0 c1 1].
+// The inverses of the transforms [a0 a1 a2; b0 b1 b2; c0 c1 1], [.., 8].
 Value InverseTransforms(Value transforms) {
   Gradient* g = transforms.gradient();
   const Value count = SliceVector(Shape(transforms), 0, 1);
@@ -47,8 +46,8 @@ Value Moved(Gradient& g, Value image, Value transforms, Value size,
 }
 
 // A position along an axis of `length` pixels, moved inside, and the derivative
-// with respect to the original position: 1, -1 in a mirror, or 0 beyond the
-// outermost pixels.
+// for the original position: 1, -1 in a mirror, or 0 beyond the outermost
+// pixels.
 struct Inside {
   Inside(const std::string& fill_mode, Value at, Value length)
       : place(at), slope(OnesLike(at)) {
@@ -143,8 +142,8 @@ Value ByTransforms(Gradient& g) {
 // The images' gradient is moved back by the inverse transform, like Python's
 // _image_projective_transform_grad. The adjoint would scatter each pixel. This
 // interpolates instead, which is the same if no pixels are merged or repeated.
-// Python's covers only the images. With nearest-pixel sampling, transforms have
-// no derivative.
+// Python covers only the images. Nearest-pixel sampling has no derivative for
+// transforms.
 void ImageProjectiveTransformGrad(Gradient& g) {
   const Value images = g.Input(0), transforms = g.Input(1);
   const Value dy = g.Upstream();

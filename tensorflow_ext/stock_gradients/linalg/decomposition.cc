@@ -86,7 +86,7 @@ Value ReciprocalDifferences(Value x) {
 
 // A = V diag(e) V^H: dA = V (diag(de) + F * (V^H dV)) V^H (Giles 2008, 3.1). An
 // op reads one triangle of A, which gets the gradient of both. `dv` may be
-// missing.
+// null.
 Value SelfAdjointGrad(Value e, Value v, Value de, Value dv, bool lower) {
   Value middle = MatrixDiag(de);
   if (dv.exists()) {

@@ -49,8 +49,8 @@ REGISTER_GRADIENT("MatrixTriangularSolve", MatrixTriangularSolveGrad);
 REGISTER_GRADIENT("BatchMatrixTriangularSolve", MatrixTriangularSolveGrad);
 
 // The same for a matrix given by its K diagonals from the main one outwards.
-// Row k of the input is the k-th diagonal; superdiagonals are aligned left,
-// subdiagonals right.
+// Row k of the input is the k-th diagonal; super- and subdiagonals are aligned
+// left and right.
 void BandedTriangularSolveGrad(Gradient& g) {
   const bool adjoint = g.Attr<bool>("adjoint"), lower = g.Attr<bool>("lower");
   const Value bands = g.Input(0), b = g.Input(1);

@@ -105,8 +105,7 @@ class AccessGradient {
     const bool writes = access_.value >= 0;
     Output flow = op_.input(access_.flow);
     if (writes) {
-      // The array must have its elements before its gradient, an array like it,
-      // is created.
+      // The array must have its elements when its gradient is created like it.
       TF_ASSIGN_OR_RETURN(flow, After(upstream, op_.node()));
       (*gradients)[access_.flow] = flow;
     }

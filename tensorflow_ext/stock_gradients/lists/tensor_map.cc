@@ -16,8 +16,7 @@ Value Insert(Value map, Value key, Value value) {
   return Call("TensorMapInsert", {map, key, value});
 }
 
-// `map` without `key`, whether it holds it or not: insert a value, then erase
-// it.
+// `map` without `key`, which it may not hold: inserts a value, then erases it.
 Value Without(Value map, Value key) {
   const Value any = map.gradient()->Scalar(0, DT_FLOAT);
   return Call("TensorMapErase", {Insert(map, key, any), key},
@@ -49,8 +48,7 @@ void InsertGrad(Gradient& g) {
 REGISTER_GRADIENT("TensorMapInsert", InsertGrad);
 
 // Python's gradient leaves the key in the gradient's map. A sum with another
-// map then has the key again, with a gradient that is not that of the erased
-// value.
+// map then has the key again, and its gradient is not that of the erased value.
 void EraseGrad(Gradient& g) {
   g.Return({Without(g.Upstream(), g.Input(1)), Value()});
 }

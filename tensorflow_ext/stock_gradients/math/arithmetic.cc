@@ -82,8 +82,7 @@ void SelectV2Grad(Gradient& g) {
 }
 REGISTER_GRADIENT("SelectV2", SelectV2Grad);
 
-// The gradient goes to the bound that clips x, or else to x (like Python's
-// _ClipByValueGrad).
+// The bound that clips x gets the gradient, or else x (like _ClipByValueGrad).
 void ClipByValueGrad(Gradient& g) {
   const Value x = g.Input(0), low = g.Input(1), high = g.Input(2);
   const Value dz = g.Upstream();

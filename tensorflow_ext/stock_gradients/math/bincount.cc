@@ -15,8 +15,7 @@ Value One(Gradient& g) { return g.Scalar(1, DT_INT64); }
 Value MinusOne(Gradient& g) { return g.Ints({-1}); }
 Value Count(Value x) { return Size(x, DT_INT64); }
 
-// The gradient of `weights`, if there are any, from the gradients of all
-// values.
+// The gradient of `weights`, if there are any, from those of all values.
 Value OfWeights(Value weights, Value by_value) {
   Gradient* g = weights.gradient();
   const Value flat = Reshape(by_value, g->Ints({-1}));

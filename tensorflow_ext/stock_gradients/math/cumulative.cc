@@ -28,8 +28,8 @@ REGISTER_GRADIENT("Cumsum", CumsumGrad);
 // zero on, y is zero. Before it, S_k / x_k is still right; after it, dx is
 // zero; at it, dx is S_k for the product in which a 1 replaces that zero.
 // TensorFlow's Python gradient omits this last case. The second order is right
-// with one zero; it has only one of the two halves of a mixed derivative for
-// two zeros.
+// with one zero; of a mixed derivative for two zeros it has only one of two
+// halves.
 void CumprodGrad(Gradient& g) {
   const Value x = g.Input(0), dy = g.Upstream();
   const bool exclusive = g.Attr<bool>("exclusive");

@@ -71,8 +71,7 @@ Value SumToShape(Value x, Value shape) {
   return Reshape(Sum(x, axes[0]), shape);
 }
 
-// The gradient of operand `i`. `op` is Einsum, or XlaEinsum, which takes two
-// operands.
+// The gradient of operand `i`. `op` is Einsum, or XlaEinsum for two operands.
 Value OperandGradient(Gradient& g, const Equation& equation, size_t i) {
   const bool is_list = g.op() == "Einsum";
   const auto einsum = [&](const Values& values, const std::string& how) {

@@ -117,9 +117,8 @@ void AtanGrad(Gradient& g) {
 }
 REGISTER_STAND_IN("Atan", AtanGrad);
 
-// The angle of the point (x, y). Its derivative for y is x / (x^2 + y^2), for x
-// it is -y / (x^2 + y^2). TensorFlow's does not sum over axes that were
-// broadcast.
+// The angle of the point (x, y). The derivatives are x / (x^2 + y^2) for y and
+// -y / (x^2 + y^2) for x. TensorFlow's does not sum over broadcast axes.
 void Atan2Grad(Gradient& g) {
   const Value y = g.Input(0), x = g.Input(1);
   const Value quotient = g.Upstream() / (Square(x) + Square(y));

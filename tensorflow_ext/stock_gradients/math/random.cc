@@ -5,9 +5,8 @@
 // the distribution function (Figurnov, Mohamed and Mnih, 2018,
 // arXiv:1805.08498).
 //
-// The gradients belong to the sample that was drawn. A client uses that sample.
-// The function runtime draws again, which gives the same sample only for
-// stateless ops.
+// A client's gradient belongs to the sample that was drawn. The function
+// runtime draws again, which gives the same sample only for stateless ops.
 
 #include <cfloat>
 #include <cmath>
@@ -98,8 +97,8 @@ void StatelessParameterizedTruncatedNormalGrad(Gradient& g) {
 REGISTER_GRADIENT("StatelessParameterizedTruncatedNormal",
                   StatelessParameterizedTruncatedNormalGrad);
 
-// A parameter is a scalar, or a vector with one element for each element of the
-// first axis.
+// A parameter is a scalar, or a vector with an element for each of the first
+// axis.
 void ParameterizedTruncatedNormalGrad(Gradient& g) {
   const Value sample = g.Output(), shape = Shape(sample);
   const Value others = OnesLike(SliceVector(shape, 1, kToTheEnd));

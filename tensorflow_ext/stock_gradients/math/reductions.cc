@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums, means, products and extrema over axes. TensorFlow's client gradients
-// require int32 axes.
+// Sums, means, products and extrema. TensorFlow's client gradients need int32
+// axes.
 
 #include "tensorflow_ext/gradient/bridge/register_formula.h"
 #include "tensorflow_ext/gradient/formula/formula.h"
@@ -56,8 +56,7 @@ REGISTER_STAND_IN("Sum", SumGrad);
 void MeanGrad(Gradient& g) {
   Reduction reduction(g);
   const Value dy = g.Upstream();
-  // If a mean is over no elements, x has no element that the quotient could
-  // reach.
+  // A mean over no elements: x has no element that the quotient could reach.
   const Value count = Maximum(reduction.Count(), 1);
   g.ReturnFirst(
       reduction.Repeat(OverCount(dy, Cast(count, CountType(dy.type())))));

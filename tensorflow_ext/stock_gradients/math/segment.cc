@@ -109,7 +109,7 @@ void UnsortedSegmentSumGrad(Gradient& g) {
 REGISTER_STAND_IN("UnsortedSegmentSum", UnsortedSegmentSumGrad);
 
 // The elements that attain the extremum share its gradient evenly. TensorFlow's
-// client gradient divides by 0 if a segment has no rows, which the second order
+// client gradient divides by 0 for a segment without rows, as the second order
 // shows.
 void UnsortedSegmentExtremumGrad(Gradient& g) {
   const Value data = g.Input(0);

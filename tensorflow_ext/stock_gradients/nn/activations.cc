@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradient op of an activation is linear in dy, so its gradient for dy is
-// the op itself. For the features it is f''(x) dy dd, where dd is the upstream
-// gradient.
+// the op itself. For the features it is f''(x) dy dd, with the upstream
+// gradient dd.
 
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ namespace tensorflow_ext {
 namespace {
 
 // Uses the output y = max(x, 0), which is positive where x is. TensorFlow's
-// client gradient keeps x, which prevents the op that makes x from being fused
-// with this one.
+// client gradient keeps x, so the op that makes x cannot be fused with this
+// one.
 void ReluGradient(Gradient& g) {
   g.Return({Call("ReluGrad", {g.Upstream(), g.Output()})});
 }

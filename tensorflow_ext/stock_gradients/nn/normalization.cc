@@ -2,8 +2,7 @@
 //
 // Batch normalization: y = scale xh + offset for each channel, with
 //   xh = (x - mean) r,  r = 1 / sqrt(variance + epsilon).
-// In training, mean and variance are those of x over all axes but the
-// channels'.
+// In training, mean and variance are those of x over all axes but the channel.
 //
 // Like Python's gradients, these treat the statistics, both outputs and inputs,
 // as constants. Only BatchNormWithGlobalNormalization has gradients for them.

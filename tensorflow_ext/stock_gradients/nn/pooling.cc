@@ -78,8 +78,7 @@ void MaxPoolGradGrad(Gradient& g) {
   const Value y = g.Input(1);
   Attributes window = WindowOf(g);
   if (g.Attr<std::string>("padding") == "EXPLICIT") {
-    // MaxPoolGradGrad ignores paddings: pad here, with a value that is never
-    // the maximum.
+    // MaxPoolGradGrad ignores paddings: pad here, with a value that never wins.
     if (!IsFloating(x)) return g.Return({Value(), Value(), Value()});
     const auto paddings = g.Attr<std::vector<int64_t>>("explicit_paddings");
     x = PadWith(-std::numeric_limits<double>::infinity(), x, paddings);
@@ -183,8 +182,7 @@ void MaxPoolGradWithArgmaxGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("MaxPoolGradWithArgmax", MaxPoolGradWithArgmaxGrad);
 
-// The gradient of that op: the elements of `grad`, in the image's shape, at
-// argmax.
+// The gradient of that op: the elements of `grad`, shaped like x, at argmax.
 void MaxPoolGradGradWithArgmaxGrad(Gradient& g) {
   g.Return({Value(),
             Call("MaxPoolGradWithArgmax",

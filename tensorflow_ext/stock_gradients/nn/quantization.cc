@@ -40,7 +40,7 @@ REGISTER_GRADIENT("FakeQuantWithMinMaxVars", FakeQuantWithMinMaxVarsGrad);
 REGISTER_GRADIENT("FakeQuantWithMinMaxVarsPerChannel",
                   FakeQuantWithMinMaxVarsPerChannelGrad);
 
-// These gradients are linear in dy. If the range is an attribute, they are a
+// These gradients are linear in dy. With the range as an attribute, they are a
 // mask.
 void FakeQuantWithMinMaxArgsGradientGrad(Gradient& g) {
   g.Return({g.Call(g.op(), {g.Upstream(), g.Input(1)},
@@ -52,8 +52,7 @@ REGISTER_GRADIENT("FakeQuantWithMinMaxArgsGradient",
 
 // If the range is an input, each dy goes to one of x, min and max, and its
 // gradient is the upstream gradient of that one. The range in use contains 0,
-// so a value outside the range is below it if negative, and above it if
-// positive.
+// so a negative value outside is below it and a positive value above it.
 void FakeQuantWithMinMaxGradientGrad(Gradient& g) {
   const Value x = g.Input(1);
   const Value passes = g.Call(g.op(), {OnesLike(x), x, g.Input(2), g.Input(3)},

@@ -14,8 +14,7 @@
 
 namespace tensorflow_ext {
 
-// The derivatives of the logistic function and of tanh in terms of their
-// results.
+// The derivatives of the logistic function and of tanh, from their results.
 inline Value LogisticSlope(Value y) { return y * (1 - y); }
 inline Value TanhSlope(Value y) { return 1 - Square(y); }
 
@@ -81,8 +80,8 @@ struct LstmCell {
 //   dO = dh co o',  dcs = dcs_in + dh o co' (+ dO wco),
 //   dI = dcs ci i',  dC = dcs i ci',  dF = dcs cs_prev f',
 //
-// where a prime is the slope at the result. cs_prev gets dcs f (+ dI wci + dF
-// wcf).
+// where a prime is the slope at the result. cs_prev gets
+//   dcs f (+ dI wci + dF wcf).
 struct LstmBackward {
   Value dh, dcs;
   LstmGates gates;

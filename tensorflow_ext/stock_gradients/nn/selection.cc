@@ -53,8 +53,8 @@ void ApproxTopKGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("ApproxTopK", ApproxTopKGrad);
 
-// One element y of each row; equal elements share the gradient, as in Python's
-// _NthElementGrad.
+// One element y of each row; equal ones share the gradient (like
+// _NthElementGrad).
 void SelectedElementGrad(Gradient& g) {
   const Value x = g.Input(0), last = g.Int(-1);
   const Value is_it = Cast(Equal(ExpandDims(g.Output(), last), x), x.type());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients of audio features with respect to the sound. Intermediate values of
-// the kernels (tensorflow/core/kernels/spectrogram.cc, mfcc*.cc) are computed
-// again.
+// Gradients of audio features for the sound. They compute intermediate values
+// of the kernels (tensorflow/core/kernels/spectrogram.cc, mfcc*.cc) again.
 
 #include <cmath>
 

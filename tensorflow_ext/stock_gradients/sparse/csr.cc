@@ -171,8 +171,7 @@ Value Apply(Op op, Value x) {
 }
 
 // C = A' B' with dense B and C; C may then be transposed and conjugated. With
-// both undone in dC: dB' = A'^H dC, and dA' has the elements of dC B'^H in the
-// pattern of A'.
+// both undone in dC: dB' = A'^H dC; dA' is dC B'^H in the pattern of A'.
 void SparseMatrixMatMulGrad(Gradient& g) {
   const Value b = g.Input(1);
   if (!IsMatrixType(b.type())) return ReturnNone(g);

@@ -24,8 +24,8 @@ void SparseAddGrad(Gradient& g) {
 REGISTER_GRADIENT("SparseAdd", SparseAddGrad);
 
 // The op copies each value to its indices in a and in b, so the value gets the
-// sum of their gradients. Indices in neither go to segment -1, which is
-// ignored.
+// sum of their gradients. Indices in neither go to segment -1, which nothing
+// reads.
 void SparseAddGradGrad(Gradient& g) {
   const Value values = g.Input(0);
   if (!IsInexact(values)) return ReturnNone(g);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ragged tensors: nested splits and the dense values of the innermost rows. If
-// a ragged tensor is encoded as variants, only the values of its gradient
-// count.
+// Ragged tensors: nested splits and the dense values of the innermost rows. Of
+// a gradient that is encoded as variants, only the values count.
 
 #include <algorithm>
 #include <string>
@@ -14,8 +13,8 @@
 namespace tensorflow_ext {
 namespace {
 
-// The splits that cut the dense values where `nested` splits cut their
-// outermost rows.
+// The splits that cut the values where `nested` splits cut their outermost
+// rows.
 Value OuterSplits(const Values& nested) {
   Value splits = nested[0];
   for (size_t i = 1; i < nested.size(); ++i) splits = Gather(nested[i], splits);
@@ -52,8 +51,8 @@ REGISTER_GRADIENT("RaggedTensorToSparse", RaggedTensorToSparseGrad);
 
 // Value numbers, made dense in the same way, show which value is at each
 // position; 0 means the default. Each gets the sum of the gradients of its
-// positions. The default was broadcast to the inner axes, so it is also summed
-// along those.
+// positions. The default was broadcast to the inner axes, so it is summed along
+// those too.
 void RaggedTensorToTensorGrad(Gradient& g) {
   const Value values = g.Inputs("values")[0];
   const Value default_value = g.Inputs("default_value")[0];
@@ -80,8 +79,7 @@ void RaggedTensorToTensorGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("RaggedTensorToTensor", RaggedTensorToTensorGrad);
 
-// ---- Encoded in variants: one for the whole tensor, or one for each outermost
-// row.
+// ---- Encoded in variants: one for the whole tensor, or one per outermost row.
 
 void RaggedTensorToVariantGrad(Gradient& g) {
   const Values nested = g.Inputs("rt_nested_splits");

@@ -8,7 +8,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// The indices of each value's result if the reduced axes are kept, with 0 along
+// The indices of each value's result, with the reduced axes kept and 0 along
 // them.
 Value KeptPlaces(Gradient& g, Value kept_shape) {
   return Minimum(g.Input(0), Cast(kept_shape, DT_INT64) - 1);

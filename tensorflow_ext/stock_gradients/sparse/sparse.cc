@@ -13,8 +13,7 @@ Value WithLeadingAxes(Value shape, Value rank) {
   return Concat({ones, shape}, g->Int(0));
 }
 
-// Every index becomes 0 along an axis of size 1 and is unchanged along other
-// axes.
+// Every index becomes 0 along axes of size 1 and is unchanged along others.
 Value Broadcast(Value indices, Value shape) {
   return Minimum(indices, shape - 1);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Helpers for gradients of sparse ops. A sparse tensor is (indices [n, rank],
-// values [n], shape [rank]), in row-major order; everything but the values is
-// int64.
+// values [n], shape [rank]) in row-major order. Indices and shape are int64.
 
 #ifndef TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_
 #define TENSORFLOW_EXT_STOCK_GRADIENTS_SPARSE_SPARSE_H_

@@ -90,15 +90,13 @@ std::string NumbersInOrder(int space) {
   return numbers.SerializeAsString();
 }
 
-// With G groups of features, x is [N, S, G C], k is [K, C, G O] and y is [N, T,
-// G O]:
+// With G groups of features, x is [N, S, G C], k [K, C, G O] and y [N, T, G O]:
 //   dx = y, its strides filled with zeros, convolved with k reversed in space,
 //        [K, O, G C];
 //   dk = x as [C, S, G N], convolved with y as [T, N, G O]: the batch is
 //        summed.
 // Strides and dilations are swapped, and the paddings are those that give the
-// sizes of x and k. B groups of the batch are B groups of features inside the
-// batch.
+// sizes of x and k. B groups of the batch are B groups of features inside it.
 void ConvGradient(Gradient& g, int64_t batch_groups) {
   const Value dy = g.Upstream();
   if (!IsInexact(dy)) return ReturnNone(g);

@@ -119,7 +119,7 @@ void StatelessShuffleGrad(Gradient& g) {
 }
 REGISTER_GRADIENT("StatelessShuffle", StatelessShuffleGrad);
 
-// ---- Gathered rows: each row of params gets the sum over its copies.
+// ---- Gathered rows: each row of params gets the sum of its copies' gradients.
 
 void GatherGrad(Gradient& g) {
   const Value params = g.Input(0), indices = g.Input(1), dy = g.Upstream();

@@ -38,7 +38,8 @@ void CropAndResizeForwardGrad(Gradient& g) {
 REGISTER_STAND_IN("CropAndResize", CropAndResizeForwardGrad);
 
 // dy . d_image(grads, boxes) = grads . crops(dy, boxes), so the gradients are
-// those of the crops of dy. For boxes they are bilinear, as in CropAndResize.
+// those of the crops of dy. For boxes they are always bilinear, as in
+// CropAndResize.
 void CropAndResizeGradImageGrad(Gradient& g) {
   const Value grads = g.Input(0), boxes = g.Input(1), box_index = g.Input(2);
   const Value dy = g.Upstream();

@@ -191,7 +191,7 @@ def _zero_out_with_index(op: tf.Operation, dy: tf.Tensor, _: object) -> tf.Tenso
     return raw_ops.zero_out(dy)
 
 
-# Ops that comparisons.py of tests/python runs differently; these make a tensor of several.
+# Functions for ops whose tensors tests/python/comparisons.py combines into one.
 _OTHERWISE: dict[str, Callable[..., object]] = {
     "clip_by_global_norm": lambda x, y, norm: tfe.clip_by_global_norm([x, y], norm),
     "layer_norm": tfe.layer_norm,

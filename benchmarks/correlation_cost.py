@@ -84,7 +84,7 @@ def of_layer(layer: Layer, **options: Any) -> list[measure.Result]:
             rivals["slices, products, means, jit_compile"] = ops.Rival(
                 layer.shifted, bar=1.0, mode="jit_compile"
             )
-        # A product and a sum per channel of a displacement; the backward pass has both inputs.
+        # A product and a sum per channel of a displacement; backward for both inputs.
         passes = 3 if by else 1
         results += ops.compare(
             "CorrelationCost",

@@ -69,7 +69,7 @@ FUNCTIONS = function_pb2.FunctionDefLibrary(
         _function(_TEST, {"less": ("Less", ["x", "y"])}, {"less": types_pb2.DT_BOOL}),
     ]
 )
-# The same functions by the kind of the attribute.
+# Values by the kind of the attribute.
 _OF_KIND = {
     "bool": True,
     "float": 1.0,
@@ -81,7 +81,7 @@ _OF_KIND = {
     "shape": tensor_shape_pb2.TensorShapeProto(unknown_rank=True),
     "string": b"x",
 }
-# The same functions for single ops.
+# Values for single ops.
 _WINDOWS_3D = {"ksize": [[1, 2, 2, 2, 1]], "strides": [[1, 2, 2, 2, 1]]}
 _GIVEN_FOR: dict[str, dict[str, list]] = {
     "AvgPool3D": _WINDOWS_3D,

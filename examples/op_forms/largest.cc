@@ -21,7 +21,7 @@ REGISTER_OP("Forms>Largest")
     .Output("y: float")
     .SetShapeFn(tensorflow::shape_inference::ScalarShape)
     .Doc(R"doc(
-The largest magnitude in x, 0 if there is none. To gradients a constant.
+The largest magnitude in x, or 0 if x is empty. It has no gradient.
 
 x: Tensor of any shape.
 y: Scalar.

@@ -29,7 +29,7 @@ scale * x^exponent, element by element.
 x: Tensor of any shape.
 y: Tensor of the same shape.
 exponent: A power with a derivative everywhere.
-scale: What the power is multiplied by.
+scale: The factor of the power.
 )doc");
 
 template <typename T>

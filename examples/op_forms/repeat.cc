@@ -35,7 +35,7 @@ REGISTER_OP("Forms>Repeat")
 `times` copies of x along a new first dimension.
 
 x: Tensor of any shape.
-times: How many, a scalar that is not negative.
+times: The number of copies, a scalar that is not negative.
 y: Tensor of the shape [times, ...] of the copies.
 )doc");
 

@@ -35,7 +35,7 @@ Row `index` of params.
 
 params: Tensor of at least one dimension.
 index: Scalar, at least 0 and less than the number of rows.
-row: params[index], of one dimension less.
+row: params[index], with one dimension less.
 )doc");
 
 template <typename T, typename Index>

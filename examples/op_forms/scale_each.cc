@@ -26,11 +26,11 @@ REGISTER_OP("Forms>ScaleEach")
       return absl::OkStatus();
     })
     .Doc(R"doc(
-factor * x of each.
+factor * x for each x in xs.
 
-xs: Tensors of any shapes, each of a type of its own.
+xs: Tensors of any shapes, each with its own type.
 ys: Tensors of the same shapes and types.
-factor: What all are multiplied by.
+factor: The factor for all tensors.
 )doc");
 
 class ScaleEachOp : public tensorflow::OpKernel {

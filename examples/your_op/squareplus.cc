@@ -52,7 +52,7 @@ REGISTER_OP("Your>SquareplusGrad")
 Gradient of Squareplus: gradients times its derivative at x.
 
 gradients: Upstream gradient of Squareplus' output, of any shape.
-x: What Squareplus was given; the same shape.
+x: The input of Squareplus; the same shape.
 backprops: Gradient with respect to x; the same shape.
 b: As in Squareplus.
 )doc");

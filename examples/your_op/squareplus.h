@@ -13,8 +13,8 @@ namespace your {
 using tensorflow_ext::Sqrt;
 using tensorflow_ext::Where;
 
-// y = (x + sqrt(x^2 + b)) / 2. For negative x, where the sum cancels, the
-// formula is the same number as a quotient. After J. T. Barron, "Squareplus: A
+// y = (x + sqrt(x^2 + b)) / 2. For negative x, where the sum cancels, it
+// is computed as a quotient. After J. T. Barron, "Squareplus: A
 // Softplus-Like Algebraic Rectifier", arXiv:2112.11687.
 struct Squareplus {
   static constexpr int kArity = 1;

@@ -40,7 +40,7 @@ def third_party(*, cuda: bool) -> str:
     Args:
       cuda: True if the library has GPU kernels, and with them the CUDA runtime.
 
-      Raises:
+    Raises:
       NoticesError: This interpreter's TensorFlow or CUDA runtime does not include its licences.
     """
     file = _tensorflow() / FILE

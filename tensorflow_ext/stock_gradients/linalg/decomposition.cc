@@ -84,8 +84,9 @@ Value ReciprocalDifferences(Value x) {
   return MatrixSetDiag(SafeReciprocal(differences), ZerosLike(x));
 }
 
-// A = V diag(e) V^H: dA = V (diag(de) + F * (V^H dV)) V^H (Giles 2008, 3.1). `dv`
-// is optional. An op reads one triangle of A, which gets the gradient of both.
+// A = V diag(e) V^H: dA = V (diag(de) + F * (V^H dV)) V^H (Giles 2008, 3.1). An
+// op reads one triangle of A, which gets both triangles' gradient. `dv` is
+// optional.
 Value SelfAdjointGrad(Value e, Value v, Value de, Value dv, bool lower) {
   Value middle = MatrixDiag(de);
   if (dv.exists()) {

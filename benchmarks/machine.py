@@ -14,8 +14,8 @@ import tensorflow as tf
 # The instruction sets that simd.h distinguishes, widest first.
 _VECTORS = (("avx512f", "AVX-512"), ("avx2", "AVX2"))
 # Malloc tunables from glibc's manual: one arena for all threads, because a large tensor does not
-# fit in a thread's own; no separate mappings; nothing returned to the system; large pages, even from
-# a kernel that gives them only on request.
+# fit in a thread's own; no separate mappings; nothing returned to the system; large pages,
+# even from a kernel that gives them only on request.
 _KEEP_FREED_MEMORY = ":".join(
     f"glibc.malloc.{name}={value}"
     for name, value in {

@@ -46,8 +46,8 @@ class Recorder:
     def __init__(self) -> None:
         if "tensorflow" in sys.modules:
             raise RuntimeError("Recorder: TensorFlow is imported already")
-        # OpenSSL comes first, because TensorFlow's library has functions with the same names, which
-        # all libraries loaded after it now see.
+        # OpenSSL comes first, because TensorFlow's library has functions with the same names, and
+        # libraries loaded after it see those.
         for module in ("hashlib", "ssl"):
             importlib.import_module(module)
         tensorflow = importlib.util.find_spec("tensorflow")

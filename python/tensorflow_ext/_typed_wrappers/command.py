@@ -14,12 +14,12 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow_ext._runtime import _library, _wrappers
 from tensorflow_ext._typed_wrappers import language, op_interface
 
-# Each a module of this package, and an option of the command.
+# Each is a module of this package and an option of the command.
 LANGUAGES = ("cxx", "go", "java", "rust")
 
 _NAMESPACE = "TfExt>"
 
-# Words with dots between them: a package of Go and Java drops the underscores.
+# Words separated by dots. Packages of Go and Java drop the underscores.
 _NAME = re.compile(r"_*[A-Za-z]\w*(\._*[A-Za-z]\w*)*", re.ASCII)
 
 
@@ -33,7 +33,7 @@ def find_language(option: str) -> language.Language:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what the command takes to its parser."""
+    """Adds the command's arguments to its parser."""
     options = parser.add_mutually_exclusive_group(required=True)
     for option in LANGUAGES:
         options.add_argument(
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write(files: Mapping[pathlib.Path, str]) -> None:
-    """Writes all of the files, or none if one is not to be replaced."""
+    """Writes all files, or none if one of them must not be replaced."""
     for path, text in files.items():
         if path.exists():
             _check_replaced(path, [path.read_bytes()], text)
@@ -109,7 +109,8 @@ def _write(files: Mapping[pathlib.Path, str]) -> None:
 
 
 def _write_archive(path: pathlib.Path, files: Mapping[str, str]) -> None:
-    """Writes the files into an archive, as build tools want a folder."""
+    """Writes the files into an archive, the form in which build tools take a folder."""
+
     if path.exists():
         old = [path.read_bytes()]
         if zipfile.is_zipfile(path):
@@ -118,13 +119,13 @@ def _write_archive(path: pathlib.Path, files: Mapping[str, str]) -> None:
         _check_replaced(path, old, next(iter(files.values())))
     with zipfile.ZipFile(path, "w") as archive:
         for file, text in sorted(files.items()):
-            # ZipInfo's time is always the same.
+            # ZipInfo's default time is constant.
             archive.writestr(zipfile.ZipInfo(file), text)
 
 
 def _check_replaced(path: pathlib.Path, old: Sequence[bytes], new: str) -> None:
-    """Raises a WrappersError unless all that is there are wrappers of this language,
-    by their first line, or nothing."""
+    """Raises a WrappersError if a file exists that is not a wrapper of this language, judged
+    by its first line."""
     first = new.encode().partition(b"\n")[0]
     if not all(not text or text.startswith(first) for text in old):
         raise WrappersError(
@@ -134,13 +135,13 @@ def _check_replaced(path: pathlib.Path, old: Sequence[bytes], new: str) -> None:
 
 
 def library_name(libraries: Sequence[str]) -> str:
-    """What the wrappers of libraries are called: 'your_op' for ./libyour_op.so."""
+    """The name of the wrappers of libraries: 'your_op' for ./libyour_op.so."""
     first = pathlib.Path(libraries[0]) if libraries else _library.PATH
     return re.sub(r"\W", "_", first.name.partition(".")[0].removeprefix("lib"))
 
 
 def read_op_defs(libraries: Sequence[str]) -> list[op_def_pb2.OpDef]:
-    """The ops that loading these libraries adds; those of tensorflow_ext for none.
+    """The ops that loading these libraries adds; without libraries, those of tensorflow_ext.
 
     Raises:
       WrappersError: A library cannot be loaded, or adds no ops.

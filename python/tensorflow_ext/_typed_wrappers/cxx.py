@@ -22,10 +22,10 @@ _WORDS = words(
     while xor xor_eq
     """
 )
-# And what a class of an op calls its own.
+# The language's words and the names that an op's class uses.
 _KEYWORDS = _WORDS | words("attrs builder node operation scope")
 
-# How a value is kept; a string is passed as a view of it.
+# The types in which values are stored; strings are passed as views.
 TYPES = {
     "bool": "bool",
     "float": "float",
@@ -40,7 +40,7 @@ _BY_VALUE = {"bool", "float", "int", "type"}
 
 
 def _kept(attribute: Attribute) -> str:
-    """The type of the member of `Attrs`."""
+    """The type of the attribute's member in `Attrs`."""
     element = TYPES[attribute.type]
     kept = f"std::vector<{element}>" if attribute.is_list else element
     return f"std::optional<{kept}>" if is_left_to_op_def(attribute) else kept
@@ -57,12 +57,12 @@ def _parameter(attribute: Attribute) -> str:
 
 
 def is_left_to_op_def(attribute: Attribute) -> bool:
-    """Whether a default is the OpDef's to say: that of a tensor or a function."""
+    """True if only the OpDef has the default, as for a tensor or a function."""
     return attribute.has_default and attribute.type in ("tensor", "func")
 
 
 def literal(attribute: Attribute, value: Any) -> str:
-    """The value in C++."""
+    """The value as a C++ literal."""
     if attribute.is_list:
         return f"{{{', '.join(_scalar(attribute.type, x) for x in value)}}}"
     return _scalar(attribute.type, value)
@@ -93,7 +93,7 @@ def _scalar(element: str, value: Any) -> str:
 
 
 def _setter(attribute: Attribute, op: Op) -> str:
-    """The name of a setter, which is not to be the class's or the struct's."""
+    """The name of a setter, which must differ from the names of class and struct."""
     return names.safe(names.pascal_case(attribute.name), {op.name, "Attrs"})
 
 

@@ -10,7 +10,7 @@ from tensorflow_ext._typed_wrappers import names
 from tensorflow_ext._typed_wrappers.language import Language, float_digits, words
 from tensorflow_ext._typed_wrappers.op_interface import Argument, Attribute, Op
 
-# https://go.dev/ref/spec#Keywords, what Go and a file of wrappers call their own.
+# https://go.dev/ref/spec#Keywords, and the names that Go and a wrapper file use.
 _KEYWORDS = words(
     """
     break case chan const continue default defer else fallthrough for func go goto if
@@ -41,13 +41,13 @@ class Setter:
 
 @dataclasses.dataclass(frozen=True)
 class Names:
-    """How Go calls what belongs to an op.
+    """Go's names for the parts of an op.
 
     Attributes:
-      arguments: The inputs, outputs and attributes by their names in the OpDef.
+      arguments: The names of inputs, outputs and attributes, by their names in the OpDef.
       attr: The type of the optional arguments.
-      setters: Those that Go's binding can set.
-      functions: The required attributes that it cannot set.
+      setters: The setters of the optional attributes that Go's binding can set.
+      functions: The required attributes that Go's binding cannot set.
     """
 
     arguments: dict[str, str]
@@ -57,7 +57,7 @@ class Names:
 
 
 def all_names(ops: Sequence[Op]) -> dict[str, Names]:
-    """The names of every op, by the op's: no two of a package are the same."""
+    """The names of every op, by the op's name; they are unique within a package."""
     taken = {op.name for op in ops}
 
     def exported(name: str) -> str:
@@ -88,7 +88,7 @@ def parameter(attribute: Attribute) -> str:
 
 
 def _default(attribute: Attribute) -> str:
-    """A default as its documentation says it."""
+    """A default as the documentation shows it."""
     if attribute.is_list:
         return f"[{', '.join(_said(attribute.type, x) for x in attribute.default)}]"
     return _said(attribute.type, attribute.default)
@@ -114,10 +114,10 @@ _LIST_ITEM = re.compile(r"([*+•-]|\d{1,9}[.)])\s+")
 
 
 def _doc(text: str) -> str:
-    """A text as a comment that gofmt leaves as it is: paragraphs, lists and blocks of
-    code, with an empty line between them (https://go.dev/doc/comment).
+    """A text as a comment that gofmt does not change: paragraphs, lists and blocks of
+    code, separated by empty lines (https://go.dev/doc/comment).
     """
-    blocks: list[tuple[str, list[str]]] = []  # What it is, and its lines.
+    blocks: list[tuple[str, list[str]]] = []  # The kind of each block, and its lines.
     for line in [x.expandtabs().rstrip() for x in text.splitlines()]:
         stripped = line.lstrip()
         kind = blocks[-1][0] if blocks else ""
@@ -148,12 +148,12 @@ def _doc(text: str) -> str:
 
 
 def _entries(described: Sequence[Argument | Attribute], called: Names) -> list[tuple[str, str]]:
-    """What arguments are called in Go, and their documentation."""
+    """The names of arguments in Go, and their documentation."""
     return [(called.arguments[x.name], x.description) for x in described]
 
 
 def _package(name: str) -> str:
-    """A package's name has no underscores."""
+    """The name of a package, which has no underscores."""
     return names.safe(name.replace("_", "").replace(".", "").lower(), _KEYWORDS)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Java, in the style of the ops of TensorFlow Java: a class for each, and one by which
-they are called."""
+"""Java, in the style of the ops of TensorFlow Java: a class for each op, and one class to
+call them."""
 
 import dataclasses
 import html
@@ -24,7 +24,7 @@ _WORDS = words(
     true try void volatile while
     """
 )
-# And what methods of a wrapper call their own, and the methods that it inherits.
+# The language's words, the names that a wrapper's methods use, and inherited methods.
 _KEYWORDS = _WORDS | words(
     """
     create i opBuilder operation options opts outputIndex scope
@@ -32,7 +32,7 @@ _KEYWORDS = _WORDS | words(
     notifyAll op rank shape size spliterator toString type wait
     """
 )
-# What a wrapper uses, by its simple name.
+# The classes that a wrapper uses, by simple name.
 _IMPORTS = {
     name.rpartition(".")[2]: name
     for name in words(
@@ -53,7 +53,7 @@ _IMPORTS = {
     """
     )
 }
-# No class of an op may be called so.
+# Reserved: an op's class must not have one of these names.
 _CLASSES = {*_IMPORTS, *words("Boolean Class Float Iterable Long Object Options Override String")}
 TENSORS = {
     "DT_BFLOAT16": "TBfloat16",
@@ -87,7 +87,7 @@ _TYPES = {
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """An input, output or attribute in Java: its type and name there."""
+    """An input, output or attribute, with its type and name in Java."""
 
     type: str
     name: str
@@ -100,15 +100,15 @@ class Class:
 
     Attributes:
       op: The op.
-      name: Of the class.
+      name: The name of the class.
       variables: The type variables of the class with their bounds.
-      further: Those of its `create` that the class has not.
-      inputs: What `create` takes: the tensors,
-      required: and the attributes that have no default,
-      chosen: and the types of outputs, which have one. A second `create` is without.
+      further: The type variables of `create` that the class does not have.
+      inputs: The tensors that `create` takes.
+      required: The attributes without default that `create` takes.
+      chosen: The types of outputs, which have defaults. A second `create` omits them.
       optional: The attributes of `Options`.
-      outputs: What it gives.
-      defaults: What the variables are without `chosen`.
+      outputs: The outputs of the op.
+      defaults: The types that the variables have without `chosen`.
     """
 
     op: Op
@@ -124,7 +124,7 @@ class Class:
 
     @property
     def scope(self) -> Item:
-        """What `create` takes first."""
+        """The first parameter of `create`."""
         return Item("Scope", "scope", None)
 
     def generic(self, without_chosen: bool = False) -> str:
@@ -133,7 +133,7 @@ class Class:
         return f"{self.name}<{', '.join(given)}>" if given else self.name
 
     def declared(self, further: bool = False, without_chosen: bool = False) -> str:
-        """The type variables as the class, or `create`, declares them."""
+        """The declarations of the type variables of the class, or of `create`."""
         variables = self.variables | (self.further if further else {})
         bounds = [
             f"{name} extends {bound}"
@@ -143,13 +143,13 @@ class Class:
         return f"<{', '.join(bounds)}>" if bounds else ""
 
     def parameters(self, without_chosen: bool = False) -> list[Item]:
-        """What `create` takes behind the scope and before the options."""
+        """The parameters of `create` between the scope and the options."""
         chosen = () if without_chosen else self.chosen
         return [*self.inputs, *self.required, *chosen]
 
 
 def describe(op: Op) -> Class:
-    """Says how Java writes an op."""
+    """Describes the Java class of an op."""
     by_output = {x.type_attr for x in op.outputs if x.arity is not Arity.LIST_OF_TYPES}
     uses = Counter(x.type_attr for x in op.inputs if x.arity is not Arity.LIST_OF_TYPES)
     several = {attr for attr, count in uses.items() if count > 1}
@@ -226,13 +226,13 @@ def _parameter(attribute: Attribute) -> str:
 
 
 def _array(attribute: Attribute) -> str:
-    """What the elements of a list are in the array that OperationBuilder takes."""
+    """The type of a list's elements in the array that OperationBuilder takes."""
     primitive = {"bool": "boolean", "float": "float", "int": "long"}
     return primitive.get(attribute.type, _TYPES[attribute.type])
 
 
 def _default(attribute: Attribute) -> str:
-    """A default as its documentation says it."""
+    """A default as the documentation shows it."""
     if attribute.is_list:
         return f"[{', '.join(_said(attribute.type, x) for x in attribute.default)}]"
     return _said(attribute.type, attribute.default)
@@ -254,14 +254,14 @@ def _said(element: str, value: Any) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text in which Javadoc sees neither markup nor tags, and Java no escapes."""
+    """A text escaped so that Javadoc finds no markup or tags, and Java no escapes."""
     text = html.escape(text, quote=False)
     text = text.translate({ord("\\"): "&#92;", ord("@"): "&#64;"})
     return text.replace("*/", "*&#47;")
 
 
 def _doc(text: str) -> str:
-    """A text as HTML: paragraphs, and what is indented as it is."""
+    """A text as HTML: paragraphs, with indented text unchanged."""
     written: list[str] = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         if re.match(r"\s", block):
@@ -274,8 +274,7 @@ def _doc(text: str) -> str:
 
 
 def _javadoc(text: str, indent: int) -> str:
-    """The lines of a comment, so far indented; empty ones that follow upon each other
-    are one."""
+    """The lines of a comment with this indentation; consecutive empty lines become one."""
     text = re.sub(r"\n{3,}", "\n\n", text.strip("\n"))
     space = " " * indent
     lines = [f"{space} * {line}".rstrip() for line in text.splitlines()]
@@ -283,13 +282,13 @@ def _javadoc(text: str, indent: int) -> str:
 
 
 def _entry(tag: str, name: str, description: str) -> str:
-    """A tag of Javadoc, its further lines indented."""
+    """A Javadoc tag, with continuation lines indented."""
     text = _escaped(" ".join(description.split()))
     return f"{tag} {name} {text}".rstrip()
 
 
 def _method(begins: str, parameters: Sequence[Item], options: str = "") -> str:
-    """The first lines of a method, by how much fits into one."""
+    """The first lines of a method, broken to fit the line length."""
     given = [f"{x.type} {x.name}" for x in parameters]
     given += [f"{options}... options"] if options else []
     line = ", ".join(given)
@@ -301,20 +300,20 @@ def _method(begins: str, parameters: Sequence[Item], options: str = "") -> str:
 
 
 def _imports(source: str) -> str:
-    """What a source uses, as Java's imports of it."""
-    # A class of the package stands before those that are imported.
+    """The Java imports of the classes that a source uses."""
+    # A class of the package takes precedence over imported ones.
     used = sorted(_IMPORTS[word] for word in set(re.findall(r"\w+", source)) & set(_IMPORTS))
     return "\n".join(f"import {name};" for name in used)
 
 
 def package(name: str) -> str:
-    """A package's name is in lower case, without underscores."""
+    """The name of a package, in lower case and without underscores."""
     parts = name.replace("_", "").lower().split(".")
     return ".".join(names.safe(part, _WORDS) for part in parts)
 
 
 def group(ops: Sequence[Op], name: str) -> str:
-    """The class by which the ops are called: `TfExtOps` for those of `TfExt>`."""
+    """The name of the class to call the ops: `TfExtOps` for those of `TfExt>`."""
     spaces = [op.op.rpartition(">")[0] for op in ops]
     first = next(filter(None, spaces), names.pascal_case(name.rpartition(".")[2]))
     first = re.sub(r"\W", "", first)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the wrappers of all languages have in common."""
+"""The code that the wrappers of all languages share."""
 
 import dataclasses
 import pathlib
@@ -21,18 +21,18 @@ class RenderError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Language:
-    """A language that wrappers can be written in.
+    """A language of wrappers.
 
     Attributes:
-      title: What it is called.
-      templates: Of each file that is written: the end of its name, the template. The
-        first is the one that `--write` names; the others lie beside it.
+      title: The language's name.
+      templates: The template of each output file, by the suffix of the file's name. The
+        first file is the one that `--write` names; the others are in the same folder.
       keywords: Names that arguments and attributes cannot have: the language's words,
-        and what its templates call their own.
-      filters: Functions for the templates beside those of `render`.
-      files: Of a language whose wrappers are a folder of files: gives for the ops and
-        the name of all the files, and of each its template and what that has beside
-        the rest. `templates` is empty then.
+        and names that its templates use.
+      filters: Functions for the templates in addition to those of `render`.
+      files: For a language whose wrappers are a folder of files. It takes the ops and
+        their common name, and returns the files, each with its template and its extra
+        variables. `templates` is empty then.
     """
 
     title: str
@@ -50,27 +50,27 @@ def render(
     folder: pathlib.Path = _TEMPLATES,
     **further: Any,
 ) -> dict[str, str]:
-    """Fills a language's templates in.
+    """Renders a language's templates.
 
-    A template has `ops`, `name` (what the wrappers are called together: a namespace, a
-    package), `stem` (the file's name without its end) and the filters
+    A template has `ops`, `name` (the common name of the wrappers: a namespace, a
+    package), `stem` (the file's name without its suffix) and the filters
 
-        snake, camel, pascal   how a name is written (`names`)
-        safe                   a name that is no keyword of the language
-        comment(prefix)        a text as lines that each begin so
-        identifier             a text with underscores in place of what no name has
-        unless(taken)          a name that is not among others either
+        snake, camel, pascal   a name in this case (`names`)
+        safe                   a name that is not a keyword of the language
+        comment(prefix)        a text as lines that each begin with the prefix
+        identifier             a text with underscores for characters that names lack
+        unless(taken)          a name that also differs from these others
 
     Args:
-      language: What to write.
+      language: The language to write.
       ops: The ops.
-      name: What the wrappers are called together.
-      stem: The file's name without its end.
-      folder: Where the templates are.
-      **further: What else templates use.
+      name: The common name of the wrappers.
+      stem: The file's name without its suffix.
+      folder: The folder of the templates.
+      **further: Other variables of the templates.
 
     Returns:
-      The files: the end of each one's name (of a folder's files the name), its text.
+      The text of each file, by the suffix of its name (in a folder of files, its name).
 
     Raises:
       RenderError: Jinja is not installed.
@@ -87,7 +87,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # It is source code that is written.
+        autoescape=False,  # The output is source code.
     )
     environment.filters.update(
         camel=names.camel_case,
@@ -118,9 +118,9 @@ def words(text: str) -> frozenset[str]:
 
 
 def comment(text: str, prefix: str) -> str:
-    """The text's lines, each behind the prefix, without spaces at its end.
+    """The text's lines, each after the prefix, without trailing spaces.
 
-    No line ends in a backslash, which would draw the next one into the comment.
+    No line ends in a backslash, which would continue the comment on the next line.
     """
     lines = [
         f"{prefix}{line}" + (" ." if line.endswith("\\") else "") for line in text.splitlines()
@@ -129,13 +129,13 @@ def comment(text: str, prefix: str) -> str:
 
 
 def float_digits(value: float) -> str:
-    """The shortest decimal number that reads as this 32-bit float, which is finite."""
+    """The shortest decimal number that parses to this finite 32-bit float."""
     return str(np.float32(value))
 
 
 def quoted(value: bytes) -> str:
-    """The text in double quotes, with escapes that C, C++, Java and Rust share where
-    it is ASCII; other bytes as octal escapes, which C and C++ read alone.
+    """The text in double quotes. ASCII has escapes that C, C++, Java and Rust share; other
+    bytes are octal escapes, which only C and C++ read.
     """
     plain = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     text = "".join(plain.get(chr(x), chr(x) if 32 <= x < 127 else f"\\{x:03o}") for x in value)

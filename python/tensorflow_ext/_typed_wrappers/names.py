@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a name is written, by the habits of a language."""
+"""Converts names between the naming conventions of languages."""
 
 import re
 from collections.abc import Container
@@ -12,7 +12,7 @@ def snake_case(name: str) -> str:
 
 
 def pascal_case(name: str) -> str:
-    """`roi_pool`: `RoiPool`; capitals within a word stay."""
+    """`roi_pool`: `RoiPool`; capitals within a word are kept."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
 
 
@@ -23,7 +23,7 @@ def camel_case(name: str) -> str:
 
 
 def safe(name: str, taken: Container[str]) -> str:
-    """The name, or, as long as it is taken, with an underscore behind."""
+    """The name, with underscores appended until it is not taken."""
     while name in taken:
         name += "_"
     return name

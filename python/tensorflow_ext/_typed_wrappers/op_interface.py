@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a wrapper of an op takes and gives, read from its OpDef."""
+"""The interface of an op's wrapper, read from its OpDef."""
 
 import dataclasses
 import enum
@@ -11,11 +11,11 @@ from tensorflow.core.framework import attr_value_pb2, op_def_pb2, types_pb2
 
 
 class InterfaceError(Exception):
-    """Ops cannot have wrappers side by side; the message says why."""
+    """The ops cannot have wrappers in one file; the message says why."""
 
 
 class Arity(enum.Enum):
-    """How many tensors an argument is."""
+    """The number of tensors in an argument."""
 
     SINGLE = "single"
     LIST_OF_ONE_TYPE = "list of one type"
@@ -27,14 +27,14 @@ class Argument:
     """An input or an output.
 
     Attributes:
-      name: As the OpDef has it.
-      description: Its documentation; may be empty, may have several lines.
+      name: The name in the OpDef.
+      description: The documentation; may be empty or have several lines.
       arity: A tensor, or a list of tensors.
-      type_attr: The attribute that is its type, or of a list of types its types;
-        empty where the type is fixed.
+      type_attr: The attribute that is its type, or its list of types; empty if the type
+        is fixed.
       number_attr: The attribute that is the length of a list of one type, or empty.
-      types: The types that it may have, such as 'DT_FLOAT'; empty: any.
-      is_ref: Whether it is a reference to a variable, as TensorFlow 1 had them.
+      types: The types that it may have, such as 'DT_FLOAT'; empty means any.
+      is_ref: Whether it is a reference to a variable, as in TensorFlow 1.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Argument:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list of tensors."""
+        """True if it is a list of tensors."""
         return self.arity is not Arity.SINGLE
 
 
@@ -55,21 +55,21 @@ class Argument:
 class Attribute:
     """An attribute.
 
-    Its values are Python's int, float and bool; bytes of a string; of a type its name,
-    such as 'DT_FLOAT'; of a shape a tuple, None for an unknown size and None for an
-    unknown rank; a TensorProto; of a function a NameAttrList; of a list a tuple.
+    Its values are Python's int, float and bool; bytes for a string; the name of a type,
+    such as 'DT_FLOAT'; a tuple for a shape, with None for an unknown size, or None for an
+    unknown rank; a TensorProto; a NameAttrList for a function; a tuple for a list.
 
     Attributes:
-      name: As the OpDef has it.
-      description: Its documentation, as an argument's.
-      type: 'int', 'float', 'bool', 'string', 'type', 'shape', 'tensor' or 'func': of a
-        list that of its elements.
+      name: The name in the OpDef.
+      description: The documentation, as for an argument.
+      type: 'int', 'float', 'bool', 'string', 'type', 'shape', 'tensor' or 'func'; for a
+        list, the type of its elements.
       is_list: Whether it is a list.
-      has_default: Whether it may be left out.
-      default: Its value then.
-      minimum: The least value of an int, the least length of a list; None: any.
-      allowed: The values that a string or a type (an element, of a list) may have;
-        empty: any.
+      has_default: Whether it may be omitted.
+      default: Its value if it is omitted.
+      minimum: The minimum of an int, or the minimum length of a list; None means any.
+      allowed: The values that a string or a type (or an element of a list) may have;
+        empty means any.
     """
 
     name: str
@@ -87,15 +87,15 @@ class Op:
     """An op.
 
     Attributes:
-      op: Its type, such as 'TfExt>RoiPool'.
-      name: That without the namespace, 'RoiPool'.
-      text: Its documentation; may be empty.
-      inputs: In order.
-      outputs: In order.
-      inferred: The attributes that follow from the inputs.
-      required: Those that do not, and have no default.
-      optional: Those that do not, and have one.
-      is_stateful: Whether the same inputs may give something else.
+      op: The op's type, such as 'TfExt>RoiPool'.
+      name: The type without the namespace, 'RoiPool'.
+      text: The documentation; may be empty.
+      inputs: The inputs, in order.
+      outputs: The outputs, in order.
+      inferred: The attributes that are inferred from the inputs.
+      required: The other attributes without default.
+      optional: The other attributes with a default.
+      is_stateful: Whether the same inputs may give different outputs.
     """
 
     op: str
@@ -129,11 +129,11 @@ def describe(op_def: op_def_pb2.OpDef) -> Op:
 
 
 def describe_all(op_defs: Iterable[op_def_pb2.OpDef]) -> list[Op]:
-    """Describes ops, sorted by name; without those that TensorFlow calls hidden, whose
-    names begin with an underscore.
+    """Describes ops, sorted by name, without hidden ops, whose names begin with an
+    underscore.
 
     Raises:
-      InterfaceError: Two ops have the same name behind their namespaces.
+      InterfaceError: Two ops have the same name after their namespaces.
     """
     ops = sorted((describe(op_def) for op_def in op_defs), key=lambda op: op.name)
     ops = [op for op in ops if not op.name.startswith("_")]
@@ -148,8 +148,8 @@ def describe_all(op_defs: Iterable[op_def_pb2.OpDef]) -> list[Op]:
 
 
 def _text(summary: str, description: str) -> str:
-    """The parts that REGISTER_OP's Doc was cut into, the first line and the rest, as
-    they were: only a line that ends a sentence was a paragraph."""
+    """The text of REGISTER_OP's Doc, joined from summary and description. The first line
+    was its own paragraph only if it ends a sentence."""
     between = "\n\n" if summary.endswith((".", ":")) else "\n"
     return between.join(filter(None, (summary, description)))
 
@@ -191,7 +191,7 @@ def _attribute(attr: op_def_pb2.OpDef.AttrDef) -> Attribute:
     )
 
 
-# The fields of an AttrValue, and of its list.
+# The fields of an AttrValue and of its list.
 FIELDS = {
     "int": "i",
     "float": "f",
@@ -205,7 +205,7 @@ FIELDS = {
 
 
 def to_value(value: attr_value_pb2.AttrValue, element: str, is_list: bool) -> Any:
-    """The value as `Attribute` says it."""
+    """The value in the form that `Attribute` documents."""
     holder = value.list if is_list else value
     content = getattr(holder, FIELDS[element])
     if is_list:

@@ -11,8 +11,7 @@ from tensorflow_ext._typed_wrappers import names
 from tensorflow_ext._typed_wrappers.language import Language, comment, float_digits, quoted, words
 from tensorflow_ext._typed_wrappers.op_interface import Argument, Attribute, Op
 
-# https://doc.rust-lang.org/reference/keywords.html, and what the template calls its
-# own.
+# https://doc.rust-lang.org/reference/keywords.html, and names that the template uses.
 _KEYWORDS = words(
     """
     abstract as async await become box break const continue crate do dyn else enum
@@ -22,7 +21,7 @@ _KEYWORDS = words(
     build build_instance control_input device graph name new op options scope tf value
     """
 )
-# Types that the file uses by their bare names.
+# Types that the file uses without a path.
 _TYPE_NAMES = words(
     """
     Box Clone Debug Default Drop Err FnOnce From Into None Ok Option Options Result
@@ -30,7 +29,7 @@ _TYPE_NAMES = words(
     """
 )
 
-# How a value is kept, and what a setter takes.
+# The type in which a value is stored, and the type that a setter takes.
 _KEPT = {
     "bool": "bool",
     "float": "f32",
@@ -40,7 +39,7 @@ _KEPT = {
     "string": "String",
     "type": "tf::DataType",
 }
-# What the crate calls TensorFlow's types.
+# The crate's names of TensorFlow's types.
 _DATA_TYPES = {
     f"DT_{name.upper()}": name
     for name in words(
@@ -51,7 +50,7 @@ _DATA_TYPES = {
         """
     )
 }
-# rustfmt's: of a line, and of what stands within the parentheses of a call.
+# rustfmt's maximum widths of a line and of the arguments of a call.
 _WIDTH = 100
 _CALL_WIDTH = 60
 
@@ -61,12 +60,12 @@ def _type_name(op: Op) -> str:
 
 
 def _is_tensor(attribute: Attribute) -> bool:
-    """Whether it is kept as what sets it: a tensor's type is a parameter."""
+    """True if it is stored as the function that sets it, because a tensor's type is generic."""
     return attribute.type == "tensor"
 
 
 def kept(attribute: Attribute) -> str:
-    """The type of the value."""
+    """The type in which the value is stored."""
     if _is_tensor(attribute):
         return "TensorAttribute"
     element = _KEPT[attribute.type]
@@ -84,7 +83,7 @@ def parameter(attribute: Attribute) -> str:
 
 
 def given(attribute: Attribute, value: str) -> str:
-    """The value that is kept, from a parameter."""
+    """The expression that makes the stored value from a parameter."""
     if _is_tensor(attribute):
         kind = "list" if attribute.is_list else "one"
         return f'TensorAttribute::{kind}("{attribute.name}", {value})'
@@ -92,7 +91,7 @@ def given(attribute: Attribute, value: str) -> str:
 
 
 def set_attribute(attribute: Attribute, value: str) -> str:
-    """The statement that sets it; `value` is an expression of its kept type."""
+    """The statement that sets the attribute; `value` is an expression of its stored type."""
     if _is_tensor(attribute):
         return f"{value}.set(&mut op)?;"
     if attribute.is_list and attribute.type == "func":
@@ -107,13 +106,13 @@ def set_attribute(attribute: Attribute, value: str) -> str:
 
 
 def data_type(name: str) -> str:
-    """A type in Rust; those that the crate does not name have a number."""
+    """A type in Rust; types without a name in the crate are numbers."""
     number = types_pb2.DataType.Value(name)
     return _DATA_TYPES.get(name, f"UnrecognizedEnumValue({number})")
 
 
 def literal(attribute: Attribute) -> str:
-    """The default in Rust, for the documentation; empty where there is no short one."""
+    """The default in Rust, for the documentation; empty if it has no short form."""
     if attribute.type in ("tensor", "func"):
         return ""
     value = attribute.default
@@ -123,7 +122,7 @@ def literal(attribute: Attribute) -> str:
 
 
 def scalar(element: str, value: Any) -> str:
-    """A value that is no list in Rust; a shape as the documentation says it."""
+    """A value that is not a list, in Rust; a shape as the documentation shows it."""
     if element == "bool":
         return "true" if value else "false"
     if element == "float":
@@ -140,7 +139,7 @@ def scalar(element: str, value: Any) -> str:
 
 
 def _fitting(head: str, arguments: Sequence[str], tail: str, within: int) -> str:
-    """`head(arguments)tail` as rustfmt breaks it; `head` has its indentation."""
+    """`head(arguments)tail` as rustfmt breaks it; `head` includes the indentation."""
     line = f"{head}({', '.join(arguments)}){tail}"
     if len(line) <= _WIDTH and len(", ".join(arguments)) <= within:
         return line
@@ -160,7 +159,7 @@ def call(head: str, arguments: Sequence[str], tail: str = "") -> str:
 
 
 def fenced(text: str) -> str:
-    """The text with what is indented set apart: rustdoc takes it for code in Rust."""
+    """The text with indented parts fenced, because rustdoc would take them for Rust code."""
     lines: list[str] = []
     for indented, group in itertools.groupby(
         text.splitlines(), key=lambda line: line.startswith("  ")
@@ -182,7 +181,7 @@ def entry(name: str, description: str, prefix: str) -> str:
 
 
 def output_index(op: Op, output: Argument) -> str:
-    """Where an output is among all of the op: an expression."""
+    """An expression for the index of an output among all outputs of the op."""
     before = op.outputs[: op.outputs.index(output)]
     terms = [f'self.op.output_list_length("{x.name}")?' for x in before if x.is_list]
     single = len(before) - len(terms)
@@ -192,12 +191,12 @@ def output_index(op: Op, output: Argument) -> str:
 
 
 def has_list_before(op: Op, output: Argument) -> bool:
-    """Whether the place of an output is known only when the op is built."""
+    """True if the index of an output is known only when the op is built."""
     return any(x.is_list for x in op.outputs[: op.outputs.index(output)])
 
 
 def example(ops: Sequence[Op]) -> str:
-    """How an op with an optional attribute is built, or any op."""
+    """An example of building an op, preferably one with an optional attribute."""
     op = next((op for op in ops if op.optional), ops[0])
     required = ", ".join(names.snake_case(a.name) for a in op.required)
     setter = "".join(f".{names.snake_case(a.name)}(..)" for a in op.optional[:1])
@@ -206,7 +205,7 @@ def example(ops: Sequence[Op]) -> str:
 
 
 def uses(ops: Sequence[Op], kind: str) -> bool:
-    """Whether any op has a tensor, or a list of functions, for an attribute."""
+    """True if an attribute of any op is a tensor, or a list of functions."""
     attributes = [a for op in ops for a in (*op.required, *op.optional)]
     if kind == "tensor":
         return any(map(_is_tensor, attributes))

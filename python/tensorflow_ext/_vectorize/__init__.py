@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tf.vectorized_map, tape.jacobian and tape.batch_jacobian run the ops: as
+"""Rules by which tf.vectorized_map, tape.jacobian and tape.batch_jacobian run the ops as
 one op over all iterations, never as a loop.
 
-`_RULES` names the rule of every op but the gradients of what works element by element.
-Most rules serve many ops (_rules.py, _batches.py); a rule of one op is in the module
-that has the name of the op's module in tensorflow_ext.ops.
+`_RULES` has the rule of every op except the gradients of elementwise ops. Most rules
+serve many ops (_rules.py, _batches.py). The rule of a single op is in the module with
+the name of the op's module in tensorflow_ext.ops.
 """
 
 from tensorflow.python.ops.parallel_for import pfor
@@ -97,7 +97,7 @@ _RULES: dict[str, Rule] = {
     "zero_out_with_index": zeroing.zero_out_with_index,
 }
 
-# An op that is the gradient of another and has no row goes by the other's rule.
+# A gradient op without its own entry uses the rule for gradients of its forward op's rule.
 _OF_GRADIENTS: dict[Rule, Rule] = {elementwise: elementwise, broadcasting: gradient_of_broadcasting}
 
 RULES: dict[str, Rule] = _RULES | {
@@ -108,7 +108,7 @@ RULES: dict[str, Rule] = _RULES | {
 
 
 def register() -> None:
-    """Registers the rule of every op that has none."""
+    """Registers the rules of all ops that have none yet."""
     _attached.register()
     for name, rule in RULES.items():
         op = raw_ops.OPS[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops whose gradient is one of our choice (_recording.py), over all iterations."""
+"""Vectorizes ops with an attached gradient (_recording.py)."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tensorflow_ext._runtime import _recording
 
 
 def register() -> None:
-    """Has the node behind such an op keep its gradient; TensorFlow drops it."""
+    """Makes the node after such an op keep its gradient, which TensorFlow would drop."""
     converters = pfor._pfor_converter_registry
     convert_others = converters["IdentityN"]
 
@@ -38,7 +38,7 @@ def _convert(node: Any, attached: _recording.Attached, num_outputs: int) -> Any:
 
 
 class _Vectorized:
-    """The gradient of every iteration."""
+    """The attached gradient for all iterations."""
 
     def __init__(self, attached: _recording.Attached) -> None:
         self._attached = attached

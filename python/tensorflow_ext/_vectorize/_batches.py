@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule for ops over a batch: the iterations are more of the same batch, more
-images, regions, points or bags."""
+"""The rule for ops over a batch: iterations extend the batch with more images, regions,
+points or bags."""
 
 import enum
 
@@ -20,11 +20,11 @@ from tensorflow_ext._vectorize._rules import (
 
 
 class Role(enum.Enum):
-    """What an input is to its op."""
+    """The role of an input in its op."""
 
     ROWS = enum.auto()  # [n, ...]: images, regions, points or bags
     TABLE = enum.auto()  # [n, ...]: images or rows that an index names
-    TABLES = enum.auto()  # the same, where the output has that shape too
+    TABLES = enum.auto()  # like TABLE, and the output has that shape too
     INDICES = enum.auto()  # [n, ...]: each names a row of the table
     REGIONS = enum.auto()  # [n, 5]: the first column names an image of the table
     SHAPE = enum.auto()  # the shape of the output, which is a table
@@ -37,11 +37,10 @@ def batched(*roles: Role) -> Rule:
     """The rule for an op whose inputs have these roles: B iterations of n rows are
     one batch of B * n rows.
 
-    A TABLE that all iterations share stays as it is. If each has its own, these
-    are laid one after the other, and the indices of an iteration count from the
-    start of its table.
+    A TABLE that all iterations share is unchanged. If each has its own, the tables are
+    concatenated, and the indices of an iteration count from the start of its table.
     """
-    of_tables = Role.SHAPE in roles or Role.TABLES in roles  # what the output has
+    of_tables = Role.SHAPE in roles or Role.TABLES in roles  # The output has their shape.
     rows = next(i for i, role in enumerate(roles) if role in _EACH_A_ROW)
 
     def rule(vectorized: Vectorized) -> list[Output]:
@@ -53,9 +52,9 @@ def batched(*roles: Role) -> Rule:
         ]
         vectorized.stack_inputs(folded)
         inputs = tensors(vectorized)
-        if Role.REGIONS in roles:  # half types hold only small indices exactly
+        if Role.REGIONS in roles:  # Half types hold only small indices exactly.
             inputs = [widen(tensor) for tensor in inputs]
-        size = None  # of the table of one iteration
+        size = None  # size of the table of one iteration
         for index, role in enumerate(roles):
             if role is Role.SHAPE:
                 shape = _of_one_iteration(vectorized.input(index))
@@ -89,15 +88,15 @@ def _fold(tensor: tf.Tensor) -> tf.Tensor:
 
 def _unfold(vectorized: Vectorized, tensor: tf.Tensor, count: tf.Tensor) -> Output:
     """[B * n, ...] as the stacked output [B, n, ...], with n = `count`."""
-    # B and n, of which an empty tensor leaves both open.
+    # B and n are explicit, because an empty tensor does not determine them.
     length = vectorized.pfor.loop_len_vector[0]
     unfolded = tf.concat([[length, count], tf.shape(tensor)[1:]], axis=0)
     return pfor.wrap(tf.reshape(tensor, unfolded), True)
 
 
 def _of_one_iteration(shape: Output) -> tf.Tensor:
-    """The value of an input that is a shape; it has to be the same in all
-    iterations, because their outputs are stacked."""
+    """The value of an input that is a shape. It must be the same in all iterations, because
+    their outputs are stacked."""
     if not shape.is_stacked:
         return shape.t
     same = tf.debugging.assert_equal(shape.t, shape.t[:1])
@@ -106,13 +105,13 @@ def _of_one_iteration(shape: Output) -> tf.Tensor:
 
 
 def _renumber(tensor: tf.Tensor, role: Role, size: tf.Tensor) -> tf.Tensor:
-    """Indices into tables of `size` rows as indices into these tables laid one after
-    the other; a tensor that holds no indices as it is."""
+    """Indices into tables of `size` rows as indices into the concatenated tables. A tensor
+    without indices is unchanged."""
     if role is Role.INDICES:
         return _count_on(tf.cast(tensor, tf.int64), size)
     if role is Role.REGIONS:
         images = tensor[..., 0]
-        # As the op reads them: the fraction is dropped.
+        # Drop the fraction, as the op does.
         images = tf.where(images < 0, tf.math.ceil(images), tf.math.floor(images))
         images = _count_on(images, size)
         return tf.concat([images[..., tf.newaxis], tensor[..., 1:]], axis=2)
@@ -120,8 +119,8 @@ def _renumber(tensor: tf.Tensor, role: Role, size: tf.Tensor) -> tf.Tensor:
 
 
 def _count_on(indices: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-    """Indices [B, ...], iteration b counting from b * `size`. An index that named no
-    row, NaN too, names none afterwards."""
+    """Indices [B, ...], with iteration b counting from b * `size`. An index out of range,
+    or NaN, stays out of range."""
     size = tf.cast(size, indices.dtype)
     iterations = tf.cast(tf.range(tf.shape(indices)[0]), indices.dtype)
     is_valid = (indices >= 0) & (indices < size)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for ops that work element by element, or row by row, and what all rules are
-made of.
+"""Rules for ops that work element by element or row by row, and helpers of all rules.
 
-A rule gets the inputs of an op, each either stacked (with a leading dimension of all
-iterations) or the same in every iteration, and returns the outputs, marked likewise.
+A rule gets the inputs of an op. Each is either stacked (with a leading dimension for the
+iterations) or the same in every iteration. The rule returns the outputs, marked likewise.
 It is called only if at least one input is stacked.
 """
 
@@ -26,7 +25,7 @@ _NAMES = {op: name for name, op in raw_ops.OPS.items()}
 
 
 def call(vectorized: Vectorized, *inputs: Any) -> Any:
-    """Runs the op itself on other inputs, with its own attributes."""
+    """Runs the op on other inputs, with its own attributes."""
     op = vectorized.op
     inferred = _attributes.inferred(op.op_def.input_arg, inputs)
     keywords = {
@@ -38,7 +37,7 @@ def call(vectorized: Vectorized, *inputs: Any) -> Any:
 
 
 def call_stacked(vectorized: Vectorized) -> list[Output]:
-    """Runs the op itself on its inputs as they are now; all its outputs are stacked."""
+    """Runs the op on its current inputs; all its outputs are stacked."""
     outputs = call(vectorized, *tensors(vectorized))
     return [pfor.wrap(output, True) for output in as_list(outputs)]
 
@@ -48,31 +47,31 @@ def tensors(vectorized: Vectorized) -> list[tf.Tensor]:
 
 
 def as_list(outputs: Any) -> list[tf.Tensor]:
-    """What an op returns, which is one tensor or a tuple, as a list."""
+    """The outputs of an op, one tensor or a tuple, as a list."""
     return list(outputs) if isinstance(outputs, tuple | list) else [outputs]
 
 
 def widen(tensor: tf.Tensor) -> tf.Tensor:
-    """In the type in which an op of this type computes."""
+    """The tensor in the type in which an op of its type computes."""
     is_half = tensor.dtype in (tf.float16, tf.bfloat16)
     return tf.cast(tensor, tf.float32) if is_half else tensor
 
 
 def align(values: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
-    """A value for each iteration, [B], as [B, 1, ...]: broadcast over `like`."""
+    """A value for each iteration, [B], as [B, 1, ...], to broadcast over `like`."""
     ones = tf.ones([tf.rank(like) - 1], tf.int32)
     return tf.reshape(values, tf.concat([tf.shape(values), ones], axis=0))
 
 
 def elementwise(vectorized: Vectorized) -> list[Output]:
-    """All inputs have one shape, and so has each output."""
+    """The rule for ops whose inputs and outputs all have one shape."""
     vectorized.stack_inputs()
     return call_stacked(vectorized)
 
 
 def with_shared(*shared: int, otherwise: Rule) -> Rule:
-    """Elementwise, or row by row, but for the inputs at `shared`, which all elements
-    or rows have in common; `otherwise` where these differ between iterations."""
+    """The rule for elementwise or row-wise ops whose inputs at `shared` are common to all
+    elements or rows. `otherwise` applies if these differ between iterations."""
 
     def rule(vectorized: Vectorized) -> Output | list[Output]:
         if any(vectorized.input(index).is_stacked for index in shared):
@@ -85,7 +84,7 @@ def with_shared(*shared: int, otherwise: Rule) -> Rule:
 
 
 def each_alone(vectorized: Vectorized) -> list[Output]:
-    """A list of tensors in, the list out: each output depends on its own input."""
+    """The rule for ops that map a list of tensors, each output depending on its own input."""
     outputs = call(vectorized, tensors(vectorized))
     return [
         pfor.wrap(output, is_stacked)
@@ -94,14 +93,15 @@ def each_alone(vectorized: Vectorized) -> list[Output]:
 
 
 def broadcasting(vectorized: Vectorized) -> list[Output]:
-    """Ranks may differ: the leading dimension has to stay the leading one."""
+    """The rule for broadcasting ops. Ranks may differ, but the stacked dimension must stay
+    the leading one."""
     vectorized.expanddim_inputs_for_broadcast()
     return call_stacked(vectorized)
 
 
 def gradient_of_broadcasting(vectorized: Vectorized) -> list[Output]:
-    """Of gradients, x and y: the gradients have the shape of x and y together, its
-    leading dimension too."""
+    """The rule for ops of gradients, x and y. The gradients have the broadcast shape of x
+    and y, including its leading dimension."""
     x_or_y_stacked = vectorized.input(1).is_stacked or vectorized.input(2).is_stacked
     vectorized.stack_inputs([0] if x_or_y_stacked else [0, 1])
     return broadcasting(vectorized)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ClipByGlobalNorm, a norm for each iteration (for clipping example by example):
-stock ops over the stacked tensors, with the arithmetic of the op."""
+"""ClipByGlobalNorm with a norm for each iteration, for per-example clipping. It uses stock
+ops over the stacked tensors, with the arithmetic of the op."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def _norm(values: Tensors) -> tf.Tensor:
 
 
 def _largest(values: Tensors) -> tf.Tensor:
-    """The largest magnitude in each iteration, [B]; 0 where there is none."""
+    """The largest magnitude in each iteration, [B]; 0 if there are no elements."""
     largest = [tf.reduce_max(tf.abs(value), tf.range(1, tf.rank(value))) for value in values]
     return tf.maximum(tf.reduce_max(tf.stack(largest), axis=0), 0)
 
@@ -42,7 +42,7 @@ def _scale(norm: tf.Tensor, clip_norm: tf.Tensor) -> tf.Tensor:
     is_clipped = norm > clip_norm
     above = tf.where(is_clipped, norm, tf.ones_like(norm))
     scale = tf.where(is_clipped, clip_norm / above, tf.ones_like(norm))
-    return scale + (norm - norm)  # NaN where the norm is not finite
+    return scale + (norm - norm)  # NaN if the norm is not finite
 
 
 def _wide(vectorized: Vectorized) -> list[tf.Tensor]:
@@ -65,7 +65,7 @@ def clip_by_global_norm(vectorized: Vectorized) -> list[Output]:
 
 
 def clip_by_global_norm_grad(vectorized: Vectorized) -> list[Output]:
-    """By the formula in the op's documentation."""
+    """The rule of the gradient op, by the formula in the op's documentation."""
     inputs = _wide(vectorized)
     count = len(inputs) // 2 - 1
     gradients, norm_gradient = inputs[:count], inputs[count]

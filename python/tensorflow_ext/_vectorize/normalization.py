@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Normalization of rows: the rows of all iterations are run as the rows of one op. Its
-parameters are multiplied in, and sums over the rows of an iteration taken, outside."""
+"""Normalization of rows: one op runs the rows of all iterations. Multiplications by its
+parameters, and sums over the rows of an iteration, are separate ops."""
 
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for import pfor
@@ -9,7 +9,7 @@ from tensorflow_ext._vectorize._rules import Output, Vectorized, call, tensors, 
 
 
 def with_parameters_of_each(vectorized: Vectorized) -> list[Output]:
-    """layer_norm and rms_norm, if scale or offset differs between iterations."""
+    """The rule of layer_norm and rms_norm if scale or offset differs between iterations."""
     x, scale, *offset = vectorized.inputs
     wide = widen(x.t)
     ones = tf.ones(tf.shape(wide)[-1:], wide.dtype)
@@ -25,10 +25,10 @@ def with_parameters_of_each(vectorized: Vectorized) -> list[Output]:
 
 
 def gradient(vectorized: Vectorized) -> list[Output]:
-    """layer_norm_grad and rms_norm_grad, of gradients, those of the statistics, x,
-    scale and the statistics: the mean, of layer_norm alone, and the inverse."""
+    """The rule of layer_norm_grad and rms_norm_grad. Their inputs are the gradients, those of
+    the statistics, x, scale and the statistics: the mean (only for layer_norm) and the inverse."""
     last = vectorized.num_inputs - 1
-    count = last // 2 - 1  # of statistics
+    count = last // 2 - 1  # number of statistics
     has_mean = count == 2
     x, scale = count + 1, count + 2
     of_x = [x, *range(scale + 1, last + 1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PruneByMagnitude with a threshold for each iteration: stock ops that have the same
+"""PruneByMagnitude with a threshold for each iteration, by stock ops with the same
 gradient."""
 
 import tensorflow as tf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points in images."""
+"""Sampling of images at given points."""
 
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for import pfor
@@ -11,11 +11,11 @@ _images_of_each = batched(Role.ROWS, Role.ROWS)
 
 
 def resampler(vectorized: Vectorized) -> Output | list[Output]:
-    """Of images [N, H, W, C] and points [N, ..., 2]."""
+    """The rule for images [N, H, W, C] and points [N, ..., 2]."""
     images, points = vectorized.inputs
     if images.is_stacked:
         return _images_of_each(vectorized)
-    # All iterations' points of an image are more points of it.
+    # The points of all iterations become more points of each image.
     return pfor.wrap(_swap(call(vectorized, images.t, _swap(points.t))), True)
 
 

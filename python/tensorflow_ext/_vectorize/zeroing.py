@@ -19,8 +19,8 @@ def zero_out_with_index(vectorized: Vectorized) -> list[Output]:
 
 
 def _keep_first(stacked: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Zeros all but the first element of each iteration; also returns the shape of
-    what was kept: [B, 1], or [B, 0] where iterations are empty."""
+    """Zeros all but the first element of each iteration. Also returns the shape of the kept
+    elements: [B, 1], or [B, 0] if iterations are empty."""
     shape = tf.shape(stacked)
     rows = tf.reshape(stacked, [shape[0], tf.reduce_prod(shape[1:])])
     first = rows[:, :1]

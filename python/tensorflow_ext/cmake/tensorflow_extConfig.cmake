@@ -15,19 +15,18 @@
 #   tf_ext_add_op_library(<name> SRCS <file>... [CUDA_SRCS <file>...]
 #                         [XLA_SRCS <file>...] [DEPS <library>...])
 #
-# makes lib<name>.so: as tf_ext_op_library of tensorflow_ext/build_defs.bzl, which
-# says what the arguments are. CUDA kernels are built where CMake finds a CUDA
-# compiler (CUDACXX or CMAKE_CUDA_COMPILER name one); tensorflow_ext_CUDA=OFF leaves
-# it aside.
+# builds lib<name>.so, like tf_ext_op_library in tensorflow_ext/build_defs.bzl, which
+# documents the arguments. CUDA kernels are built if CMake finds a CUDA compiler
+# (CUDACXX or CMAKE_CUDA_COMPILER name one); tensorflow_ext_CUDA=OFF disables them.
 #
 #   tf_ext_add_cc_ops(<name>)
 #
-# makes <name>_cc_ops of that library: a C++ library with its typed ops, as <name>::ops
-# of <name>_cc_ops.h. The interpreter needs Jinja (pip install jinja2).
+# builds <name>_cc_ops for that library: a C++ library with its typed ops, as <name>::ops
+# in <name>_cc_ops.h. The interpreter needs Jinja (pip install jinja2).
 #
-# Paths and flags are those of tensorflow_ext/sysconfig.py, asked of the Python
-# interpreter that has TensorFlow: Python3_EXECUTABLE, else what
-# find_package(Python3) finds.
+# Paths and flags come from tensorflow_ext/sysconfig.py, run by the Python interpreter
+# that has TensorFlow: Python3_EXECUTABLE, else the one that find_package(Python3)
+# finds.
 
 cmake_minimum_required(VERSION 3.18)
 
@@ -73,7 +72,8 @@ set(_tf_ext_sources "${CMAKE_MATCH_3}")
 set(_tf_ext_compile "${CMAKE_MATCH_4}")
 set(_tf_ext_link "${CMAKE_MATCH_5}")
 
-# The flags by what CMake makes of them: of folders -isystem, whatever the language.
+# The flags, sorted by their CMake property. CMake passes folders as -isystem in every
+# language.
 set(_tf_ext_includes "${_tf_ext_compile}")
 list(FILTER _tf_ext_includes INCLUDE REGEX "^-isystem")
 list(TRANSFORM _tf_ext_includes REPLACE "^-isystem" "")
@@ -125,11 +125,11 @@ if(tensorflow_ext_CUDA AND NOT CMAKE_CUDA_COMPILER)
   check_language(CUDA)
 endif()
 if(tensorflow_ext_CUDA AND CMAKE_CUDA_COMPILER)
-  # A100 and H100, and what comes after them.
+  # A100, H100 and their successors.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
   endif()
-  # In the packages of pip the libraries lie in lib, where nvcc looks in lib64.
+  # pip's packages have the libraries in lib, but nvcc searches lib64.
   get_filename_component(_tf_ext_toolkit "${CMAKE_CUDA_COMPILER}/../.." ABSOLUTE)
   if(EXISTS "${_tf_ext_toolkit}/lib/libcudart_static.a")
     set(ENV{LIBRARY_PATH} "${_tf_ext_toolkit}/lib:$ENV{LIBRARY_PATH}")
@@ -144,7 +144,7 @@ set(_tf_ext_launch "${_tf_ext_includes}")
 list(TRANSFORM _tf_ext_launch APPEND /tensorflow_ext/kernels/launch.cu.cc)
 list(GET _tf_ext_launch 0 _tf_ext_launch)
 
-# What the function below uses, wherever it is called.
+# Variables that the function below uses, wherever it is called.
 foreach(_tf_ext_name launch options packages parts)
   set_property(GLOBAL PROPERTY _tf_ext_${_tf_ext_name} "${_tf_ext_${_tf_ext_name}}")
 endforeach()
@@ -169,8 +169,8 @@ function(tf_ext_add_op_library name)
     set_source_files_properties(${arg_CUDA_SRCS} ${launch} PROPERTIES LANGUAGE CUDA)
     target_sources(${name} PRIVATE ${arg_CUDA_SRCS} ${launch})
     target_compile_definitions(${name} PRIVATE TENSORFLOW_EXT_CUDA=1)
-    # Whole and first: the library of TensorFlow's GPU wheel exports stubs of the
-    # same names.
+    # The whole library comes first, because the library of TensorFlow's GPU wheel
+    # exports stubs of the same names.
     set_target_properties(${name} PROPERTIES CUDA_RUNTIME_LIBRARY None)
     target_link_libraries(${name} PRIVATE -Wl,--whole-archive
       "${tensorflow_ext_CUDART}" -Wl,--no-whole-archive dl rt pthread)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs for an op: given ones in the types of a variant, or found by trying."""
+"""Inputs for an op: given ones converted to the types of a variant, or found by trying."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _Shapes = tuple[tuple[int, ...], ...]
 _ALIKE: list[tuple[int, ...]] = [(2, 3), (3,), (2, 2), (2, 3, 4), (2, 3, 4, 2), ()]
 _ANY: list[tuple[int, ...]] = [(2, 3), (), (3,), (2,), (3, 2), (2, 3, 4)]
 _MOST_SHAPES = 400
-CHECKS_WITHOUT = ("documentation", "kernel", "gpu")  # The checks that need no inputs.
+CHECKS_WITHOUT = ("documentation", "kernel", "gpu")  # checks that need no inputs
 _RANKS = (2, 1, 3, 4, 0, 5)
 _SIZES = (2, 3, 4, 5, 1)  # sizes to try for a dimension that may accept only one
 _MOST_RANKS = 12

@@ -93,11 +93,11 @@ def load(what: Load) -> list[str]:
     """Loads libraries, with their gradients, and modules.
 
     Returns:
-      What was wrong with gradients that libraries register.
+      Errors of gradients that libraries register.
     """
     for library in what.libraries:
         tf.load_library(library)
-    # Before the gradients in C++: one that a module registers is there first.
+    # Modules come before the gradients in C++, so that their own gradients are kept.
     for module in what.modules:
         importlib.import_module(module)
     tensorflow_ext.gradients.register_all()
@@ -115,7 +115,7 @@ def list_ops(library: str, modules: Sequence[str], say: Say) -> None:
 
 
 def perform(task: Task, say: Say) -> None:
-    """Checks an op; says what it finds, and before each try what it is about to do."""
+    """Checks an op; sends its findings and announces each attempt."""
     wrong = load(task.load)
     op_def = op_def_pb2.OpDef.FromString(task.op_def)
     variants = [Variant(op_def, attrs, guessed) for attrs, guessed in task.variants]
@@ -152,7 +152,7 @@ def _guarded(subject: Subject, check: str) -> Iterator[OpFinding]:
     except CrashedError as error:
         yield subject.finding(check, Verdict.FAILED, f"the op {error}")
     except Exception as error:
-        # Whatever the op makes TensorFlow raise, the other checks are done.
+        # The other checks run even if the op makes TensorFlow raise an error.
         yield subject.finding(check, Verdict.FAILED, brief(error))
 
 

@@ -27,7 +27,7 @@ tensorflow_ext/saved_model tensorflow_ext/testing tensorflow_ext/BUILD
 tensorflow_ext/build_defs.bzl tensorflow_ext/defs.bzl tensorflow_ext/inline_calls.h
 tensorflow_ext/op_wrappers.bzl tensorflow_ext/rooms.bzl tensorflow_ext/type_attributes.h
 tensorflow_ext/version.cc tensorflow_ext/version.h tensorflow_ext/workspace.bzl
-benchmarks examples java requirements run third_party tools
+benchmarks examples java python requirements run third_party tools
 """.split()  # noqa: SIM905
 
 

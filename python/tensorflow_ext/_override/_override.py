@@ -61,10 +61,10 @@ class override_gradient:
       gradients: The gradient of each op type, such as 'Sign'. It is one of
 
         * the name of an op with the same number of inputs and outputs, such as
-          'TfExt>SignStraightThrough', or a name given to tf.RegisterGradient. It stands
-          for the gradient that Python has for this name; for this library's ops that is
-          the C++ definition. The gradient sees the inputs and outputs of the op that
-          ran, and the attributes that both ops have; others have their defaults.
+          'TfExt>SignStraightThrough', or a name given to tf.RegisterGradient. It selects
+          the gradient that Python has for this name; for this library's ops that is the
+          C++ definition. The gradient sees the inputs and outputs of the op that ran,
+          and the attributes that both ops have; others have their defaults.
         * a FunctionDef, either your own or from tensorflow_ext.gradients.function_def.
           It takes the op's inputs and an upstream gradient for each output and returns a
           gradient for each input.

@@ -133,5 +133,5 @@ class Scheduled(SameShape):
 
 
 def serialize(value: Any) -> Any:
-    """A number as it is, or a schedule as Keras serializes it."""
+    """A number unchanged, or a schedule as Keras serializes it."""
     return keras.saving.serialize_keras_object(value) if callable(value) else value

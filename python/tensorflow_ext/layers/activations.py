@@ -29,7 +29,7 @@ class GELU(SameShape):
     Args:
       approximate: Whether to use the form with tanh instead of the exact one.
         `keras.activations.gelu` is exact by default.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(self, approximate: bool = True, **kwargs: Any) -> None:
@@ -48,7 +48,7 @@ class Mish(SameShape):
     """x * tanh(softplus(x)), by `mish`.
 
     Args:
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -60,7 +60,7 @@ class LiSHT(SameShape):
     """x * tanh(x), by `lisht`.
 
     Args:
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -72,7 +72,7 @@ class TanhShrink(SameShape):
     """x - tanh(x), by `tanhshrink`.
 
     Args:
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -101,7 +101,7 @@ class HardShrink(_Shrinkage):
     Args:
       lower: Lower bound; may be -infinity.
       upper: Upper bound, at least `lower`; may be infinity.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -115,7 +115,7 @@ class SoftShrink(_Shrinkage):
     Args:
       lower: Lower bound; may be -infinity.
       upper: Upper bound, at least `lower`; may be infinity.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -130,7 +130,7 @@ class Snake(SameShape):
       frequency_initializer: Initializer of `frequency`.
       per_channel: Whether each element of the last dimension has its own frequency.
         If not, all share one, as in TF Addons.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Sparsemax(SameShape):
 
     Args:
       axis: The axis along which the result sums to 1.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
@@ -195,7 +195,7 @@ class SwiGLU(OfTwo):
     result has their logical or, as in `keras.layers.Multiply`.
 
     Args:
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     input_names = ("gate", "value")

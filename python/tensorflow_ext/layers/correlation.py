@@ -28,7 +28,7 @@ class CorrelationCost(OverImages):
       data_format: 'channels_last', or 'channels_first' for images [N, C, H, W] and a
         result [N, D * D, H', W'], which are then transposed
         (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     input_names = ("a", "b")

@@ -55,7 +55,7 @@ class EmbeddingBag(keras.layers.Layer):
         keras.optimizers.SGD without momentum then writes only these vectors. Adam and
         most other Keras optimizers still write the whole table, for their averages. XLA
         does not support such gradients, so a model with this layer is not compiled.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(

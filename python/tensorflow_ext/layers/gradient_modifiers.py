@@ -29,7 +29,7 @@ class GradientReversal(Scheduled):
 
     Args:
       scale: Factor of the reversed gradient, finite; or a schedule for it.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(self, scale: float | Schedule = 1.0, **kwargs: Any) -> None:
@@ -62,7 +62,7 @@ class SignQuantizer(SameShape):
 
     Args:
       clip: The gradient is dy where abs(inputs) <= clip, else 0; above 0.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(self, clip: float = 1.0, **kwargs: Any) -> None:

@@ -57,7 +57,7 @@ class LayerNormalization(_Normalization):
       gamma_regularizer: Regularizer of `gamma`.
       beta_constraint: Constraint of `beta`.
       gamma_constraint: Constraint of `gamma`.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class RmsNormalization(_Normalization):
       scale_initializer: Initializer of `scale`.
       scale_regularizer: Regularizer of `scale`.
       scale_constraint: Constraint of `scale`.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(

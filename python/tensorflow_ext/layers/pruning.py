@@ -38,7 +38,7 @@ class MagnitudePruning(Scheduled):
         either this or `threshold`.
       gradient: How to treat the gradient of pruned values: 'straight_through' passes it
         on, 'masked' drops it.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
 
     Raises:
       ValueError: Not exactly one of `threshold` and `sparsity` is given, or an argument

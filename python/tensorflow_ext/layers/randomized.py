@@ -26,7 +26,7 @@ class RReLU(SameShape):
       upper: Largest slope, at least `lower`.
       seed: An integer gives the same numbers each time; None gives different ones, or
         those of keras.utils.set_random_seed.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(

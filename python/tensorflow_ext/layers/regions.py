@@ -54,7 +54,7 @@ class RoiPooling(_OverRegions):
       data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
         result [R, C, pooled_height, pooled_width], which are then transposed
         (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def compute(self, first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
@@ -85,7 +85,7 @@ class RoiAlign(_OverRegions):
       data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
         result [R, C, pooled_height, pooled_width], which are then transposed
         (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class Resampler(OverImages):
       data_format: 'channels_last', or 'channels_first' for data [N, C, H, W] and a
         result [N, C, ...], which are then transposed (tensorflow_ext/layers/_images.py
         says why); warp stays the same. Defaults to that of Keras.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     input_names = ("data", "warp")
@@ -49,7 +49,7 @@ class DenseImageWarp(OverImages):
       data_format: 'channels_last', or 'channels_first' for images [N, C, H, W], flows
         [N, 2, H', W'] and a result [N, C, H', W'], which are then transposed
         (tensorflow_ext/layers/_images.py says why). Defaults to that of Keras.
-      **kwargs: Those of keras.layers.Layer, e.g. `name` and `dtype`.
+      **kwargs: Arguments of keras.layers.Layer, e.g. `name` and `dtype`.
     """
 
     input_names = ("image", "flow")

@@ -43,7 +43,7 @@ class Function:
 
     @property
     def sources(self) -> list[Any]:
-        """The tensors and variables by which it is differentiated."""
+        """The tensors and variables with respect to which it is differentiated."""
         return [*self.tensors, *self.variables]
 
     def in_double(self) -> "Function":
@@ -70,7 +70,7 @@ class Function:
         tensors: Sequence[tf.Tensor] | None = None,
         output: int | None = None,
     ) -> list[tf.Tensor | None]:
-        """The gradients by every source, of all outputs or of one alone."""
+        """The gradients with respect to every source, of all outputs or of only one."""
         tensors = list(self.tensors if tensors is None else tensors)
         with tf.GradientTape() as tape:
             for source in [*tensors, *self.variables]:

@@ -100,7 +100,7 @@ class _Graph:
     def gradients(
         self, ys: Sequence[str], xs: Sequence[str], upstreams: Sequence[str]
     ) -> list[str | None]:
-        """TF_AddGradients; None where there is no gradient."""
+        """Calls TF_AddGradients; None for an input without gradient."""
         results = (_Output * len(xs))()
         with _library._status() as status:
             _C.TF_AddGradients(

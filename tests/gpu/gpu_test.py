@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that need a GPU; skipped, with the reason, where there is none."""
+"""The programs that need a GPU; skipped, with the reason, if there is none."""
 
 import pathlib
 import subprocess
@@ -17,7 +17,7 @@ _HERE = pathlib.Path(__file__).absolute().parent
     ids=["kernels_alone", "tensorflow_level"],
 )
 def test_on_gpu(program: list[str]) -> None:
-    # A process each: TensorFlow takes all of a GPU's memory for itself.
+    # One process each, because TensorFlow takes all of a GPU's memory.
     name, *options = program
     run = subprocess.run(
         [*PYTHON, _HERE / name, *options], stdout=subprocess.PIPE, text=True, check=False

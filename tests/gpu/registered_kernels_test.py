@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every op of ours has a kernel for every type it admits, on CPU and GPU."""
+"""Every op of this library has a kernel for every type it admits, on CPU and GPU."""
 
 import itertools
 import os
@@ -27,7 +27,7 @@ _HOST_MEMORY = {
     "TfExt>Rrelu": ["seed"],
     "TfExt>RreluGrad": ["seed"],
 }
-# What a type attribute without a list admits on the GPU: whatever has gradients.
+# The types that an attribute without a list admits on the GPU: all that have gradients.
 _DIFFERENTIABLE = {tf.half, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128}
 
 
@@ -50,7 +50,7 @@ def _admitted(op: str) -> dict[str, set]:
 
 
 def _taken(kernel: kernel_def_pb2.KernelDef) -> dict[str, set]:
-    """The values that a kernel takes, of the attributes that it constrains."""
+    """The values that a kernel accepts for the attributes that it constrains."""
     return {
         constraint.name: {
             *map(tf.as_dtype, constraint.allowed_values.list.type),
@@ -61,7 +61,7 @@ def _taken(kernel: kernel_def_pb2.KernelDef) -> dict[str, set]:
 
 
 def _missing(op: str, device: str) -> list[dict[str, Any]]:
-    """The combinations of values that no kernel takes."""
+    """The combinations of values that no kernel accepts."""
     admitted = _admitted(op)
     taken = [_taken(kernel) for kernel in _kernels(op, device)]
     combinations = (

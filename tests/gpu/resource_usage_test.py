@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine code of the GPU kernels takes, as cuobjdump tells it."""
+"""The resources that the GPU kernels' machine code uses, as cuobjdump reports them."""
 
 import dataclasses
 import os
@@ -20,11 +20,11 @@ pytestmark = [
 ]
 
 _ARCHITECTURES = {"sm_80", "sm_90"}
-_PTX = {"sm_90"}  # what runs on later devices is made from this
+_PTX = {"sm_90"}  # code for later devices is made from this
 
-# Registers a thread by kernel. A multiprocessor of sm_80 and sm_90 has 65,536 of
-# them for up to 2,048 threads: 32 keep all threads resident, 40 three quarters,
-# 48 five eighths, in blocks of 256.
+# Registers per thread, by kernel. A multiprocessor of sm_80 and sm_90 has 65,536 of them for up to
+# 2,048 threads: in blocks of 256, 32 registers keep all threads resident, 40 three quarters, 48
+# five eighths.
 _REGISTERS = {
     "ElementwiseKernel": 32,
     "BroadcastKernel<true>": 40,
@@ -62,7 +62,7 @@ _REGISTERS = {
     "SparsemaxKernel": 80,
     "SparsemaxGradKernel": 64,
 }
-# The same for functors of ElementwiseKernel that compute for longer or hold more.
+# The same for functors of ElementwiseKernel that compute longer or hold more.
 _FUNCTOR_REGISTERS = {
     "FloorMod": 40,
     "FloorModGrad": 48,
@@ -82,18 +82,18 @@ _FUNCTOR_REGISTERS = {
     "Tanhshrink": 48,
     "TanhshrinkGrad": 48,
 }
-# The same for rows of which a thread holds four packs or more, and sums up as many
-# columns in registers: two blocks are resident.
+# The same for rows where a thread holds at least four packs, and sums as many columns in registers:
+# two blocks are resident.
 _LONG_ROW_REGISTERS = {"DifferentiateRowsKernel": 128}
-# The same for rows of which a thread holds eight packs: three blocks are resident, of
-# the gradient two.
+# The same for rows where a thread holds eight packs: three blocks are resident, two for the
+# gradient.
 _LONGER_ROW_REGISTERS = {
     "DifferentiateRowsKernel": 128,
     "NormalizeRowsKernel": 80,
     "SparsemaxGradKernel": 128,
     "SparsemaxKernel": 80,
 }
-# Bytes a block. sm_90 takes 1 KiB for itself where there is any.
+# Bytes per block. sm_90 reserves 1 KiB if there is any.
 _SHARED = {
     "AlignRowsKernel": 1056,
     "ClipFactorsKernel": 1408,
@@ -108,8 +108,8 @@ _SHARED = {
     "SparsemaxGradKernel": 1088,
     "SparsemaxKernel": 1216,
 }
-# Kernels that read and write memory in packs of 16 bytes. No result shows it where
-# they do not, only the time on a GPU.
+# Kernels that access memory in packs of 16 bytes. If they do not, no result shows it, only the time
+# on a GPU.
 _PACKED = ("ElementwiseKernel", "BroadcastPacksKernel")
 _PACK = r"{}\.global\S*\.(v2\.\w64|v4\.\w32)"
 
@@ -124,7 +124,7 @@ class Usage:
 
     @property
     def kernel(self) -> str:
-        """The kernel's name in the source, as the budgets have it."""
+        """The kernel's name in the source, as in the budgets."""
         match = re.search(r"\d([A-Z][a-z]\w*?Kernel)(?:ILb([01]))?", self.function)
         assert match, f"not a kernel's name: {self.function}"
         flag = {None: "", "0": "<false>", "1": "<true>"}[match[2]]
@@ -132,7 +132,7 @@ class Usage:
 
     @property
     def registers(self) -> int:
-        """How many a thread may take."""
+        """The number of registers that a thread may take."""
         if re.search(r"RowShapeILi256ELi\dELi8E", self.function):
             return _LONGER_ROW_REGISTERS[self.kernel]
         if re.search(r"RowShapeILi\d+ELi\dELi[48]E", self.function):
@@ -141,7 +141,7 @@ class Usage:
 
     @property
     def functor(self) -> str:
-        """That of an ElementwiseKernel; empty for others."""
+        """The functor of an ElementwiseKernel; empty for others."""
         match = re.search(r"ElementwiseKernelINS_(\d+)(\w+)", self.function)
         return match[2][: int(match[1])] if match else ""
 
@@ -202,7 +202,7 @@ def test_shared_memory(usages: list[Usage]) -> None:
 
 
 def test_packs_are_read_and_written_whole() -> None:
-    """In PTX: cuobjdump needs nvdisasm to show machine code."""
+    """Reads PTX, because cuobjdump needs nvdisasm to show machine code."""
     found = set()
     for path in _OBJECTS:
         for entry in _cuobjdump("-ptx", path).split(".entry ")[1:]:

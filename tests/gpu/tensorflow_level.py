@@ -39,19 +39,19 @@ from check_program import EXIT_SKIPPED, Checks, make_parser, run_checks  # noqa:
 
 _CASES = _TESTS / "clients" / "cases"
 _GPU, _CPU = "/device:GPU:0", "/device:CPU:0"
-# Ways that reach the GPU by themselves: graphs of TensorFlow 1 are placed there.
+# Modes that reach the GPU by themselves; graphs of TensorFlow 1 are placed there.
 _CLIENTS = ("eager", "tf.function", "tf.gradients", "SymbolicGradient")
-# Stands for a gradient that is absent; what the debug switch adds.
+# Ops that stand for an absent gradient, or that the debug switch adds.
 _NO_CASES = {"TfExt>NoGradient", "TfExt>CheckGradientShape", *tensorflow_ext.raw_ops.TEXT_OPS}
 _TWICE = ("eager", "tf.function", "tf.gradients")
-# Sums that a GPU takes in whatever order its threads come: two calls give the same
-# bits only where determinism is asked for, and a sum of many terms is further off.
+# Sums that a GPU takes in the order in which its threads arrive: two calls give the same bits only
+# with determinism enabled, and a sum of many terms has a larger error.
 _UNORDERED = tuple(f"TfExt>{op}" for op in ("EmbeddingBag", "Resampler", "RoiAlign", "RoiPool"))
-_TOLERANCE_UNORDERED = 8  # times that of the CPU's sums, which go by blocks
+_TOLERANCE_UNORDERED = 8  # times that of the CPU's sums, which run in blocks
 
 
 def reason_to_skip() -> str:
-    """Why there is nothing to run on; empty if there is."""
+    """The reason why there is nothing to run on; empty if there is a GPU."""
     if not tf.config.list_physical_devices("GPU"):
         with_cuda = tf.test.is_built_with_cuda()
         why = "it finds no GPU" if with_cuda else "it is built for the CPU alone"
@@ -77,10 +77,10 @@ def _on_gpu(client: clients.Client, problem: clients.Problem) -> clients.Results
 
 
 def _client(name: str, case: Case) -> clients.Client:
-    """A client on the GPU; that which compares bits is to find them the same."""
+    """A client on the GPU; a client that compares bits must find equal ones."""
     client = clients.CLIENTS[name]
     if name == "SymbolicGradient":
-        return client  # its own graph, which knows the GPU by name
+        return client  # its own graph, which names the GPU
     if name != "eager" or not case.op.startswith(_UNORDERED):
         return functools.partial(_on_gpu, client)
 
@@ -92,7 +92,7 @@ def _client(name: str, case: Case) -> clients.Client:
 
 
 def _for_gpu(case: Case) -> Case:
-    """The case, with the tolerance of sums in any order where there are some."""
+    """The case, with the tolerance of unordered sums if it has some."""
     if not case.op.startswith(_UNORDERED):
         return case
     return dataclasses.replace(case, tolerance=case.tolerance * _TOLERANCE_UNORDERED)
@@ -104,7 +104,7 @@ def _require_ok(results: list[check.Check]) -> None:
 
 
 def _case(case: Case, client: str, dtype: str) -> None:
-    """Outputs and gradients as tests/clients demands them; references by the CPU."""
+    """Checks outputs and gradients as tests/clients does, with references from the CPU."""
     with tf.device(_CPU):
         _require_ok(check.check_first(case, _client(client, case), dtype))
 
@@ -115,9 +115,9 @@ def _second_order(case: Case, client: str) -> None:
 
 
 def _placement(case: Case, dtype: str) -> None:
-    """The op itself runs on GPU:0, and its gradient gives what the CPU's does."""
+    """The op itself runs on GPU:0, and its gradient gives the CPU's values."""
     problem = clients.Problem(case, case.make_inputs(dtype))
-    tf.config.set_soft_device_placement(False)  # no kernel there: an error
+    tf.config.set_soft_device_placement(False)  # a missing kernel is an error
     try:
         with tf.device(_GPU):
             inputs = [tf.constant(x) for x in problem.inputs]
@@ -156,7 +156,7 @@ def _random_roi_pool(dtype: tf.DType) -> tuple[Any, Any, Any]:
 
 
 def _determinism() -> None:
-    """With determinism asked for, RoiPoolGrad is the CPU's to the last bit."""
+    """With determinism enabled, RoiPoolGrad equals the CPU's to the last bit."""
     for dtype in (tf.half, tf.bfloat16, tf.float32, tf.float64):
         results = []
         for device in (_CPU, _GPU, _GPU):
@@ -170,7 +170,7 @@ def _determinism() -> None:
 
 
 def _bad_values() -> None:
-    """What the CPU refuses by its value reads as 0 on the GPU."""
+    """A value that the CPU refuses reads as 0 on the GPU."""
     with tf.device(_GPU):
         mod = tensorflow_ext.raw_ops.floor_mod
         for dtype in (tf.int32, tf.int64):
@@ -185,7 +185,7 @@ def _bad_values() -> None:
 
 
 def _recurrent(op: str) -> None:
-    """TF_AddGradients of an LSTM of cuDNN gives what Python's tf.gradients gives."""
+    """TF_AddGradients of an LSTM of cuDNN gives the values of Python's tf.gradients."""
     steps, batch, depth, units = 5, 2, 3, 4
     weights = 4 * units * (depth + units) + 8 * units
     state = [1, batch, units]
@@ -221,7 +221,7 @@ def _recurrent(op: str) -> None:
 
 
 def _old_op(case: addons_cases.Case) -> None:
-    """An op of TensorFlow Addons, made of ours: values and gradients, as on the CPU."""
+    """An op of TensorFlow Addons, made of this library's: values and gradients as on the CPU."""
     results = []
     for device in (_GPU, _CPU):
         with tf.device(device):
@@ -240,10 +240,10 @@ def _old_op(case: addons_cases.Case) -> None:
 
 
 def _valid_cases() -> list[Case]:
-    """Those that are to compute something; of every op of ours at least one.
+    """The cases that must compute something; at least one for every op of this library.
 
     Raises:
-      LookupError: An op has none.
+      LookupError: An op has no case.
     """
     read = case_files.read(*sorted(_CASES.glob("*.cases")))
     valid = [_for_gpu(case) for case in read if not case.error]
@@ -274,13 +274,13 @@ def _all_checks() -> Checks:
 
 
 def main() -> int:
-    """Does what the command line says; returns the exit status."""
+    """Runs the command line; returns the exit status."""
     arguments = make_parser(__doc__).parse_args()
     reason = reason_to_skip()
     if reason:
         print(f"skipped: {reason}")
         return EXIT_SKIPPED
-    tf.get_logger().setLevel("ERROR")  # Retracing is what this is about.
+    tf.get_logger().setLevel("ERROR")  # Retracing is intended here.
     gpu = tf.config.list_physical_devices("GPU")[0]
     name = tf.config.experimental.get_device_details(gpu).get("device_name", "a GPU")
     print(f"TensorFlow {tf.__version__}, {name}", flush=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activation functions and their derivatives, in NumPy and float64.
 
-Infinity gives the limit.
+An infinite argument gives the limit.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 Function = Callable[[np.ndarray], np.ndarray]
 
-# Beyond it the functions are 0 or x in float64 and their derivatives constant.
+# Beyond it, the functions are 0 or x in float64, and their derivatives constant.
 _FAR = 800.0
 
 _erfc = np.vectorize(math.erfc, otypes=[float])
@@ -70,7 +70,7 @@ def _mish_slope(x: np.ndarray) -> np.ndarray:
 
 
 def _tanhshrink(x: np.ndarray) -> np.ndarray:
-    # By the continued fraction of tanh near 0, where the difference cancels.
+    # The continued fraction of tanh near 0, where the difference cancels.
     z = np.minimum(x * x, 4)
     fraction = np.zeros_like(z)
     for k in range(35, 1, -2):
@@ -79,7 +79,7 @@ def _tanhshrink(x: np.ndarray) -> np.ndarray:
 
 
 def _snake_ratio(x: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-    """sin(f x) / f, and x where f x is 0."""
+    """sin(f x) / f, or x if f x is 0."""
     t = frequency * x
     return x * np.where(t == 0, 1, np.sin(t) / t)
 

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that runs checks on a GPU: its options, and what it prints."""
+"""A program that runs checks on a GPU: its options and its output."""
 
 import argparse
 import math
 import time
 from collections.abc import Callable, Iterable
 
-EXIT_SKIPPED = 77  # as automake's test drivers have it
+EXIT_SKIPPED = 77  # the exit status of automake's test drivers
 
 Checks = Iterable[tuple[str, Callable[[], None]]]
 
 
 class SkippedError(Exception):
-    """There is nothing to run on, or no room for a check; says why."""
+    """There is no device, or no memory for a check; the message says which."""
 
 
 def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """With the options that `run_checks` takes."""
+    """Makes a parser with the options that `run_checks` takes."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -35,12 +35,12 @@ def run_checks(
     arguments: argparse.Namespace,
     failures: tuple[type[Exception], ...] = (AssertionError,),
 ) -> int:
-    """Runs the chosen checks, prints the outcome, and returns how many fail.
+    """Runs the chosen checks, prints the outcome, and returns the number of failures.
 
     Args:
       checks: All checks, by name.
-      arguments: What the parser read.
-      failures: What a check that fails raises.
+      arguments: The parser's result.
+      failures: The exceptions that a failing check raises.
     """
     began = time.monotonic()
     chosen = [(name, check) for name, check in checks if arguments.only in name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What checks are made of: values to give to a kernel, and comparisons."""
+"""Parts of checks: values for kernels, and comparisons."""
 
 import pathlib
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 from device import Buffer, Device
 from numeric import NumericType
 
-# In the source tree; where this folder travels alone, the file lies beside this one.
+# The source tree has the file; if this folder was copied alone, it is in this folder.
 _HERE = pathlib.Path(__file__).absolute().parent
 sys.path.append(str(_HERE / "../../../python/tensorflow_ext/testing/_gradient"))
 from _comparison import distances  # noqa: E402
@@ -19,7 +19,7 @@ Check = Callable[[Device], None]
 
 
 def generator(*what: object) -> np.random.Generator:
-    """Random numbers that depend on nothing but what they are for."""
+    """Random numbers that depend only on their purpose."""
     return np.random.default_rng(zlib.crc32(repr(what).encode()))
 
 
@@ -29,7 +29,7 @@ def random_values(
     shape: tuple[int, ...],
     special: Sequence[float] = (),
 ) -> np.ndarray:
-    """Values as they are stored: ties of rounding, and special ones among them."""
+    """Values in their storage type, including ties of rounding and special values."""
     if not dtype.is_floating:
         integers = random.integers(-50, 50, shape)
         if special:
@@ -55,15 +55,15 @@ def assert_close(
     roundoffs: float = 0,
     slack: np.ndarray | float = 0,
 ) -> None:
-    """Fails where a result is further from `expected` than it may be.
+    """Fails if a result is too far from `expected`.
 
     Args:
-      what: For the message.
+      what: The name for the message.
       dtype: The type of `stored`.
       stored: The kernel's output.
       expected: Values of that type.
-      roundoffs: Allowed distance, relative to `expected`; 0: none at all.
-      slack: Allowed distance besides; infinite: any value.
+      roundoffs: Allowed distance, relative to `expected`; 0 means exact.
+      slack: Additional allowed distance; infinite allows any value.
     """
     actual = dtype.decode(stored)
     assert actual.shape == expected.shape, f"{what}: {actual.shape}"
@@ -71,7 +71,7 @@ def assert_close(
         size = np.where(np.isfinite(expected), np.abs(expected), 0)
         allowed = roundoffs * np.maximum(dtype.roundoff * size, dtype.tiniest) + slack
         wrong = np.argwhere(distances(actual, expected) > allowed)
-    else:  # exact: double does not hold all integers
+    else:  # exact, because double does not hold all integers
         wrong = np.argwhere(actual != expected)
     if wrong.size:
         first = tuple(wrong[0])
@@ -82,7 +82,7 @@ def assert_close(
 
 
 def _bits(stored: np.ndarray) -> np.ndarray:
-    """The values as integers, which NumPy compares fast, half above all."""
+    """The values as integers, which NumPy compares fast, especially half."""
     return stored.view(f"u{stored.dtype.itemsize}")
 
 
@@ -95,7 +95,7 @@ def assert_repeats(
     roundoffs: float = 0,
     slack: np.ndarray | float = 0,
 ) -> None:
-    """Fails where a buffer is not `expected` over and over; see assert_close.
+    """Fails if a buffer does not repeat `expected`; see assert_close.
 
     The buffer may be as long as `expected`, and may end within a repetition.
     """
@@ -103,7 +103,7 @@ def assert_repeats(
     assert_close(what, dtype, first, expected, roundoffs, slack)
     if buffer.count == expected.size:
         return
-    # What has the bits of the first repetition is right.
+    # Copies with the same bits as a correct first repetition are correct.
     bits, flat = _bits(first).reshape(-1), expected.reshape(-1)
     slack = np.broadcast_to(slack, expected.shape).reshape(-1)
     repeated = bits
@@ -127,18 +127,18 @@ def assert_last(
     roundoffs: float = 0,
     slack: np.ndarray | float = 0,
 ) -> None:
-    """Fails where a buffer does not end in `expected`, behind nothing but zeros;
-    see assert_close."""
+    """Fails unless a buffer ends in `expected`, after nothing but zeros; see
+    assert_close."""
     zeros = buffer.count - expected.size
     for start, values in device.chunks(device.part(buffer, 0, zeros), 1):
         bits = _bits(values)
-        is_zero = not bits.any() or not np.any(bits << 1)  # but for the sign
+        is_zero = not bits.any() or not np.any(bits << 1)  # except for the sign
         assert is_zero, f"{what}: not 0 everywhere from element {start} on"
     last = device.download(device.part(buffer, zeros, expected.shape))
     assert_close(what, dtype, last, expected, roundoffs, slack)
 
 
 def copies_beyond(elements: int, size: int) -> int:
-    """How many copies of `size` elements have more than `elements`, the whole of
-    the last one behind them."""
+    """The number of copies of `size` elements that exceed `elements`, even without the
+    last one."""
     return -(-elements // size) + 1

@@ -13,8 +13,8 @@ from device import Buffer, Device
 from numeric import DOUBLE, FLOAT, FLOATING, HALF, NumericType
 from rows import Row, check_repeatable, random_buffer
 
-# Sizes of the tensors of one call: around the pack, the block and the unit of
-# work, none at all, and more tensors than one launch takes.
+# Sizes of the tensors of one call: around the pack, the block and the unit of work, no tensors, and
+# more tensors than one launch takes.
 _LISTS: tuple[tuple[int, ...], ...] = (
     (1,),
     (0,),
@@ -88,7 +88,7 @@ def _backward(
     return [scale * g + along * u for g, u in pairs], of_clip_norm
 
 
-# Sums in float64 come in another order: a few of its roundoffs.
+# Sums in float64 have another order, which costs a few roundoffs.
 _SLACK = 1e-11
 
 
@@ -121,12 +121,12 @@ def _check_one(
     offset: int = 0,
     copies: int = 1,
 ) -> None:
-    """Both ops; with `copies` - 1 times as many zeros in front of the arrays."""
+    """Both ops; `copies` - 1 times as many zeros precede the arrays."""
     exact = [dtype.decode(value) for value in values]
     upstream = [dtype.decode(gradient) for gradient in gradients]
     clipped, norm = _forward(exact, clip_norm)
     backprops, of_clip_norm = _backward(upstream, 1.5, exact, clip_norm)
-    # Sums in float64 come in another order: a few of its roundoffs.
+    # Sums in float64 have another order, which costs a few roundoffs.
     limits = 2, 1e-11
 
     def check(
@@ -161,7 +161,7 @@ def _large(device: Device, beyond: int) -> None:
 
 
 def _extremes(device: Device) -> None:
-    """Squares that leave the range of the type, and norms that are not finite."""
+    """Squares outside the range of the type, and norms that are not finite."""
     for dtype, values, clip_norm, clipped, norm in (
         (FLOAT, [3e-36, 4e-36], 2.5e-36, [1.5e-36, 2e-36], 5e-36),
         (FLOAT, [1.5e38, 2e38], 5.0, [3.0, 4.0], 2.5e38),
@@ -187,7 +187,7 @@ SMALL = [(3, 9)]
 
 
 def rows(device: Device, dtype: NumericType, tensors: int, count: int) -> Iterator[Row]:
-    """Values are read twice and written."""
+    """Values are read twice and written once."""
     values, gradients, outputs = (
         [random_buffer(device, dtype, count) for _ in range(tensors)] for _ in range(3)
     )
@@ -218,6 +218,6 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
 
 
 def timed(size: int) -> Iterator[tuple]:
-    """200 tensors of `size` bytes in all."""
+    """200 tensors of `size` bytes in total."""
     for dtype in FLOATING:
         yield dtype, 200, max(1, size // 200 // dtype.storage.itemsize)

@@ -6,13 +6,13 @@
 namespace tensorflow_ext {
 namespace {
 
-// Of tensors of these sizes.
+// The size of the scratch for tensors of these sizes.
 int64_t ScratchBytes(int64_t count, const int64_t* sizes) {
   const ClipTensors tensors = {count, sizes, nullptr, nullptr, nullptr};
   return TotalUnits(tensors) * sizeof(NormSums) + sizeof(ClipGradFactors);
 }
 
-// The factors lie first in the scratch.
+// The factors are at the start of the scratch.
 
 int Clip(NumericType type, int64_t count, const int64_t* sizes,
          const void* const* values, void* const* outputs, double clip_norm,

@@ -28,7 +28,7 @@ class _Problem:
 
     @property
     def displacements(self) -> int:
-        """D: the displacements along one axis."""
+        """D: the number of displacements along one axis."""
         return 2 * (self.max_displacement // self.stride_2) + 1
 
     @property
@@ -41,7 +41,7 @@ class _Problem:
         return self.images[0], height, width, self.displacements**2
 
     def spans(self) -> tuple[int, int]:
-        """The rows and columns that the windows cover together."""
+        """The rows and columns that all windows cover together."""
         _, height, width, _ = self.costs
         return (
             (height - 1) * self.stride_1 + self.kernel_size,
@@ -74,7 +74,7 @@ def _pairs(problem: _Problem) -> Iterator[tuple[int, tuple, tuple]]:
 
 
 def _windows(problem: _Problem) -> Iterator[tuple]:
-    """The pixel of every window, for each place in a window."""
+    """The pixel of every window, for each position in a window."""
     _, height, width, _ = problem.costs
     step = problem.stride_1
     for i, j in np.ndindex(problem.kernel_size, problem.kernel_size):
@@ -183,7 +183,7 @@ def rows(device: Device, dtype: NumericType, problem: _Problem) -> Iterator[Row]
 
 def all_checks() -> Iterator[tuple[str, Check]]:
     """(name, check) for CorrelationCost and its gradients."""
-    # Whole packs of channels, and single ones.
+    # Full packs of channels, and single ones.
     for dtype, problem, offset in itertools.product(FLOATING, _PROBLEMS, (0, 1)):
         name = f"CorrelationCost {dtype.name} {dataclasses.astuple(problem)}, offset {offset}"
         yield name, functools.partial(_check, problem=problem, dtype=dtype, offset=offset)
@@ -205,7 +205,7 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
 
 
 def timed(size: int) -> Iterator[tuple]:
-    """FlowNetC's layer, [N, 48, 64, 256]: it computes more than it moves."""
+    """FlowNetC's layer, [N, 48, 64, 256], which is limited by arithmetic."""
     for dtype in FLOATING:
         image_bytes = 48 * 64 * 256 * dtype.storage.itemsize
         images = max(1, min(8, size // (4 * image_bytes)))

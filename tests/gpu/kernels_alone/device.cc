@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's runtime as plain C, as far as device.py needs it. Functions return a
-// cudaError_t as an int, 0 for success. Streams and events are a cudaStream_t
+// CUDA's runtime as plain C, limited to what device.py needs. Functions return
+// a cudaError_t as an int, 0 for success. Streams and events are a cudaStream_t
 // and a cudaEvent_t.
 
 #include <cuda_runtime.h>
@@ -16,13 +16,13 @@ const char* Device_ErrorString(int error) {
   return cudaGetErrorString(static_cast<cudaError_t>(error));
 }
 
-// The number of devices: 0 without a driver, which the error then says.
+// The number of devices; 0 without a driver, as the error then says.
 int Device_Count(int* count) {
   *count = 0;
   return cudaGetDeviceCount(count);
 }
 
-// The name of device 0 and its number of multiprocessors, for people; at most
+// The name of device 0 and its number of multiprocessors, as text of at most
 // `size` bytes, terminated.
 int Device_Describe(char* text, int64_t size) {
   cudaDeviceProp properties;
@@ -51,7 +51,7 @@ int Device_Allocate(int64_t size, void** memory) {
 
 int Device_Free(void* memory) { return cudaFree(memory); }
 
-// Waits until it is done. Both addresses may be on the host or the device.
+// Copies and waits. Both addresses may be on the host or the device.
 int Device_Copy(void* to, const void* from, int64_t size) {
   const cudaError_t error = cudaMemcpy(to, from, size, cudaMemcpyDefault);
   if (error != cudaSuccess) return error;
@@ -60,7 +60,7 @@ int Device_Copy(void* to, const void* from, int64_t size) {
   return cudaStreamSynchronize(nullptr);
 }
 
-// Within the device, in order on `stream`.
+// Copies within the device, in order on `stream`.
 int Device_CopyAsync(void* to, const void* from, int64_t size,
                      cudaStream_t stream) {
   return cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream);
@@ -71,7 +71,7 @@ int Device_FillAsync(void* memory, int byte, int64_t size,
   return cudaMemsetAsync(memory, byte, size, stream);
 }
 
-// A stream that neither waits for the default stream nor holds it up.
+// A stream that neither waits for the default stream nor delays it.
 int Device_CreateStream(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking);
 }
@@ -80,8 +80,9 @@ int Device_Synchronize(cudaStream_t stream) {
   return cudaStreamSynchronize(stream);
 }
 
-// Between the two, work put on `stream` is recorded and not run, and work put
-// on the default stream is an error. `nodes`: how many pieces were recorded.
+// Between the two calls, work put on `stream` is recorded and does not run, and
+// work put on the default stream is an error. `nodes` is the number of recorded
+// pieces of work.
 int Device_BeginCapture(cudaStream_t stream) {
   return cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
 }

@@ -12,11 +12,11 @@ import numpy as np
 from check_program import SkippedError
 from numeric import NumericType
 
-_GUARD = 512  # bytes in front of and behind every buffer
-_SPARE = 1 << 30  # bytes of memory that large buffers leave for others
+_GUARD = 512  # bytes before and after every buffer
+_SPARE = 1 << 30  # bytes of memory that large buffers leave free
 _GUARD_BYTE = 0xA5
 _HERE = pathlib.Path(__file__).absolute().parent
-_CHUNK = 1 << 26  # bytes at a time that a large buffer is read in
+_CHUNK = 1 << 26  # bytes read at a time from a large buffer
 
 
 class DeviceError(RuntimeError):
@@ -24,14 +24,14 @@ class DeviceError(RuntimeError):
 
 
 class NoMemoryError(SkippedError):
-    """The device has too little memory; says how much a buffer takes."""
+    """The device has too little memory; the message has the size of the buffer."""
 
 
 def find_library() -> pathlib.Path:
-    """libkernels.so: beside this file, else where Bazel builds it.
+    """libkernels.so, in this folder or else where Bazel builds it.
 
     Raises:
-      SkippedError: It is at neither place.
+      SkippedError: It is in neither place.
     """
     built = _HERE.parents[2] / "bazel-bin" / "tests" / "gpu" / "kernels_alone"
     for folder in (_HERE, built):
@@ -44,7 +44,7 @@ def find_library() -> pathlib.Path:
 
 
 class Buffer:
-    """`count` elements in device memory; `address` is that of the first."""
+    """`count` elements in device memory; `address` is the address of the first."""
 
     def __init__(self, allocation: int, address: int, shape: Any, dtype: Any) -> None:
         """See Device.empty."""
@@ -57,17 +57,17 @@ class Buffer:
 
 
 def _c_argument(value: Any) -> Any:
-    """A Python value as the argument of a function of C++."""
+    """A Python value as an argument of a C++ function."""
     match value:
         case Buffer():
             return ctypes.c_void_p(value.address)
-        case list():  # of buffers
+        case list():  # buffers
             return (ctypes.c_void_p * len(value))(*[b and b.address for b in value])
         case NumericType():
             return ctypes.c_int32(value.code)
         case bool():
             return ctypes.c_bool(value)
-        case int():  # serves for narrower types, too: each takes a whole register
+        case int():  # also for narrower types, because each takes a whole register
             return ctypes.c_int64(value)
         case float():
             return ctypes.c_float(value)
@@ -83,12 +83,11 @@ class Device:
 
         Args:
           library: libkernels.so.
-          guards: Whether there is memory on both sides of every buffer: a kernel
-            that writes there is caught. Without, a tool that knows where memory
-            ends catches one that reads there as well.
+          guards: True for memory on both sides of every buffer, which detects kernels that write
+            there. Without it, a tool that knows the end of memory also detects reads.
 
         Raises:
-          SkippedError: It was built without CUDA, or there is no GPU.
+          SkippedError: The library was built without CUDA, or there is no GPU.
         """
         self._guard = _GUARD if guards else 0
         self._library = ctypes.CDLL(str(library.absolute()))
@@ -107,25 +106,24 @@ class Device:
         """Calls the launcher that launchers.h exports by this name, on the stream.
 
         Args:
-          name: Its name.
-          *arguments: Its arguments in front of the stream. A NumericType, a number, a
-            buffer or a list of buffers becomes what it is in C++; a struct comes from
-            struct.pack.
+          name: The launcher's name.
+          *arguments: Its arguments before the stream. A NumericType, a number, a buffer or a list
+            of buffers becomes its C++ counterpart; a struct comes from struct.pack.
 
         Raises:
-          DeviceError: It returns an error.
+          DeviceError: The launcher returns an error.
         """
         launcher = ctypes.CFUNCTYPE(ctypes.c_int).in_dll(self._library, f"Kernel_{name}")
         self._require_success(name, launcher(*map(_c_argument, arguments), self.stream))
 
     def scratch(self, name: str, *arguments: Any) -> Buffer:
-        """A buffer of as many bytes as the exported function Kernel_<name> says."""
+        """A buffer with the number of bytes that the exported function Kernel_<name> returns."""
         function = ctypes.CFUNCTYPE(ctypes.c_int64).in_dll(self._library, f"Kernel_{name}")
         return self.empty(function(*map(_c_argument, arguments)), np.uint8)
 
     def sums(self, dtype: NumericType, shape: Any) -> Buffer | None:
-        """What a launcher adds up in if its output of this shape is of a type that is
-        too short; None if the output serves."""
+        """The buffer in which a launcher sums if the type of its output of this shape is too
+        short; None if it sums in the output."""
         return None if dtype.storage == dtype.compute else self.empty(shape, dtype.compute)
 
     def _call(self, name: str, *arguments: Any) -> None:
@@ -144,14 +142,14 @@ class Device:
 
     @property
     def description(self) -> str:
-        """The device's name and what else there is to say."""
+        """The device's name and further details."""
         text = ctypes.create_string_buffer(512)
         self._call("Device_Describe", text, len(text))
         return text.value.decode()
 
     @property
     def free_memory(self) -> int:
-        """Bytes that could be allocated."""
+        """The number of bytes that could be allocated."""
         free = ctypes.c_int64()
         self._call("Device_FreeMemory", ctypes.byref(free))
         return free.value
@@ -162,10 +160,10 @@ class Device:
 
     @contextlib.contextmanager
     def memory(self) -> Iterator[None]:
-        """Frees at the end what is allocated inside.
+        """Frees at the end all allocations made inside.
 
         Raises:
-          AssertionError: Something was written beside a buffer.
+          AssertionError: A kernel wrote outside a buffer.
         """
         before = len(self._live)
         try:
@@ -179,15 +177,15 @@ class Device:
             del self._live[before:]
 
     def empty(self, shape: Any, dtype: Any, offset: int = 0) -> Buffer:
-        """A buffer full of a pattern that is no result; inside `memory()`.
+        """A buffer filled with a pattern that is not a result; inside `memory()`.
 
         Args:
           shape: Its shape, or its number of elements.
           dtype: NumPy's type.
-          offset: Elements by which it is off the alignment of an allocation.
+          offset: The number of elements by which it is off the alignment of an allocation.
 
         Raises:
-          NoMemoryError: It is large, and there is no room for it.
+          NoMemoryError: It is large, and does not fit.
         """
         buffer = Buffer(0, 0, shape, dtype)
         start = self._guard + offset * buffer.dtype.itemsize
@@ -209,7 +207,7 @@ class Device:
         return buffer
 
     def download(self, buffer: Buffer) -> np.ndarray:
-        """The values of a buffer, once the stream is through."""
+        """The values of a buffer, after the stream's work."""
         self.synchronize()
         return self._read(buffer.address, buffer.dtype, buffer.count).reshape(buffer.shape)
 
@@ -238,7 +236,7 @@ class Device:
         return buffer
 
     def repeat(self, array: np.ndarray, copies: int, offset: int = 0) -> Buffer:
-        """Copies of an array, one behind the other; see `empty`."""
+        """Consecutive copies of an array; see `empty`."""
         return self.tile(array, (copies * array.shape[0], *array.shape[1:]), offset)
 
     def last_of(self, array: np.ndarray, copies: int, offset: int = 0) -> Buffer:
@@ -249,7 +247,7 @@ class Device:
 
     def chunks(self, buffer: Buffer, period: int) -> Iterator[tuple[int, np.ndarray]]:
         """(start, values) of a large buffer, in pieces of whole periods; the values
-        are there until the next are asked for."""
+        are valid until the next piece."""
         self.synchronize()
         itemsize = buffer.dtype.itemsize
         step = max(1, _CHUNK // (period * itemsize)) * period
@@ -265,7 +263,7 @@ class Device:
         self._call("Device_CopyAsync", to, origin, size, self.stream)
 
     def milliseconds(self, work: Callable[[], None], repeats: int) -> float:
-        """How long the work takes on the device, averaged."""
+        """The average time of the work on the device."""
         first = self._made("Device_CreateEvent")
         last = self._made("Device_CreateEvent")
         self._call("Device_RecordEvent", first, self.stream)
@@ -279,7 +277,7 @@ class Device:
         return result.value / repeats
 
     def recorded(self, work: Callable[[], None]) -> int:
-        """Pieces of work put on the stream, recorded after they have run once.
+        """Pieces of work put on the stream, recorded after one run.
 
         Raises:
           DeviceError: Work was put on the default stream.

@@ -26,7 +26,7 @@ class _Problem:
 
     @property
     def scale(self) -> float:
-        """What sums are multiplied by."""
+        """The factor of sums."""
         return 1 / self.bag_size if self.mean and self.bag_size else 1
 
     @property
@@ -53,7 +53,7 @@ _BAD = (-1, -(2**31), 2**31 - 1)
 
 
 def _indices(random: np.random.Generator, problem: _Problem, dtype: NumericType) -> np.ndarray:
-    """Rows, and some that are none: these cannot be refused, and are left out."""
+    """Rows, and some invalid ones, which cannot be refused and are ignored."""
     shape = problem.bags, problem.bag_size
     indices = random.integers(0, max(problem.rows, 1), shape)
     bad = random.choice([*_BAD, problem.rows], shape)
@@ -79,7 +79,7 @@ def _check(
     weights = random_values(random, dtype, indices.shape)
     gradients = random_values(random, dtype, (problem.bags, problem.width))
     p, w, g = (dtype.decode(x) for x in (params, weights, gradients))
-    # A row of zeros for what names none.
+    # A row of zeros for invalid indices.
     known = (indices >= 0) & (indices < problem.rows)
     table = np.vstack([p, np.zeros((1, problem.width))])
     where = np.where(known, indices, problem.rows).astype(np.int64)
@@ -157,7 +157,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
     partial = functools.partial
     for dtype, problem in itertools.product(FLOATING, _PROBLEMS):
         check = partial(_check, problem=problem, dtype=dtype)
-        # Whole packs of a row, and single elements.
+        # Full packs of a row, and single elements.
         for offset, index_dtype in itertools.product((0, 1), (INT32, INT64)):
             yield (
                 f"EmbeddingBag {dtype.name} {dataclasses.astuple(problem)}, "
@@ -182,7 +182,7 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
 
 
 def timed(size: int) -> Iterator[tuple]:
-    """Bags of 32 from a table of `size` bytes, as many rows as it has; E = 128."""
+    """Bags of 32 from a table of `size` bytes, with as many rows as it holds; E = 128."""
     width, bag_size = 128, 32
     for dtype in FLOATING:
         count = max(1, size // (width * dtype.storage.itemsize))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks on the emulator, which takes the GPU's place."""
+"""The checks on the emulator, which replaces the GPU."""
 
 import pathlib
 
@@ -7,5 +7,5 @@ import families
 
 LIBRARY = pathlib.Path(__file__).absolute().parent / "libkernels_emulated.so"
 CHECKS = dict(families.all_checks())
-BEYOND = 2**19  # elements that are many for the emulator
+BEYOND = 2**19  # elements of a tensor that is large for the emulator
 LARGE = dict(families.large_checks(BEYOND))

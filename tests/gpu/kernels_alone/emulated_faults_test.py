@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks fail on the emulator where something is wrong."""
+"""The checks fail on the emulator if something is wrong."""
 
 import ctypes
 import dataclasses
@@ -26,12 +26,12 @@ def device() -> Device:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that even here a large tensor is read in several pieces."""
+    """Reads a large tensor in several pieces, even here."""
     monkeypatch.setattr(device_module, "_CHUNK", 2**18)
 
 
-Argument = tuple[str, int]  # a launcher, and which of its pointers
-# Of the first a single element is read; the others are scratch.
+Argument = tuple[str, int]  # a launcher, and the number of its pointer
+# Only one element of the first is read; the others are scratch.
 _UNSEEN = {("ZeroOut", 0), ("EmbeddingBagParamsGrad", 3), ("ResamplerAdjoint", 2)}
 
 
@@ -49,8 +49,8 @@ def _large(name: str, arguments: Sequence[Any]) -> Iterator[tuple[Argument, Buff
 
 
 class _TruncatingDevice(Device):
-    """A device whose kernels lose the upper bits of one argument's indices: what lies
-    `BEYOND` elements or more behind its start is read and written in front."""
+    """A device whose kernels lose the upper bits of one argument's indices: they access the
+    beginning instead of elements at `BEYOND` or later."""
 
     def __init__(self) -> None:
         super().__init__(emulated.LIBRARY)
@@ -73,14 +73,14 @@ class _TruncatingDevice(Device):
                 if is_written:
                     values[: after.size - emulated.BEYOND] = after[emulated.BEYOND :]
                 self.restore(buffer, values)
-            elif after.tobytes().strip(b"\xa5"):  # else nobody writes it
+            elif after.tobytes().strip(b"\xa5"):  # otherwise nobody writes it
                 self.seen.add(argument)
 
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("name", emulated.LARGE)
 def test_truncated_index_is_found(name: str) -> None:
-    """In every argument that is large."""
+    """Finds the fault in every large argument."""
     device = _TruncatingDevice()
     emulated.LARGE[name](device)
     assert device.seen
@@ -102,7 +102,7 @@ def test_barrier_is_waited_for(device: Device) -> None:
 
 def test_missing_barrier_shows(device: Device) -> None:
     output = faulty_kernels.run(device, "ForgetsBarrier")
-    assert np.isnan(output[:32]).all()  # nobody had written what these read
+    assert np.isnan(output[:32]).all()  # these were read before anything was written
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_missing_barrier_shows(device: Device) -> None:
 def test_fault_is_found(device: Device, fault: str, found: str) -> None:
     with pytest.raises(DeviceError, match=found):
         faulty_kernels.run(device, fault)
-    faulty_kernels.run(device, "Reverse")  # It ends that launch only.
+    faulty_kernels.run(device, "Reverse")  # it ends only that launch
 
 
 def test_work_on_the_default_stream_is_found(device: Device) -> None:
@@ -167,7 +167,7 @@ def test_wrong_gradient_is_found(device: Device, monkeypatch: pytest.MonkeyPatch
     right = roi_pool_checks._roi_pool_grad
 
     def wrong(gradients: np.ndarray, *rest: Any) -> np.ndarray:
-        """Forgets the first of the gradients."""
+        """Ignores the first of the gradients."""
         gradients = gradients.copy()
         gradients[0] = 0
         return right(gradients, *rest)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels on the emulator, built with AddressSanitizer and UBSan.
 
-They see what memcheck sees on a GPU, reads beside a buffer above all, and more:
-overflows, shifts, conversions, accesses that are not aligned.
+They find what memcheck finds on a GPU, especially reads outside a buffer, and more: overflows,
+shifts, conversions, misaligned accesses.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ import sanitized_process
 
 _HERE = pathlib.Path(__file__).absolute().parent
 _LIBRARY = _HERE / "libkernels_emulated_address.so"
-_SHARES = 4  # of the checks, so that processes can divide them
+_SHARES = 4  # of the checks, so processes can divide them
 _CHECKS = list(families.all_checks())
 
 

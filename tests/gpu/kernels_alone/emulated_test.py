@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels pass their checks on the emulator, and the checks leave none out."""
+"""The kernels pass their checks on the emulator, and the checks skip no kernel."""
 
 import ctypes
 import itertools
@@ -38,7 +38,7 @@ def test_passes(device: Device, name: str) -> None:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that even here a large tensor is read in several pieces."""
+    """Reads a large tensor in several pieces, even here."""
     monkeypatch.setattr(device_module, "_CHUNK", 2**18)
 
 
@@ -57,8 +57,8 @@ def test_skips_without_memory(device: Device, name: str) -> None:
 
 
 def _launches_that_never_ran() -> Iterator[str]:
-    """As the compiler names them: a function that launches, with the types that it is
-    instantiated for."""
+    """The compiler's names of launches: a function that launches, with the types of its
+    instantiation."""
     never_run = ctypes.CDLL(str(emulated.LIBRARY)).Emulator_NeverRun
     never_run.restype = ctypes.c_char_p
     for number in itertools.count():
@@ -69,7 +69,7 @@ def _launches_that_never_ran() -> Iterator[str]:
 
 
 def test_every_launch_is_checked() -> None:
-    """All that the sources of the kernels contain, whatever the tables here name."""
+    """All launches in the kernels' sources, whatever the tables here name."""
     if _passed != {*emulated.CHECKS, *emulated.LARGE}:
         pytest.skip("not all checks have run and passed in this process")
     never = [name for name in _launches_that_never_ran() if "LaunchFaulty" not in name]
@@ -81,7 +81,7 @@ def test_every_launch_is_checked() -> None:
 
 
 class _RecordingDevice(Device):
-    """Keeps the names of the kernels that are launched, or would be."""
+    """Records the names of the kernels that are launched, or would be."""
 
     def __init__(self, launches: bool = True) -> None:
         super().__init__(emulated.LIBRARY)
@@ -116,7 +116,7 @@ def test_bfloat16_rounds_to_even() -> None:
 
 @pytest.fixture
 def one_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without those whose rows of the table take the emulator long."""
+    """Skips kernels whose rows of the table take the emulator long."""
     monkeypatch.setattr(families, "_FAMILIES", [pointwise_checks])
 
 
@@ -151,7 +151,7 @@ def test_output(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None
 
 
 def test_without_gpu_it_says_so() -> None:
-    """On the library as it is built here; where there is a GPU, gpu_test runs."""
+    """The library as it is built here; if there is a GPU, gpu_test runs."""
     options = ["--only", "no such check", "--no-times"]
     finished = subprocess.run(
         [*PYTHON, _HERE / "run.py", *options], stdout=subprocess.PIPE, text=True, check=False

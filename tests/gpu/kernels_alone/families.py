@@ -2,7 +2,7 @@
 """The kernels' families: each module *_checks.py of this folder is one.
 
 It has
-  all_checks(): (name, check), of all but the launches' streams.
+  all_checks(): (name, check), without the checks of the launches' streams.
   large_checks(beyond): The same for tensors of more than `beyond` elements.
   rows(device, dtype, *problem): Its launches for one problem.
   SMALL: Problems that together launch every kernel.
@@ -33,9 +33,8 @@ def all_checks() -> Iterator[tuple[str, Check]]:
 def large_checks(beyond: int = 2**31) -> Iterator[tuple[str, Check]]:
     """(name, check) for every kernel on tensors of more than `beyond` elements.
 
-    Their values repeat with a period that divides no power of two, so that an
-    index that lost its upper bits shows, and a reference of one period is enough.
-    They may raise NoMemoryError.
+    Their values repeat with a period that divides no power of two, so an index that lost its upper
+    bits is detected, and a reference of one period is enough. They may raise NoMemoryError.
     """
     for family in _FAMILIES:
         for name, check in family.large_checks(beyond):
@@ -43,8 +42,8 @@ def large_checks(beyond: int = 2**31) -> Iterator[tuple[str, Check]]:
 
 
 def timing_rows(device: Device, size: int) -> Iterator[Row]:
-    """Every kernel's rows for tensors of `size` bytes, one at a time: its buffers
-    live until the next is asked for."""
+    """Every kernel's rows for tensors of `size` bytes, one at a time: its buffers are valid
+    until the next row."""
     for family in _FAMILIES:
         for problem in family.timed(size):
             with device.memory():

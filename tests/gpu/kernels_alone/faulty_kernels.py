@@ -14,7 +14,7 @@ INPUT = np.arange(64, dtype=np.float32)
 
 
 def run(device: Device, name: str) -> np.ndarray:
-    """Its output for INPUT: as many values.
+    """The kernel's output for INPUT, with as many values.
 
     Raises:
       DeviceError: The launch failed.

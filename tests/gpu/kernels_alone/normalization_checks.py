@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of LayerNorm and RmsNorm against NumPy in float64.
 
-LayerNorm is centered. RmsNorm has neither mean nor offset: None stands for them.
+LayerNorm is centered. RmsNorm has neither mean nor offset, which are None.
 """
 
 import dataclasses
@@ -17,21 +17,21 @@ from row_shapes import ROW_SHAPES, large_shapes, timed_shapes
 from rows import Row, check_repeatable, random_buffer
 
 _EPSILON = 0.01
-# Rounding errors of the compute type, beside the terms of a sum.
+# Rounding errors of the compute type, relative to the terms of a sum.
 _ROUNDINGS = 32
 
 
 @dataclasses.dataclass(frozen=True)
 class _Expected:
-    """A value, and the size of the terms that it is the sum of: the kernels' error
-    must be small beside these."""
+    """A value, and the size of the terms of its sum: the kernels' error must be small
+    relative to these."""
 
     value: np.ndarray
     terms: np.ndarray
 
 
 def _mean(x: np.ndarray) -> np.ndarray:
-    """The mean of each row as a column; 0 for an empty one."""
+    """The mean of each row as a column; 0 for an empty row."""
     return np.sum(x, axis=1, keepdims=True) / max(x.shape[1], 1)
 
 
@@ -103,7 +103,7 @@ class _Problem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of one copy."""
+        """The values of one copy."""
         return self.rows // self.copies, self.size
 
     @property
@@ -123,26 +123,26 @@ class _Problem:
         return self.device.last_of(values.astype(self.dtype.compute), self.copies, self.offset)
 
     def output(self, source: Buffer) -> Buffer:
-        """An output of the shape of an input, or that input."""
+        """An output of an input's shape, or that input."""
         if self.in_place:
             return source
         return self.device.empty(source.shape, source.dtype, self.offset)
 
     def scratch(self) -> Buffer:
-        """partial_sums."""
+        """The buffer partial_sums."""
         return self.device.scratch(f"{self.name}Scratch", self.dtype, self.dims)
 
     def expect(
         self, what: str, buffer: Buffer, expected: _Expected, check: Callable = assert_repeats
     ) -> None:
-        """Of tensors of the type itself."""
+        """Checks tensors of the type itself."""
         slack = _ROUNDINGS * self.dtype.epsilon * expected.terms
         slack = np.where(np.isfinite(slack), slack, 0)
         value = self.dtype.round(expected.value)
         check(what, self.device, self.dtype, buffer, value, 2, slack)
 
     def expect_statistic(self, what: str, buffer: Buffer, value: np.ndarray, unit: float) -> None:
-        """Of tensors of the compute type."""
+        """Checks tensors of the compute type."""
         dtype = DOUBLE if self.dtype == DOUBLE else FLOAT
         slack = np.nan_to_num(_ROUNDINGS * dtype.epsilon * (np.abs(value) + unit))
         assert_repeats(what, self.device, dtype, buffer, value, 0, slack)
@@ -153,7 +153,7 @@ def _check_forward(op: _Problem) -> None:
     random = generator("normalization", op.name, dtype.name, shape, op.offset)
     x = dtype.decode(random_values(random, dtype, shape))
     if len(x) >= 3 and op.size >= 2:
-        x[0] = 1000  # a mean that is large beside the variance
+        x[0] = 1000  # a mean that is large relative to the variance
         x[0, 0] = 1001
         x[1, -1] = np.nan
         x[2, 0] = np.inf
@@ -174,7 +174,7 @@ def _check_forward(op: _Problem) -> None:
 
 
 def _check_backward(op: _Problem) -> None:
-    """Only the last copy has gradients that are not 0."""
+    """Only the last copy has nonzero gradients."""
     device, dtype, shape = op.device, op.dtype, op.shape
     random = generator("gradient", op.name, dtype.name, shape, op.offset)
     x, gradients = (dtype.decode(random_values(random, dtype, shape)) for _ in "12")

@@ -6,7 +6,7 @@
 namespace tensorflow_ext {
 namespace {
 
-// Of partial_sums, in the compute type.
+// The size of partial_sums, in the compute type.
 template <typename Norm>
 int64_t ScratchBytes(NumericType type, const RowDims& dims) {
   using Gpu = GpuRowNormalization<Norm>;

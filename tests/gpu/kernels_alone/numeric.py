@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels' numeric types, as NumPy sees them.
 
-bfloat16 is done by hand, so that NumPy alone is enough.
+bfloat16 is implemented here, so NumPy is the only requirement.
 """
 
 import dataclasses
@@ -16,8 +16,8 @@ class NumericType:
     Attributes:
       name: TensorFlow's name.
       code: The value of `enum class NumericType`.
-      storage: How the values lie in memory; bfloat16 as its bits.
-      compute: What kernels compute in.
+      storage: The type of the values in memory; bfloat16 as its bits.
+      compute: The type that kernels compute in.
       roundoff: Half the distance from 1 to the next value; 0 for integers.
       tiniest: The smallest positive value.
     """
@@ -31,16 +31,16 @@ class NumericType:
 
     @property
     def is_floating(self) -> bool:
-        """Whether kernels round to this type."""
+        """True if kernels round to this type."""
         return self.roundoff > 0
 
     @property
     def epsilon(self) -> float:
-        """The distance from 1 to the next value of the type that kernels compute in."""
+        """The distance from 1 to the next value of the compute type."""
         return float(np.finfo(self.compute).eps)
 
     def encode(self, values: np.ndarray) -> np.ndarray:
-        """Rounds values to this type; what is too large becomes infinite."""
+        """Rounds values to this type; values that are too large become infinite."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.name != "bfloat16":
                 return np.asarray(values).astype(self.storage)
@@ -50,7 +50,7 @@ class NumericType:
             return (np.where(np.isnan(values), quiet, even) >> 16).astype(np.uint16)
 
     def decode(self, stored: np.ndarray) -> np.ndarray:
-        """The values of what `encode` or a kernel made: float64, or integers."""
+        """The values of an array from `encode` or a kernel: float64, or integers."""
         if not self.is_floating:
             return stored
         if self.name == "bfloat16":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elementwise and broadcasting kernels and ZeroOut against their references:
-shapes, alignments, types, odd values."""
+"""Elementwise and broadcasting kernels and ZeroOut against their references: shapes,
+alignments, types, special values."""
 
 import functools
 import itertools
@@ -22,9 +22,9 @@ from numeric import HALF, NumericType
 from pointwise_kernels import BROADCAST, ELEMENTWISE, ZERO_OUT, PointwiseKernel
 from rows import Row, random_buffer
 
-# Around the pack of 16 bytes, the warp, the block, and beyond some blocks.
+# Sizes around the pack of 16 bytes, the warp, the block, and more than some blocks.
 _SIZES = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 255, 256, 257, 2049, 65551)
-# Elements by which inputs and output are off the alignment, the last the output.
+# Elements by which inputs and output are off the alignment; the last is the output's.
 _OFFSETS = ((0, 0, 0), (1, 1, 1), (7, 7, 7), (0, 1, 2), (3, 3, 0))
 _SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 
@@ -51,7 +51,7 @@ def _results(device: Device, outputs: Sequence[Buffer]) -> np.ndarray:
 
 
 def check_elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
-    """All sizes and alignments, with outputs of their own and in place."""
+    """All sizes and alignments, with separate outputs and in place."""
     random = generator(kernel.name, dtype.name)
     special = _special(kernel, dtype)
     sizes = (*_SIZES, *random.integers(1, 20_000, 4).tolist())
@@ -73,7 +73,7 @@ def check_elementwise(device: Device, kernel: PointwiseKernel, dtype: NumericTyp
                     device.restore(target, restored)
 
 
-# Shapes of the operands; the output's is what they broadcast to.
+# Shapes of the operands; the output has their broadcast shape.
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
     ((), ()),
     ((1,), (1,)),
@@ -106,7 +106,7 @@ def _random_shapes(random: np.random.Generator) -> tuple[tuple[int, ...], ...]:
 
 
 def check_broadcast(device: Device, kernel: PointwiseKernel, dtype: NumericType) -> None:
-    """All shapes, in packs and not."""
+    """All shapes, with packs and without."""
     random = generator(kernel.name, dtype.name)
     special = _special(kernel, dtype)
     for shapes in (*_SHAPES, *(_random_shapes(random) for _ in range(12))):
@@ -151,7 +151,7 @@ def all_checks() -> Iterator[tuple[str, Check]]:
 
 
 _PERIOD = 65_521  # prime: an index that lost its upper bits finds another value
-_LARGE = ("Relu", "ReluGrad", "SwiGluGrad", "Clear")  # by arity; the rest share their loops
+_LARGE = ("Relu", "ReluGrad", "SwiGluGrad", "Clear")  # by arity; the others share their loops
 _LARGE_BROADCAST = ("MultiplyLeft", "SnakeGrad")
 
 
@@ -161,8 +161,8 @@ def _check_large(
     shapes: Sequence[tuple[int, ...]],
     large: Sequence[tuple[int, ...]],
 ) -> None:
-    """Inputs of these shapes repeat until they have the large ones; the last of those is
-    the outputs'."""
+    """Inputs of these shapes repeat until they have the large ones; the last shapes
+    are the outputs'."""
     random = generator("large", kernel.name)
     stored = [random_values(random, HALF, shape) for shape in shapes]
     expected, roundoffs, slack = kernel.limits(HALF, [HALF.decode(x) for x in stored])
@@ -195,7 +195,7 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
             shapes, large = [(_PERIOD,)] * kernel.arity, [(beyond + 12_345,)] * (kernel.arity + 1)
             check = functools.partial(_check_large, kernel=kernel, shapes=shapes, large=large)
             yield f"{kernel.name} half", check
-    # A column by a row, and a matrix where there are three.
+    # A column by a row, and also a matrix if there are three operands.
     rows, columns = 61, 1021  # primes
     many = rows * copies_beyond(beyond, rows * columns)
     for kernel in BROADCAST:
@@ -236,7 +236,7 @@ def same_shapes(kernels: Iterable[PointwiseKernel], size: int) -> Iterator[tuple
 
 def timed(size: int) -> Iterator[tuple]:
     """Tensors of `size` bytes, and rows by columns."""
-    # Of kernels that differ in their attributes only, the last.
+    # The last of the kernels that differ only in their attributes.
     by_name = {kernel.name: kernel for kernel in (*ELEMENTWISE, *BROADCAST, *ZERO_OUT)}
     yield from same_shapes(by_name.values(), size)
     for kernel in BROADCAST:

@@ -20,18 +20,18 @@ class PointwiseKernel:
 
     Attributes:
       name: The functor, or one of the two of a Choice.
-      arity: Its number of arguments.
-      function: The same on arrays of float64, or of an integer type; several
-        outputs are stacked along a first axis.
+      arity: The number of arguments.
+      function: The same on arrays of float64, or of an integer type; several outputs are stacked
+        along a first axis.
       attributes: The functor's members, all of one type.
-      roundoffs: How far results may be apart, in roundoffs of the type.
-      types: What its op admits.
-      extremes: Whether arguments may be as large and as small as can be.
-      outputs: Its number of results.
-      functor: The functor, if the name is another one: the Choice.
+      roundoffs: The allowed distance between results, in roundoffs of the type.
+      types: The types that its op admits.
+      extremes: True if arguments may have extreme magnitudes.
+      outputs: The number of results.
+      functor: The functor, if its name differs: the Choice.
       member: The type of the attributes, for struct.pack.
-      slack: How far results may be apart besides, in roundoffs of the type times
-        this function of the arguments: where sums cancel.
+      slack: An additional allowed distance, in roundoffs of the type times this function of the
+        arguments, for sums that cancel.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PointwiseKernel:
 
     @property
     def title(self) -> str:
-        """The name, with the attributes: no other kernel has both."""
+        """The name, with the attributes, which is unique."""
         return " ".join(map(str, (self.name, *self.attributes)))
 
     def launch(
@@ -74,7 +74,7 @@ class PointwiseKernel:
     def limits(
         self, dtype: NumericType, inputs: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, float, np.ndarray]:
-        """The expected result, and how far from it one may be: `assert_close` takes them."""
+        """The expected result, and its allowed distance: arguments of `assert_close`."""
         expected, slack = self.expected(dtype, inputs), np.array(0.0)
         if self.slack is not None:
             with np.errstate(all="ignore"):
@@ -87,7 +87,7 @@ _MIN, _MAX, _CLIP = -0.5, 1.25, 0.75
 _FACTOR = float(np.float32(-1.7))
 
 _BOUNDS = (_MIN, _MAX)
-# What elementary functions and the products with them come to.
+# The error of elementary functions and of products with them.
 _ACCURATE = 24
 
 
@@ -105,7 +105,7 @@ def _tail_slack(function: Function) -> Function:
     return slack
 
 
-# Of the two formulas of a Choice, the Choice and its member.
+# The Choice and its member, for each of its two formulas.
 _CHOICES = {"GeluTanh": ("Gelu", True), "GeluExact": ("Gelu", False)}
 
 
@@ -131,8 +131,8 @@ def _activations() -> Iterator[PointwiseKernel]:
             extremes=False,  # products near the largest number
             functor=f"{functor}Grad",
             member="?",
-            # The slope is a sum whose terms may cancel. Infinity times a slope
-            # is NaN where that is too small for float.
+            # The slope is a sum whose terms may cancel. Infinity times a slope is NaN if the slope
+            # is too small for float.
             slack=lambda dy, x: 8 * np.abs(dy),
         )
 
@@ -169,7 +169,7 @@ ELEMENTWISE = (
         roundoffs=2,
     ),
     PointwiseKernel("ShrinkGrad", 2, lambda dy, x: np.where(_kept(x), dy, 0), _BOUNDS),
-    # silu(gate) overflows in float where float64 has room.
+    # silu(gate) overflows in float, but not in float64.
     PointwiseKernel(
         "SwiGlu",
         2,
@@ -196,7 +196,7 @@ ELEMENTWISE = (
 
 BROADCAST = (
     PointwiseKernel("FloorMod", 2, np.mod, roundoffs=2, types=NUMERIC),
-    # x / y of extremes overflows in float where float64 has room.
+    # x / y of extremes overflows in float, but not in float64.
     PointwiseKernel(
         "FloorModGrad", 3, lambda dy, x, y: -np.floor_divide(x, y) * dy, roundoffs=4, extremes=False
     ),
@@ -209,7 +209,7 @@ BROADCAST = (
         roundoffs=_ACCURATE,
         extremes=False,
         outputs=2,
-        # Both are sums, and move with the roundoff of f x.
+        # Both are sums, and change with the roundoff of f x.
         slack=lambda dy, x, f: np.abs(
             dy * (8 + 4 * np.abs(f * x)) * np.stack(np.broadcast_arrays(1, x * x + 0 * f))
         ),

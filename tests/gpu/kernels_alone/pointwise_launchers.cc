@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The launchers of elementwise and broadcasting kernels by the functor's name,
-// and those of ZeroOut. They return kUnknown if they launch nothing because
-// there is no such functor or the shapes do not broadcast.
+// and those of ZeroOut. They return kUnknown without a launch if there is no
+// such functor or the shapes do not broadcast.
 
 #include <cstdint>
 #include <string_view>
@@ -37,7 +37,7 @@ int LaunchElementwise(const void* functor, NumericType type,
 
 #define LAUNCHER(op, Functor) {#Functor, LaunchElementwise<Functor>},
 
-// Those of the families' lists; clang-format sees no list in them.
+// The kernels of the families' lists; clang-format cannot format these lists.
 // clang-format off
 struct {
   std::string_view name;

@@ -16,7 +16,7 @@ from rows import Row, check_repeatable, random_buffer
 Shape = tuple[int, int, int, int]
 Order = tuple[int, int]
 
-# Shapes of the images, and points of each.
+# Shapes of the images, and the number of points in each.
 _PROBLEMS: tuple[tuple[Shape, int], ...] = (
     ((1, 1, 1, 1), 1),
     ((2, 5, 6, 4), 9),
@@ -37,7 +37,7 @@ _SPECIAL = (np.nan, np.inf, -np.inf, 1e30, -1.0, 0.0, 2.0)
 
 
 def _warp(random: np.random.Generator, dtype: NumericType, shape: Shape, points: int) -> np.ndarray:
-    """Points inside, around and outside the images, on whole numbers and anything."""
+    """Points inside, around and outside the images, at whole numbers and elsewhere."""
     images, height, width, _ = shape
     reach = np.array([width, height])
     warp = random.uniform(-0.2, 1.2, (images, points, 2)) * (reach + 1) - 1
@@ -70,7 +70,7 @@ def _side(at: np.ndarray, pixels: int, order: int) -> np.ndarray:
 
 
 class _ResamplerOrder(ctypes.Structure):
-    """A struct that goes by value."""
+    """A struct that is passed by value."""
 
     _fields_ = (("x", ctypes.c_int32), ("y", ctypes.c_int32))
 
@@ -99,7 +99,7 @@ def _check(
         launcher: str,
         *arguments: Any,
     ) -> None:
-        """A product of factors, with what the launcher makes of arguments."""
+        """A product of factors, with the launcher's struct for the arguments."""
         expected = dtype.round(np.einsum(equation, *factors))
         size = np.einsum(equation, *map(np.abs, factors))
         slack = roundings * size * dtype.epsilon
@@ -195,7 +195,7 @@ def large_checks(beyond: int) -> Iterator[tuple[str, Check]]:
 def _smooth_warp(
     random: np.random.Generator, dtype: NumericType, shape: Shape, points: int
 ) -> np.ndarray:
-    """Every pixel, and some way from it."""
+    """Every pixel, and positions away from it."""
     grid = np.stack(np.meshgrid(np.arange(shape[2]), np.arange(shape[1])), axis=-1)
     return dtype.encode(grid.reshape(1, -1, 2) + random.uniform(-2, 2, (shape[0], points, 2)))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch has in a kernel's place, on tensors of the same sizes.
+"""PyTorch's counterparts of kernels, on tensors of the same sizes.
 
-`run.py --pytorch` times it in the same rounds. Where PyTorch has no kernel of its
-own for an op, there is nothing to compare with: no composition of several.
+`run.py --pytorch` times them in the same rounds. If PyTorch has no single kernel for an op, it is
+not compared with a composition of several.
 """
 
 import importlib
@@ -37,11 +37,11 @@ class PyTorch:
     """The GPU through PyTorch.
 
     Raises:
-      ImportError: It is not installed.
+      ImportError: PyTorch is not installed.
     """
 
     def __init__(self) -> None:
-        """Imports it."""
+        """Imports PyTorch."""
         self._torch = importlib.import_module("torch")
 
     @property
@@ -50,11 +50,11 @@ class PyTorch:
         return str(self._torch.__version__)
 
     def work(self, name: str, dtype: str, size: int) -> Work | None:
-        """What computes a row of the table of times; None where there is nothing.
+        """The counterpart of a row of the table of times; None if there is none.
 
         Args:
-          name: The row's, "LayerNormGrad" or "FloorMod, row by column".
-          dtype: Its type and its shape, "half, 64 columns".
+          name: The row's name, "LayerNormGrad" or "FloorMod, row by column".
+          dtype: The row's type and shape, "half, 64 columns".
           size: Bytes of a tensor.
         """
         element, _, shape = dtype.partition(", ")
@@ -76,7 +76,7 @@ class PyTorch:
         return None
 
     def milliseconds(self, work: Work, repeats: int) -> float:
-        """How long the work takes on the device, averaged."""
+        """The average time of the work on the device."""
         first, last = (self._torch.cuda.Event(enable_timing=True) for _ in range(2))
         first.record()
         for _ in range(repeats):

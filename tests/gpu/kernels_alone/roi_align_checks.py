@@ -17,10 +17,10 @@ from rows import Row, check_repeatable, random_buffer
 def _samples(
     first: np.floating, last: np.floating, bins: int, problem: RegionProblem
 ) -> np.ndarray:
-    """Where the samples of each bin lie along a side, [bins, count].
+    """The positions of each bin's samples along a side, [bins, count].
 
-    In the type of the corners, the compute type, in which a kernel decides
-    whether a sample lies outside of the image.
+    They are in the type of the corners, the compute type, in which a kernel decides whether a
+    sample is outside the image.
     """
     number = type(first)
     offset = number(0.5 if problem.aligned else 0)
@@ -33,7 +33,7 @@ def _samples(
             size = max(size, number(1))
         size = size / number(bins)
         count = problem.sampling_ratio or max(int(np.ceil(size)), 0)
-        if count == 0 or count > 1e6:  # nothing, or next to nothing in an image
+        if count == 0 or count > 1e6:  # nothing, or almost nothing in an image
             return np.empty((bins, 0), number)
         inner = (np.arange(count).astype(number) + number(0.5)) * (size / number(count))
         return begin + np.arange(bins).astype(number)[:, np.newaxis] * size + inner
@@ -85,7 +85,7 @@ def _sides(roi: np.ndarray, problem: RegionProblem) -> list[np.ndarray]:
 
 
 def _is_on_edge(roi: np.ndarray, problem: RegionProblem) -> bool:
-    """Whether a rounding decides if a sample lies outside."""
+    """True if rounding decides whether a sample is outside."""
     near = False
     for positions, pixels in zip(_sides(roi, problem), problem.data[1:3], strict=True):
         distance = np.minimum(np.abs(positions + 1), np.abs(positions - pixels))
@@ -109,7 +109,7 @@ def _rois(random: np.random.Generator, problem: RegionProblem, dtype: NumericTyp
 
 
 def _product(equation: str, *factors: np.ndarray) -> np.ndarray:
-    """By two products of matrices, where np.einsum alone adds up all terms at once."""
+    """Two matrix products, because a single np.einsum would sum all terms at once."""
     return np.einsum(equation, *factors, optimize=True)
 
 
@@ -145,8 +145,8 @@ class _Reference:
 
 
 def _arguments(dtype: NumericType, problem: RegionProblem) -> tuple[NumericType, bytes, bytes]:
-    """The first of both launchers; the last are the members of RoiAlignOptions, where 0q
-    pads as C++ does."""
+    """The first arguments of both launchers; the last are the members of RoiAlignOptions,
+    where 0q pads as C++ does."""
     options = struct.pack("fq?0q", problem.scale, problem.sampling_ratio, problem.aligned)
     return dtype, problem.dims, options
 
@@ -164,7 +164,7 @@ def _check(
     data = random_values(random, dtype, problem.data)
     rois = _rois(random, problem, dtype)
     reference = _Reference(problem, dtype.decode(rois).astype(dtype.compute))
-    # A position is off by some roundings of its size, a weight by as much.
+    # A position is off by some roundings of its size, and a weight by as much.
     off = 8 * (4 + max(problem.data[1:3])) * dtype.epsilon
     repeated = problem.repeated(data_copies, roi_copies)
     first = _arguments(dtype, repeated)

@@ -64,7 +64,7 @@ def _roi_pool(
             window = data[image, rows, columns]
             if window.size == 0:
                 continue
-            # The first of equals, and NaN above all, as np.argmax has it.
+            # The first of equal values; NaN is the largest, as in np.argmax.
             flat = np.argmax(window.reshape(-1, channels), axis=0)
             h, w = np.divmod(flat, window.shape[1])
             h, w, c = h + rows.start, w + columns.start, np.arange(channels)
@@ -154,7 +154,7 @@ def _check(
         assert_repeats("pooled", device, dtype, outputs[0], pooled)
         assert_repeats("argmax", device, INT32, outputs[1], argmax)
 
-        if argmax.size:  # what a caller may hand over by mistake
+        if argmax.size:  # values that a caller may pass by mistake
             mistakes = random.choice([-2, -(2**31), 2**31 - 1, 1], argmax.shape)
             mistaken = random.random(argmax.shape) < 0.05
             argmax = np.where(mistaken, mistakes, argmax).astype(np.int32)
@@ -164,7 +164,7 @@ def _check(
         indices = on_device, device.repeat(argmax, roi_copies, offset)
         upstream = device.last_of(gradients, roi_copies, offset)
 
-        # In order: the same to the last bit as a sum in the compute type.
+        # In order: equal, to the last bit, to a sum in the compute type.
         in_order = _roi_pool_grad(exact.astype(dtype.compute), elements, problem.data)
         backprops = device.empty(repeated.data, dtype.storage, offset)
         tensors = upstream, *indices, _element_ranges(device, repeated), backprops
@@ -216,7 +216,7 @@ def rows(device: Device, dtype: NumericType, problem: RegionProblem) -> Iterator
     ):
         work = functools.partial(device.launch, launcher, dtype, problem.dims, *arguments)
         if name == "RoiPool":
-            work()  # argmax, for the others
+            work()  # computes argmax for the others
         repeatable = [data] if "deterministic" in name else []
         yield Row(name, f"{dtype.name}, C = {problem.data[3]}", total, work, repeatable)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions that the ops over regions are checked and timed with."""
+"""Regions for the checks and times of ops over regions."""
 
 import dataclasses
 import functools
@@ -18,8 +18,8 @@ Shape = tuple[int, int, int, int]
 
 @dataclasses.dataclass(frozen=True)
 class RegionProblem:
-    """One call: shapes of data [N, H, W, C], number of regions, bins; attributes, of which
-    RoiPool has the first."""
+    """One call: shapes of data [N, H, W, C], number of regions, bins, and attributes; RoiPool
+    has only the first attribute."""
 
     data: Shape
     rois: int
@@ -39,7 +39,7 @@ class RegionProblem:
         return self.rois, *self.bins, self.data[3]
 
     def repeated(self, data_copies: int, roi_copies: int) -> "RegionProblem":
-        """With more images and more regions."""
+        """The problem with more images and more regions."""
         data = data_copies * self.data[0], *self.data[1:]
         return dataclasses.replace(self, data=data, rois=roi_copies * self.rois)
 
@@ -53,16 +53,16 @@ def random_rois(
     problem: RegionProblem,
     draw: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Regions [count, 5], as they are stored.
+    """Regions [count, 5], in their storage type.
 
-    In the last of many, batch indices and corners are anything: on the GPU these
-    cannot be refused, and read as 0.
+    If there are many, the last one has arbitrary batch indices and corners: the GPU cannot refuse
+    these, and reads them as 0.
 
     Args:
-      random: What they are drawn from.
+      random: The random generator.
       dtype: Their type.
       problem: Their images and their number.
-      draw: Makes the corners of one from where those of the whole image are.
+      draw: Makes the corners of one region from those of the whole image.
     """
     (images, height, width, _), count = problem.data, problem.rois
     rois = np.empty((count, 5))
@@ -94,11 +94,11 @@ def upload_rois(
 def checks_beyond(
     elements: int, name: str, check: Callable[..., Any]
 ) -> Iterator[tuple[str, Check]]:
-    """(name, check) for more than so many elements of data, and of pooled.
+    """(name, check) for more than `beyond` elements of data, and of pooled.
 
     `check` takes data_copies and roi_copies, and the rest by name.
     """
-    # Float holds the indices of as many images.
+    # Float holds the indices of that many images.
     for what, dtype, copied, problem in (
         ("data", FLOAT, "data", RegionProblem((3, 8, 8, 32), 15, (3, 2))),
         ("pooled", HALF, "roi", RegionProblem((3, 6, 7, 256), 15, (8, 8))),
@@ -120,8 +120,8 @@ def usual_rois(dtype: NumericType, problem: RegionProblem) -> np.ndarray:
 
 
 def timed_regions(size: int) -> Iterator[tuple[NumericType, RegionProblem]]:
-    """Feature maps [2, 50, 76, C] and 512 regions a map, 7 x 7 bins, so that the
-    results have about `size` bytes."""
+    """Feature maps [2, 50, 76, C] and 512 regions per map, 7 x 7 bins, with results of
+    about `size` bytes."""
     for dtype in FLOATING:
         bytes_of_a_channel = 1024 * 7 * 7 * dtype.storage.itemsize
         channels = min(1024, max(8, size // bytes_of_a_channel // 8 * 8))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from checking import copies_beyond
 from numeric import FLOATING, NumericType
 
-# Rows around the pack, the warp, what a warp and a block hold in registers, and
-# beyond; parts of the rows, whole and not.
+# Row sizes around the pack, the warp and the registers of a warp and a block, and beyond; full and
+# partial parts of the rows.
 ROW_SHAPES = (
     (1, 1),
     (3, 2),
@@ -38,8 +38,8 @@ ROW_SHAPES = (
 
 
 def large_shapes(beyond: int) -> Iterator[tuple[int, int, int]]:
-    """(rows, size, copies) of matrices with more than `beyond` elements, that repeat."""
-    for size in (1024, 1031):  # in packs, and not
+    """(rows, size, copies) of repeating matrices with more than `beyond` elements."""
+    for size in (1024, 1031):  # with packs, and without
         copies = copies_beyond(beyond, 31 * size)
         yield copies * 31, size, copies
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches of the kernels: lines of the table of times, and what every launch must do."""
+"""Launches of the kernels: rows of the table of times, and checks for every launch."""
 
 import dataclasses
 import functools
@@ -19,7 +19,7 @@ class Row:
     Attributes:
       name: The kernel, for the table of times.
       dtype: The type, and the shape if that matters.
-      size: The bytes that it has to move.
+      size: The bytes that it must move.
       work: Launches it.
       repeatable: The outputs that have the same bits each time.
     """
@@ -44,7 +44,7 @@ def _pattern(dtype: NumericType, count: int) -> np.ndarray:
 def check_streams(
     device: Device, rows: Callable[..., Iterable[Row]], problems: Iterable[tuple]
 ) -> None:
-    """Every launch puts its work on the stream that it is given, and on no other."""
+    """Every launch puts its work only on the stream that it is given."""
     for dtype, problem in itertools.product(FLOATING, problems):
         with device.memory():
             for row in rows(device, dtype, *problem):
@@ -52,7 +52,7 @@ def check_streams(
 
 
 def check_repeatable(device: Device, rows: Callable[[Device], Iterable[Row]]) -> None:
-    """A deterministic launch leaves the same bits ten times over."""
+    """A deterministic launch gives the same bits ten times."""
     with device.memory():
         tested = [row for row in rows(device) if row.repeatable]
         assert tested

@@ -57,7 +57,7 @@ def _slopes(indices: np.ndarray, dtype: NumericType, bounds: Sequence[float]) ->
 
 
 class _Rrelu(PointwiseKernel):
-    """Of one input the unit, of two (gradients, x) its gradient; the attributes are the
+    """With one input, the unit; with two (gradients, x), its gradient. The attributes are the
     bounds of the slopes."""
 
     def launch(
@@ -71,7 +71,7 @@ class _Rrelu(PointwiseKernel):
     def expected(
         self, dtype: NumericType, inputs: Sequence[np.ndarray], start: int = 0
     ) -> np.ndarray:
-        """For inputs the first of which is element `start`."""
+        """The result for inputs that start at element `start`."""
         values, x = inputs[0], inputs[-1]
         indices = np.arange(start, start + x.size)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -102,8 +102,8 @@ def all_checks() -> Iterator[tuple[str, Check]]:
 
 
 def _large(device: Device, kernel: _Rrelu, beyond: int) -> None:
-    """The first elements, those around `beyond` and the last ones: no slopes are
-    alike, and NumPy takes its time for all of them."""
+    """The first elements, those around `beyond` and the last ones: all slopes differ, and
+    NumPy is too slow for all of them."""
     random = generator("large rrelu")
     arrays = [random_values(random, HALF, (65_521,)) for _ in range(kernel.arity)]  # prime
     count = beyond + 12_345

@@ -72,7 +72,7 @@ def _checks(device: Device, arguments: argparse.Namespace) -> Checks:
     checks = list(families.all_checks())
     if not arguments.no_large:
         checks += families.large_checks()
-    if arguments.seconds < math.inf:  # those that fit must be of all kernels
+    if arguments.seconds < math.inf:  # the checks that fit must cover all kernels
         random.Random(0).shuffle(checks)
     return [(name, functools.partial(check, device)) for name, check in checks]
 
@@ -116,7 +116,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Does what the command line says; returns the exit status."""
+    """Runs the command line; returns the exit status."""
     arguments = _arguments()
     with contextlib.ExitStack() as stack:
         if arguments.output:

@@ -12,15 +12,15 @@ from numeric import FLOATING, HALF, NumericType
 from row_shapes import ROW_SHAPES, large_shapes, timed_shapes
 from rows import Row, check_repeatable, random_buffer
 
-# Rounding errors of the compute type, beside what a sum is divided by.
+# Rounding errors of the compute type, relative to the divisor of a sum.
 _ROUNDINGS = 64
 
 
 def _project(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """y, and the mean of its elements above 0 as a column.
 
-    By sorting: A. F. T. Martins and R. F. Astudillo, "From Softmax to Sparsemax",
-    arXiv:1602.02068, algorithm 1. Its sums cancel, so they are not in float64.
+    By sorting: A. F. T. Martins and R. F. Astudillo, "From Softmax to Sparsemax", arXiv:1602.02068,
+    algorithm 1. Its sums cancel, so they are not in float64.
     """
     if not x.size:
         return x, x
@@ -55,7 +55,7 @@ def _slack(dtype: NumericType, size: np.ndarray, like: np.ndarray) -> np.ndarray
 
 
 def _logits(random: np.random.Generator, dtype: NumericType, shape: tuple[int, int]) -> np.ndarray:
-    """Rows with many, some and few elements above the threshold; special ones."""
+    """Rows with many, some and few elements above the threshold; special rows."""
     x = dtype.decode(random_values(random, dtype, shape))
     x *= random.choice([0.001, 0.1, 1, 10], (shape[0], 1))
     if len(x) >= 4 and x.shape[1] >= 2:
@@ -97,7 +97,7 @@ def _check_backward(
     offset: int,
     in_place: bool,
 ) -> None:
-    """Only the last copy has gradients that are not 0."""
+    """Only the last copy has nonzero gradients."""
     shape = rows // copies, size
     random = generator("gradient", dtype.name, shape, offset)
     gradients = random_values(random, dtype, shape)
@@ -117,7 +117,7 @@ def _check_backward(
 
 
 def _check(device: Device, dtype: NumericType, rows: int, size: int, copies: int = 1) -> None:
-    """The rows are `copies` times the same; addresses are `offset` elements off their
+    """The rows repeat `copies` times; addresses are `offset` elements off their
     alignment."""
     for offset, in_place in ((0, False), (0, True), (1, False))[: 3 if copies == 1 else 1]:
         _check_forward(device, dtype, rows, size, copies, offset, in_place)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times every kernel against a copy within the device, as a Markdown table.
 
-A kernel that does little arithmetic can be no faster than memory: its bytes per
-second are compared with those of cudaMemcpyAsync over as many. The bytes of a
-kernel are those of its tensors, each read or written once; those of a copy are
-read and written. Rounds of copy and kernel, and of PyTorch's where it is asked for,
+A kernel with little arithmetic cannot be faster than memory, so its bytes per second are compared
+with those of cudaMemcpyAsync over as many bytes. A kernel's bytes are those of its tensors, each
+read or written once; a copy's bytes are read and written. Rounds of copy, kernel and, if requested,
+PyTorch alternate; medians count.
 alternate; medians count.
 """
 
@@ -21,12 +21,12 @@ from rivals import PyTorch
 from rows import Row
 
 _ROUNDS = 15
-# Launches between two events, so that these cost nothing; fewer of slow kernels.
+# Launches between two events, so the events cost nothing; fewer of slow kernels.
 _REPEATS = 10
 _ROUND_MS = 10.0
 
 
-# How long work takes that is repeated so often.
+# The time of work that is repeated this many times.
 _Clock = Callable[[int], float]
 
 
@@ -37,8 +37,8 @@ def _repeats(clock: _Clock) -> int:
 
 
 def _measure(device: Device, row: Row, rival: _Clock | None) -> list[float]:
-    """Milliseconds of the kernel, of a copy that moves as many bytes, and of what
-    is in its place elsewhere, if anything is."""
+    """Milliseconds of the kernel, of a copy that moves as many bytes, and of the kernel's
+    counterpart, if there is one."""
     half = row.size // 2
     with device.memory():
         source, target = (device.empty(half, np.uint8) for _ in range(2))
@@ -64,11 +64,11 @@ def print_table(
     """Prints a line for each kernel and type.
 
     Args:
-      device: What they run on.
-      size: Bytes of a tensor; more than the caches hold.
+      device: The device that they run on.
+      size: Bytes of a tensor, which must exceed the caches.
       only: Rows whose name contains this.
-      deadline: When to end it, by time.monotonic().
-      pytorch: What to time beside the kernels that it has, too.
+      deadline: The end, by time.monotonic().
+      pytorch: PyTorch's counterparts, timed with the kernels.
     """
     more = " PyTorch, ms | of PyTorch's |" if pytorch else ""
     print(f"\n| kernel | type | MB moved | ms | GB/s | of a copy's |{more}")

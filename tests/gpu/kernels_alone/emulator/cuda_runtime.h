@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In the place of CUDA's cuda_runtime.h: what the kernels and device_cuda.cc
-// use of it and no more, with the names, the values and the meaning that the
-// CUDA C++ Programming Guide and the CUDA Runtime API give to them. Memory of
-// the device is memory of the host.
+// Replaces CUDA's cuda_runtime.h. It has only what the kernels and
+// device_cuda.cc use, with the names, the values and the meaning of the CUDA
+// C++ Programming Guide and the CUDA Runtime API. The device's memory is host
+// memory.
 
 #ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_
 #define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_CUDA_RUNTIME_H_
@@ -47,7 +47,7 @@ enum cudaMemcpyKind { cudaMemcpyDeviceToDevice = 3, cudaMemcpyDefault = 4 };
 using cudaStream_t = emulator::Stream*;
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
-// Exactly `size` bytes, so that AddressSanitizer sees where they end.
+// Exactly `size` bytes, so AddressSanitizer sees where they end.
 cudaError_t cudaMalloc(void** memory, size_t size);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size,
@@ -59,7 +59,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t size,
 
 constexpr unsigned int cudaStreamNonBlocking = 1;
 enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal = 0 };
-using cudaGraph_t = size_t*;  // how many nodes it has
+using cudaGraph_t = size_t*;  // the number of its nodes
 using cudaGraphNode_t = void*;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags);
@@ -71,7 +71,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes,
                               size_t* count);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
-using cudaEvent_t = double*;  // when it was recorded, in milliseconds
+using cudaEvent_t = double*;  // the time of its recording, in milliseconds
 
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
@@ -80,13 +80,13 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first,
                                  cudaEvent_t last);
 
-// Inside kernels.
+// Functions for kernels.
 
 using dim3 = emulator::Dimensions;
 
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-// The defaults are those of the caller: where it waits.
+// The defaults are evaluated at the caller, and name the place where it waits.
 
 inline void __syncthreads(const char* file = __builtin_FILE(),
                           int line = __builtin_LINE()) {
@@ -101,7 +101,7 @@ T __shfl_xor_sync(unsigned int mask, T value, int lane_mask,
   return emulator::Exchange(mask, value, from, {file, line});
 }
 
-// A lane from which on there is no other gets its own value.
+// A lane without a source lane gets its own value.
 template <typename T>
 T __shfl_down_sync(unsigned int mask, T value, unsigned int delta,
                    const char* file = __builtin_FILE(),

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the kernels' own sources on the host, a block after the other. A warp of
-// the block runs until its threads wait for the others of the block or end, and
-// a thread of the warp until it waits or ends; then the next one does. So each
-// access of memory comes whole and in a known order.
+// Runs the kernels' own sources on the host, one block after the other. A warp
+// of the block runs until all its threads wait for the block or end, and a
+// thread of the warp until it waits or ends; then the next one runs. So each
+// memory access is complete and happens in a known order.
 //
 // Every second block runs its threads from the last to the first, and every
-// second launch its blocks: a result that depends on an order differs then, as
-// it does where a barrier is missing.
+// second launch its blocks. A result that depends on an order then differs, and
+// so does one that lacks a barrier.
 //
-// What is wrong beyond a result is an error of the launch, with a text:
-//   - a barrier that not all threads of the block reach, at the same place;
-//   - an exchange in a warp in which not all of its 32 lanes take part.
+// Other faults are errors of the launch, with a text:
+//   - a barrier that not all threads of the block reach at the same place;
+//   - an exchange in a warp without all of its 32 lanes.
 //
-// Shared memory is full of NaNs when a block begins.
+// Shared memory is full of NaNs at the start of a block.
 
 #ifndef TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_
 #define TENSORFLOW_EXT_TESTS_GPU_KERNELS_ALONE_EMULATOR_EMULATOR_H_
@@ -32,30 +32,30 @@ struct Dimensions {
       : x(x), y(y), z(z) {}
 };
 
-// What is put on it runs at once or, between cudaStreamBeginCapture and
+// Work put on a stream runs at once or, between cudaStreamBeginCapture and
 // cudaStreamEndCapture, is counted and does not run.
 struct Stream {
   bool is_capturing = false;
   size_t nodes = 0;
 };
 
-// Whether work that is put on a stream is to run now. If not, it has been
-// counted, or the last error says why it cannot be.
+// True if work that is put on a stream must run now. If not, it has been
+// counted, or the last error says why it cannot run.
 bool RunsNow(Stream* stream);
 
-// Of a launch: a configuration that no device takes, or what `text` says.
+// An error of a launch: a configuration that no device accepts, or `text`.
 void ReportInvalidConfiguration();
 void ReportLaunchFailure(const char* text);
 
 using Kernel = void (*)(const void* arguments);
 
-// The grid of a launch; kernel(arguments) is one thread of it. Returns whether
+// The grid of a launch; kernel(arguments) is one thread of it. Returns true if
 // it has run, to its end or to an error.
 bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
              Stream* stream, Kernel kernel, const void* arguments);
 
-// One launch of the sources, or one instantiation of it if it is in a template.
-// All of them are known when the program starts, also those that never run.
+// One launch in the sources, or one instantiation of it if it is in a template.
+// All of them are known at program start, even those that never run.
 struct LaunchSite {
   explicit LaunchSite(const char* name);  // adds it to the list of all
 
@@ -83,10 +83,11 @@ void Launch(Dimensions grid, Dimensions block, size_t shared_bytes,
       &call);
 }
 
-// How many blocks have begun.
+// The number of blocks that have started.
 extern uint64_t blocks_run;
 
-// `__shared__ T` at one place of the source, which a lambda's type stands for.
+// `__shared__ T` at one place of the source; a lambda's type identifies the
+// place.
 template <typename T, typename Site>
 T& Shared(Site) {
   static T memory;
@@ -105,13 +106,13 @@ struct Place {
 
 void WaitForBlock(Place place);
 
-// Hands `bits` to the warp and waits; then what each of its lanes handed over.
+// Passes `bits` to the warp and waits; then returns the bits of each lane.
 const uint64_t* WaitForWarp(unsigned int mask, uint64_t bits, Place place);
 
-// This thread's number in its warp.
+// This thread's index in its warp.
 int Lane();
 
-// This thread's value for the other lanes, and that of lane `from`.
+// Passes this thread's value to the other lanes; returns that of lane `from`.
 template <typename T>
 T Exchange(unsigned int mask, T value, int from, Place place) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
@@ -126,8 +127,8 @@ T Exchange(unsigned int mask, T value, int from, Place place) {
 
 #pragma GCC visibility push(default)
 
-// The names of the launches that have never run, by a number from 0 on; null
-// behind the last.
+// The names of the launches that have never run, by an index from 0; null after
+// the last.
 extern "C" const char* Emulator_NeverRun(int64_t number);
 
 #pragma GCC visibility pop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels with the faults that the emulator is there to find: a test that finds
-// nothing in the others has to find these.
+// Kernels with faults that the emulator must find. A test that reports no other
+// kernel must report these.
 
 #include <cuda_runtime.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBlock = 64;
 
-// Right: a block's values from the last to the first.
+// Correct: reverses a block's values.
 __global__ void Reverse(const float* input, float* output) {
   __shared__ float values[kBlock];
   values[threadIdx.x] = input[threadIdx.x];
@@ -82,8 +82,8 @@ struct {
     {"TooManyThreads", Reverse, 1056},
 };
 
-// Input and output have 64 elements. Returns a cudaError_t, -1 for an unknown
-// name.
+// Input and output have 64 elements. Returns a cudaError_t, or -1 for an
+// unknown name.
 int LaunchFaulty(const char* name, const float* input, float* output,
                  cudaStream_t stream) {
   for (const auto& entry : kKernels) {

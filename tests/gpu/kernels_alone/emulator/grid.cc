@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread of a block is a fiber: it has a stack of its own, to which its host
+// A thread of a block is a fiber: it has its own stack, to which its host
 // thread switches. At every barrier a block switches as often as it has
-// threads. swapcontext would make a system call each time, for the signal mask;
-// longjmp is not made for another stack, and AddressSanitizer drops there what
-// it knows of this one. So the switch is written out: it saves the registers
-// that a call preserves and changes the stack pointer.
+// threads. swapcontext would make a system call each time, for the signal mask.
+// longjmp does not support another stack, and AddressSanitizer then drops its
+// state of this one. So the switch is explicit: it saves the registers that a
+// call preserves and changes the stack pointer.
 
 #include <cuda_runtime.h>
 #include <sys/mman.h>
@@ -22,8 +22,9 @@
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-// Leaves what a function has to preserve, by the System V ABI for x86-64, on
-// this stack, whose top goes to *from, and takes it from the one with top `to`.
+// Saves the registers that a function must preserve, by the System V ABI for
+// x86-64, on this stack, whose top is stored in *from, and restores them from
+// the stack with top `to`.
 extern "C" void Emulator_SwitchStack(void** from, void* to);
 asm(R"(
   .text
@@ -53,7 +54,7 @@ namespace emulator {
 namespace {
 
 constexpr int kWarpThreads = 32;
-constexpr int kMostThreads = 1024;  // of a block
+constexpr int kMostThreads = 1024;  // in a block
 constexpr int kMostWarps = kMostThreads / kWarpThreads;
 constexpr unsigned int kAllLanes = 0xffffffff;
 
@@ -63,29 +64,29 @@ struct Thread {
   Dimensions index;
   State state;
   Place place;        // where it waits
-  unsigned int mask;  // of the lanes that it waits for,
-  uint64_t bits;      // and what it hands to them
-  char* stack;        // null before the first use,
-  void* top;          // and how far it is in use; null before it has begun
+  unsigned int mask;  // the lanes that it waits for
+  uint64_t bits;      // the value that it passes to them
+  char* stack;        // null before the first use
+  void* top;          // top of the used part; null before it has begun
 };
 
 Thread threads[kMostThreads];
 int thread_count;
 Thread* current;
-void* scheduler;  // its stack, as Thread::top
+void* scheduler;  // its stack, like Thread::top
 Kernel kernel;
 const void* arguments;
-uint64_t lanes[kMostWarps][kWarpThreads];  // what a warp has exchanged
+uint64_t lanes[kMostWarps][kWarpThreads];  // values that a warp has exchanged
 uint64_t launches = 0;
 LaunchSite* launch_sites = nullptr;
 
 constexpr size_t kStackSize = 1 << 17;
-constexpr size_t kGuardSize = 1 << 12;  // below it, where an access ends it all
+constexpr size_t kGuardSize = 1 << 12;  // below the stack; faults on access
 
-// Ends what the current thread runs now, until it is resumed.
+// Suspends the current thread until it is resumed.
 void Suspend() { Emulator_SwitchStack(&current->top, scheduler); }
 
-// What a fiber does: runs one thread of a block, then of the next block.
+// The body of a fiber: runs one thread of a block, then of the next block.
 void RunThreads() {
   for (;;) {
     kernel(arguments);
@@ -94,7 +95,7 @@ void RunThreads() {
   }
 }
 
-// A stack on which Emulator_SwitchStack finds RunThreads to return to.
+// A stack on which Emulator_SwitchStack returns to RunThreads.
 void Begin(Thread* thread) {
   if (thread->stack == nullptr) {
     void* memory =
@@ -107,7 +108,7 @@ void Begin(Thread* thread) {
     thread->stack = static_cast<char*>(memory) + kGuardSize;
   }
   void** top = reinterpret_cast<void**>(thread->stack + kStackSize);
-  *--top = nullptr;  // where a function finds 8 bytes more than whole 16
+  *--top = nullptr;  // a function expects 8 bytes beyond a multiple of 16
   *--top = reinterpret_cast<void*>(RunThreads);
   for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
   thread->top = top;
@@ -137,7 +138,7 @@ bool IsSame(Place a, Place b) {
          (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
 
-// Whether threads [begin, end) all wait for the same; reports it if not.
+// True if threads [begin, end) all wait for the same; reports it if not.
 bool WaitTogether(int begin, int end, State state, const char* what) {
   int first = begin;
   while (threads[first].state != state) ++first;
@@ -158,7 +159,7 @@ bool WaitTogether(int begin, int end, State state, const char* what) {
   return true;
 }
 
-// The lanes of the warp that begins with a thread exchange their values.
+// The lanes of the warp that begins with this thread exchange their values.
 bool ReleaseWarp(int begin) {
   const int end = begin + kWarpThreads;
   if (end > thread_count) {
@@ -180,8 +181,8 @@ bool ReleaseWarp(int begin) {
 }
 
 // Runs a warp until its threads wait for the block or have ended, as far ahead
-// of the other warps as it can go: where a barrier is missing, these do not
-// find what it has overwritten too early.
+// of the other warps as possible: if a barrier is missing, those miss the data
+// that it has overwritten too early.
 bool RunWarp(int begin, bool backwards) {
   const int size = std::min(thread_count - begin, kWarpThreads);
   for (;;) {
@@ -214,7 +215,7 @@ bool RunBlock(bool backwards) {
   }
 }
 
-// Gives up the threads that have not ended.
+// Abandons the threads that have not ended.
 void Abandon() {
   for (int t = 0; t < thread_count; ++t) {
     if (threads[t].state == State::kEnded) continue;
@@ -247,7 +248,7 @@ LaunchSite::LaunchSite(const char* name) : name(name), next(launch_sites) {
 
 bool RunGrid(Dimensions grid, Dimensions block, size_t shared_bytes,
              Stream* stream, Kernel new_kernel, const void* new_arguments) {
-  if (!IsLegal(grid, block) || shared_bytes > 0) {  // of which none has any
+  if (!IsLegal(grid, block) || shared_bytes > 0) {  // no kernel has any
     ReportInvalidConfiguration();
     return false;
   }

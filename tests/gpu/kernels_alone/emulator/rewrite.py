@@ -3,15 +3,14 @@
 
     python3 rewrite.py tensorflow_ext/ops/resampler/resampler_gpu.cu.cc resampler_gpu.cc
 
-What is not C++ in it becomes a call of emulator.h:
+CUDA syntax becomes calls of emulator.h:
 
     kernel<<<grid, block, bytes, stream>>>(arguments)
     __shared__ type name[size]
     __grid_constant__ type
 
-Its *.cuh come in its place, once each, wherever they are included. Lines keep the
-number and the file that they have in the sources. What the tool does not understand,
-it refuses.
+The contents of its *.cuh replace their first include. Lines keep the file and the number that they
+have in the sources. The tool refuses what it does not understand.
 """
 
 import dataclasses
@@ -31,7 +30,7 @@ _CONFIGURATION = 4  # grid, block, bytes of shared memory, stream
 
 
 class RewriteError(ValueError):
-    """A source that the tool does not understand; says where."""
+    """A source that the tool does not understand; the message has the place."""
 
 
 @dataclasses.dataclass
@@ -52,14 +51,14 @@ class _Source:
         return RewriteError(f"{self.path}:{line}: {reason}")
 
     def replace(self, begin: int, end: int, new: str) -> None:
-        """Replaces text by a new one of as many lines."""
+        """Replaces text by text with the same number of lines."""
         assert self.text.count("\n", begin, end) == new.count("\n")
         self.text = self.text[:begin] + new + self.text[end:]
         self.__post_init__()
 
 
 def _callee_begin(source: _Source, end: int) -> int:
-    """Where the name of a kernel, with template arguments, begins."""
+    """The start of a kernel's name, with template arguments."""
     code, depth, begin = source.code, 0, end
     while begin > 0:
         character = code[begin - 1]
@@ -78,8 +77,8 @@ def _callee_begin(source: _Source, end: int) -> int:
 
 
 def _parts(source: _Source, begin: int, end: str) -> tuple[list[str], int]:
-    """What stands between `begin` and `end`, by the commas outside of parentheses;
-    and where `end` is."""
+    """The text between `begin` and `end`, split at commas outside parentheses, and
+    the position of `end`."""
     code, opened, parts, part = source.code, list[str](), list[str](), begin
     for position in range(begin, len(code)):
         character = code[position]
@@ -142,10 +141,10 @@ def _rewrite_grid_constants(source: _Source) -> None:
 
 
 def rewrite(path: str, seen: set[str] | None = None) -> str:
-    """The C++ of a CUDA source, without the *.cuh that have been seen.
+    """The C++ of a CUDA source, without the *.cuh that were already included.
 
     Raises:
-      RewriteError: Something in it is beyond the tool.
+      RewriteError: The tool does not understand a part.
     """
     seen = set() if seen is None else seen
     source = _Source(path, pathlib.Path(path).read_text())
@@ -166,7 +165,7 @@ def rewrite(path: str, seen: set[str] | None = None) -> str:
 def main() -> None:
     path, output = sys.argv[1:]
     try:
-        # nvcc includes it in front of every source, too.
+        # nvcc also includes it before every source.
         text = f"#include <cuda_runtime.h>\n{rewrite(path)}"
     except RewriteError as reason:
         sys.exit(f"rewrite.py: {reason}")

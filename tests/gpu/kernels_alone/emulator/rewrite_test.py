@@ -7,7 +7,7 @@ import rewrite
 
 
 def _rewritten(tmp_path: pathlib.Path, text: str) -> str:
-    """The text behind the line that names the file."""
+    """The text after the line that names the file."""
     path = tmp_path / "source.cu.cc"
     path.write_text(text)
     first, *rest = rewrite.rewrite(str(path)).split("\n")

@@ -11,7 +11,8 @@
 
 namespace {
 
-// What the device claims to have: too little for tensors beyond 2^31 elements.
+// The memory that the device reports: too little for tensors beyond 2^31
+// elements.
 constexpr size_t kMemory = size_t{2} << 30;
 
 cudaError_t last_error = cudaSuccess;

@@ -53,8 +53,8 @@ def roi_pool(
 
     Raises:
       tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
-        a region's image index is out of range (on the CPU; on other devices such a
-        region gives 0).
+        a region names no valid image (on the CPU; on other devices such a region
+        gives 0).
 
     Source: R. Girshick, "Fast R-CNN", ICCV 2015, section 2.1.
     """
@@ -105,8 +105,8 @@ def roi_align(
 
     Raises:
       tf.errors.InvalidArgumentError: A rank, a shape or an attribute is wrong, or
-        a region's image index is out of range (on the CPU; on other devices such a
-        region gives 0).
+        a region names no valid image (on the CPU; on other devices such a region
+        gives 0).
 
     Source: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", ICCV 2017,
       section 3.

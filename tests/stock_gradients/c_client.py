@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's C API through ctypes, enough to differentiate and run a graph.
 
-Nothing of TensorFlow's Python package is imported: what this module computes is
-what a client in any language gets from TF_AddGradients.
+It does not import TensorFlow's Python package, so its results are those that a client in any
+language gets from TF_AddGradients.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import c_tensors
 import numpy as np
 
 _LIBRARY = "libtensorflow_cc.so.2"
-# ConfigProto with graph_options.rewrite_options.disable_meta_optimizer: Grappler takes
+# ConfigProto with graph_options.rewrite_options.disable_meta_optimizer, because Grappler takes
 # longer than most runs of a small graph.
 UNOPTIMIZED = b"R\x05R\x03\x98\x01\x01"
 
@@ -46,7 +46,7 @@ class _WhileParams(ctypes.Structure):
     ]
 
 
-# The types that functions return, where they are not int.
+# The return types of functions that do not return int.
 _RESULTS: dict[Any, str] = {
     ctypes.c_void_p: "TF_NewStatus TF_NewGraph TF_NewImportGraphDefOptions TF_NewSession "
     "TF_NewSessionOptions TF_GraphOperationByName TF_GraphNextOperation TF_AllocateTensor "
@@ -62,7 +62,7 @@ def tensorflow_dir() -> pathlib.Path:
     spec = importlib.util.find_spec("tensorflow")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("TensorFlow is not installed")
-    # Once imported, the package has folders of Keras beside its own.
+    # After its import, the package also has folders of Keras.
     folders = [pathlib.Path(path) for path in spec.submodule_search_locations]
     return next(path for path in folders if (path / _LIBRARY).is_file())
 
@@ -76,7 +76,7 @@ class ClientError(Exception):
 
 
 class Client:
-    """One process' view of the C API with an op library loaded into it.
+    """A process' view of the C API with an op library loaded into it.
 
     Args:
       tensorflow_dir: the folder of TensorFlow's shared libraries.
@@ -101,7 +101,7 @@ class Client:
 
     @contextlib.contextmanager
     def status(self) -> Iterator[ctypes.c_void_p]:
-        """A TF_Status for a call; raises what the call has written into it."""
+        """A TF_Status for a call; raises the error that the call has written into it."""
         status = ctypes.c_void_p(self._c.TF_NewStatus())
         try:
             yield status
@@ -134,7 +134,7 @@ class Graph:
     """A TF_Graph; made by a `Client`. Tensors are "node:index".
 
     Attributes:
-      config: Of its session: a serialized ConfigProto.
+      config: The session's: a serialized ConfigProto.
     """
 
     def __init__(self, client: Client) -> None:
@@ -142,7 +142,7 @@ class Graph:
         self._client = client
         self._c = client._c
         self._graph = ctypes.c_void_p(self._c.TF_NewGraph())
-        # Made by the first run; it sees the nodes that are added later.
+        # The first run makes it; it sees nodes that are added later.
         self._session: ctypes.c_void_p | None = None
 
     def add(self, graph_def: bytes) -> None:
@@ -156,7 +156,7 @@ class Graph:
             self._c.TF_DeleteBuffer(buffer)
 
     def _load(self, folder: str | pathlib.Path) -> None:
-        """As TF_LoadSessionFromSavedModel does without any options."""
+        """Does what TF_LoadSessionFromSavedModel does without options."""
         tags = (ctypes.c_char_p * 1)(b"serve")
         options = ctypes.c_void_p(self._c.TF_NewSessionOptions())
         path = str(folder).encode()
@@ -179,7 +179,7 @@ class Graph:
         return outputs
 
     def _names(self, outputs: ctypes.Array) -> list[str | None]:
-        """The names of tensors; None for one whose operation is NULL."""
+        """The names of tensors; None for a tensor whose operation is NULL."""
         names: list[str | None] = []
         for output in outputs:
             if not output.operation:
@@ -194,8 +194,7 @@ class Graph:
     ) -> list[str | None]:
         """Adds the gradients of `ys` by `xs` with TF_AddGradients.
 
-        Returns for each of `xs` the tensor's name, or None where there is no
-        gradient.
+        Returns for each of `xs` the tensor's name, or None if there is no gradient.
         """
         result = (_Output * len(xs))()
         y, x = self._outputs(ys), self._outputs(xs)
@@ -208,15 +207,15 @@ class Graph:
         """Adds a loop of TensorFlow 1 with TF_NewWhile.
 
         Args:
-          inputs: the tensors that the loop variables start with.
-          cond: a serialized GraphDef that makes y0 of placeholders x0, x1, ...
-          body: one that makes y0, y1, ... of them.
+          inputs: The initial values of the loop variables.
+          cond: A serialized GraphDef that makes y0 of placeholders x0, x1, ...
+          body: One that makes y0, y1, ... of them.
 
         Returns the loop variables after the loop.
         """
         count = len(inputs)
         checked = self._client._checked
-        starts = self._outputs(inputs)  # which TF_FinishWhile reads again
+        starts = self._outputs(inputs)  # TF_FinishWhile reads these again
         params: Any = checked("TF_NewWhile", self._graph, starts, ctypes.c_int(count))
         params.name = b"loop"
         graph, variables = params.cond_graph, params.cond_inputs
@@ -233,7 +232,7 @@ class Graph:
     def _import_into(
         self, graph: int, graph_def: bytes, inputs: Any, count: int, results: int
     ) -> list[_Output]:
-        """Puts `inputs` in the place of the placeholders; returns y0, y1, ..."""
+        """Replaces the placeholders by `inputs`; returns y0, y1, ..."""
         buffer = ctypes.c_void_p(self._c.TF_NewBufferFromString(graph_def, len(graph_def)))
         options = ctypes.c_void_p(self._c.TF_NewImportGraphDefOptions())
         self._c.TF_ImportGraphDefOptionsSetPrefix(options, b"imported")
@@ -323,13 +322,13 @@ class Graph:
         self._c.TF_DeleteGraph(self._graph)
 
 
-# RunOptions with inter_op_thread_pool = -1: the kernels in the thread that calls. They
-# are small here, and to wake another would take most of the time.
+# RunOptions with inter_op_thread_pool = -1: the kernels run in the calling thread. They are small
+# here, and waking another thread would take most of the time.
 _IN_THIS_THREAD = b"\x18" + b"\xff" * 9 + b"\x01"
 
 
 class Evaluation:
-    """Runs of a graph as `Graph.run`, that differ in one of the values fed."""
+    """Runs of a graph like those of `Graph.run` that differ in one of the values fed."""
 
     def __init__(
         self,
@@ -348,7 +347,7 @@ class Evaluation:
         self._session = graph._new_session(b"" if optimized else UNOPTIMIZED)
 
     def at(self, name: str, value: np.ndarray) -> list[np.ndarray]:
-        """The fetched values where `value` is fed to `name` in the place of its own."""
+        """The fetched values if `value` replaces the one fed to `name`."""
         tensor = c_tensors.to_tensor(self._c, value)
         tensors = {**self._tensors, name: tensor}
         try:

@@ -45,7 +45,7 @@ def to_tensor(c: Any, value: np.ndarray) -> int:
 
 
 def to_array(c: Any, tensor: int) -> np.ndarray:
-    """The array that the TF_Tensor at this address holds; deletes the tensor."""
+    """The array in the TF_Tensor at this address; deletes the tensor."""
     handle = ctypes.c_void_p(tensor)
     shape = [c.TF_Dim(handle, i) for i in range(c.TF_NumDims(handle))]
     array = np.empty(shape, TYPES[c.TF_TensorType(handle)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of the ops that move or select elements, and of those that hand on their input."""
+"""Cases of ops that move or select elements, and of ops that return their input."""
 
 import functools
 from typing import Any
@@ -21,8 +21,8 @@ def _tile_of_tile_grad(op: tf.Operation, upstream: tf.Tensor) -> Any:
 
 
 def _tile_grad(name: str, x: np.ndarray, multiples: list[int], **more: Any) -> Case:
-    """An op of graphs older than version 3. Its kernel asks for an attribute that it
-    has not: outputs are fed."""
+    """An op of graphs older than version 3. Its kernel needs an attribute that the op does not
+    have, so outputs are fed."""
     parts = [(n, length // n) for n, length in zip(multiples, x.shape, strict=True)]
     apart = x.reshape([length for part in parts for length in part])
     result = apart.sum(tuple(range(0, 2 * len(parts), 2)))
@@ -206,7 +206,7 @@ CASES += [
 
 
 # Identities with a side effect, or with a meaning for the runtime. Python's gradient of
-# DebugGradientIdentity serves a debugger only; Python has none of the other "numeric" ones.
+# DebugGradientIdentity only serves a debugger; Python has none of the other "numeric" ones.
 _NUMERIC = (
     "Copy CopyHost DebugGradientIdentity DebugIdentity DebugIdentityV3 GuaranteeConst Snapshot"
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several tensors in one: optionals and the variants of composite tensors."""
+"""Several tensors in one: optionals, and the variants of composite tensors."""
 
 import functools
 from typing import Any
@@ -19,7 +19,7 @@ def optional(*components: Any) -> Any:
 
 
 def taken(value: Any, *likes: Any) -> Any:
-    """The components, of the types of `likes`."""
+    """The components, with the types of `likes`."""
     types = [getattr(like, "dtype", like) for like in likes]
     return call("OptionalGetValue", value, output_types=types, output_shapes=[None] * len(likes))
 
@@ -39,7 +39,7 @@ def with_integers(x: Any, i: Any) -> Any:
 
 
 def taken_twice(x: Any, y: Any) -> Any:
-    """The gradients of the two add up, as optionals."""
+    """The gradients of the two are summed, as optionals."""
     value = optional(x * y, y)
     first, second = taken(value, x, y)
     third, _ = taken(value, x, y)
@@ -55,7 +55,7 @@ X, Y = normal(3), normal(3, seed=1)
 
 
 def optionals(op: str) -> list[Case]:
-    # Python's gradient fails where a component has none.
+    # Python's gradient fails if a component has none.
     fails = functools.partial(numeric, op)
     return [
         case(op, "one", X, build=in_and_out),
@@ -77,7 +77,7 @@ def ragged(values: Any, *splits: int) -> Any:
 
 
 def through_variant(value: Any) -> Any:
-    """A composite tensor, as a variant and back."""
+    """Converts a composite tensor to a variant and back."""
     variant = composite_tensor_ops.composite_tensor_to_variants(value)
     return composite_tensor_ops.composite_tensor_from_variant(variant, value._type_spec)
 

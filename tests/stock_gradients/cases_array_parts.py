@@ -17,7 +17,7 @@ values, singles, complexes = sequences(2)
 
 
 def _padded(op: str, **attributes: Any) -> Callable[..., Any]:
-    """The op on an input, numbers of diagonals and a value that pads."""
+    """The op on an input, numbers of diagonals and a padding value."""
 
     def build(x: Any, k: Any, padding: Any = 7) -> Any:
         padding = tf.cast(padding, x.dtype)
@@ -33,10 +33,10 @@ def _nonlinear(op: str) -> Callable[..., Any]:
 def _version(version: str, **attributes: Any) -> list[Case]:
     """The cases that V2 and V3 share.
 
-    Python's gradients of the V2 ops take bands to be aligned as V3's default
-    aligns them: there the reference for bands is central differences. TensorFlow's
-    shape function of MatrixSetDiag refuses bands of matrices of unknown size; where
-    Python's gradient of MatrixDiagPart runs into that, the reference is the same.
+    Python's gradients of the V2 ops assume the alignment of bands that is V3's default, so the
+    reference for bands is central differences. TensorFlow's shape function of MatrixSetDiag refuses
+    bands of matrices of unknown size; if Python's gradient of MatrixDiagPart fails because of that,
+    the reference is also central differences.
     """
     tag = "".join(f"_{value.lower()}" for value in attributes.values())
     bands = numeric if version == "V2" else case
@@ -60,7 +60,7 @@ def _version(version: str, **attributes: Any) -> list[Case]:
         part(numeric, "band_is_fed", values(3, 4), ints(-2, 1)),
         part(case, "wide_batch_one_diagonal", values(2, 3, 5), ints(1)[0], static="all"),
         part(bands, "tall_complex", complexes(4, 2), ints(-3, -1), static="none"),
-        # Python has none by the value that pads.
+        # Python has none by the padding value.
         part(numeric, "padding", values(2, 3, 4), ints(-2, 1), values(), static="all"),
         diag(numeric, "padding", values(2, 4, 3), ints(-2, 1), values(), rows=3, static="all"),
         diag(bands, "band", values(3, 3), ints(-1, 1)),
@@ -119,7 +119,7 @@ values, singles, complexes = sequences(3)
 def _scatter(op: str) -> list[Case]:
     extreme = op.endswith(("Max", "Min"))
     kind = values if extreme else complexes
-    # The order of repeated updates is not defined: Update gets distinct ones.
+    # The order of repeated updates is undefined, so Update gets distinct ones.
     rows = ints([2], [0]) if op.endswith("Update") else ints([2], [0], [2])
     scatter = functools.partial(case, op, bad_indices_policy="")
     return [
@@ -133,8 +133,8 @@ def _scatter(op: str) -> list[Case]:
             *(values(4), ints([3], [1]), values(2)),
             build=lambda x, i, u, **how: tf.square(call(op, x * x, i, u * u, **how)),
         ),
-        # Python's gradient drops the policy, for Max and Min until 2.20. Beyond the
-        # first order the stock gradient of GatherNd drops it.
+        # Python's gradient drops the policy, for Max and Min until 2.20. Beyond the first order,
+        # the stock gradient of GatherNd drops it.
         case(
             op,
             "bad_indices_ignored",
@@ -154,7 +154,7 @@ def _ties(op: str) -> list[Case]:
 
 
 def _patches(op: str, name: str, x: np.ndarray, ksizes: Any, **more: Any) -> Case:
-    """`ksizes`, `strides` and `rates` are those of the axes in space."""
+    """`ksizes`, `strides` and `rates` are those of the spatial axes."""
     ones = [1] * len(ksizes)
     sizes = {"strides": ones} if op == "ExtractVolumePatches" else {"strides": ones, "rates": ones}
     sizes = {key: [1, *more.pop(key, size), 1] for key, size in sizes.items()}
@@ -178,7 +178,7 @@ PATCHES = [
     images("complex", complexes(1, 3, 3, 2), (2, 2), padding="SAME"),
     # Python's gradient fails here.
     images("no_images_of_unknown_rank", values(0, 3, 3, 2), (2, 2), static="none", **NUMERIC),
-    # Python's gradient wants the static shape of the volume.
+    # Python's gradient needs the static shape of the volume.
     volumes("overlap", values(2, 3, 2, 4, 2), (2, 1, 2), static="all"),
     volumes("same_strides_float", singles(1, 3, 4, 5, 2), (2, 3, 2), strides=(2, 1, 3), **SAME),
     volumes(
@@ -192,7 +192,7 @@ PATCHES = [
 
 gather = functools.partial(case, "ResourceGather", variables=[0], wrt=[0], then=tf.square)
 gather_nd = functools.partial(case, "ResourceGatherNd", variables=[0], wrt=[0], then=tf.square)
-# Python's gradient takes every gather for one of no batch.
+# Python's gradient treats every gather as one without a batch.
 batch = functools.partial(gather, dtype=tf.float64, reference="numeric", second_order=None)
 
 CASES += [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that change in place, are stacked or shuffled, views of numbers, arithmetic
-sequences, and ops that pick the elements which are not there before, or not elsewhere."""
+"""Rows that change in place, are stacked or shuffled, views of numbers, arithmetic sequences,
+and ops that select elements that did not occur before, or not elsewhere."""
 
 import functools
 from typing import Any
@@ -13,8 +13,8 @@ from rows import call, each, ints, longs, numeric
 
 
 def in_place(op: str) -> list[Case]:
-    """They change a copy, because the memory of what is fed, and that of its
-    gradient, is not theirs."""
+    """The ops change a copy, because they do not own the memory of fed tensors and of
+    their gradients."""
 
     def build(x: Any, i: Any, v: Any) -> Any:
         return call(op, call("DeepCopy", x * x), i, v * v)
@@ -34,7 +34,7 @@ def in_place(op: str) -> list[Case]:
 
 
 def _stacked(*values: Any, shape: Any) -> Any:
-    # The op wants to know the shapes.
+    # The op needs the shapes.
     known = [tf.ensure_shape(x * x, [1, *shape]) for x in values]
     return call("ParallelConcat", known, shape=[len(values), *shape])
 
@@ -78,7 +78,7 @@ CASES = [
     bitcast("bits", normal(2), type=tf.float32, no_gradient=True),
 ]
 
-# ---- Arithmetic sequences by their ends, which are away from where their length jumps
+# ---- Arithmetic sequences by their ends, which are away from jumps of the length
 
 
 def ends(*numbers: Any, dtype: Any = np.float64) -> list[np.ndarray]:
@@ -102,7 +102,7 @@ HALVES = ends(1, 4.25, 0.5, dtype=np.float16)
 range_ = functools.partial(numeric, "Range", build=_range)
 lin_space = functools.partial(numeric, "LinSpace", build=_lin_space)
 ragged = functools.partial(numeric, "RaggedRange", build=_ragged)
-# The second row is empty: it has to stay so while its ends move.
+# The second row is empty, and must stay empty while its ends move.
 ROWS = ends([1, 2, -1], [4.5, 4, 3.25], [0.8, 1, 1.2])
 
 CASES += [
@@ -131,17 +131,17 @@ CASES += [
     ragged("float", *ends(1, 4.5, 0.8, dtype=np.float32), step=2**-6, tolerance=1e-2),
 ]
 
-# ---- Ops that pick elements. Equal ones have to stay equal while differences are taken:
-# they are gathered from one element of the input.
+# ---- Ops that select elements. Equal ones must stay equal while differences are taken, so they are
+# gathered from one element of the input.
 
-# Where the elements come from; 2, 0, 1 is the order in which these turn up.
+# The sources of the elements; 2, 0, 1 is the order in which they first occur.
 REPEATED = ints(2, 0, 2, 1, 0, 2)
 VECTOR = normal(3)
 SINGLE = {"step": 1e-2, "tolerance": 1e-2}
 
 
 def unique(op: str, **axis: Any) -> functools.partial[Case]:
-    """A row of one whose argument is x^2 at indices `at` of the axis `along`."""
+    """A case of an op whose argument is x^2 at indices `at` of the axis `along`."""
 
     def build(x: Any, at: Any = REPEATED, along: int = 0, **arguments: Any) -> Any:
         picked = tf.gather(x * x, at, axis=along)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Branches: If and Case, alone and in each other, and Switch and Merge, as tf.cond
-makes them in TensorFlow 1.
+"""Branches: If and Case, alone and nested, and Switch and Merge, as tf.cond makes them in
+TensorFlow 1.
 
-Python's own gradient of these hands values from the call on to its gradient, where
-the library computes them again; both have to agree.
+Python's own gradient passes values from the call to its gradient; the library computes them again.
+Both must agree.
 """
 
 import functools
@@ -45,7 +45,7 @@ def cond(yes: Callable[..., Any], no: Callable[..., Any]) -> Callable[..., Any]:
 
 
 two_formulas = cond(lambda x, y: x * y + tf.sin(x), lambda x, y: x * x * y)
-# Each branch depends on one input only.
+# Each branch depends on only one input.
 of_one_each = cond(lambda x, y: x * x, lambda x, y: tf.exp(y))
 without_input = cond(lambda x: x * x, tf.ones_like)
 hands_on = cond(lambda x, y: (x, y, x), lambda x, y: (y, x, x * y))
@@ -61,7 +61,7 @@ rows_of_variable = cond(
 
 
 def several(p: Any, x: Any, y: Any) -> Any:
-    """Results of which one leads to another, one is an integer, one is unused."""
+    """One result leads to another, one is an integer, one is unused."""
 
     def product() -> Any:
         z = x * y
@@ -107,7 +107,7 @@ def reports(p: Any, x: Any) -> Any:
 
 
 def list_of_tensors(p: Any, x: Any) -> Any:
-    """A list in a variant goes in and comes out."""
+    """A list in a variant is an input and an output."""
     handle = call("TensorListFromTensor", x * x, element_shape=[2])
 
     def longer() -> Any:
@@ -139,7 +139,7 @@ IF = [
     *one_if("complex", two_formulas, *Z),
     *one_if("float", two_formulas, single(3), single(3, seed=1)),
     *one_if("several", several, X, X),
-    # Python's gradient wants a boolean.
+    # Python's gradient needs a boolean.
     *[
         numeric("StatelessIf", f"on_number_{number}", np.array(number), X, build=on_a_number)
         for number in (0, 2)
@@ -234,7 +234,7 @@ def in_a_row(p: Any, x: Any, y: Any) -> Any:
 
 
 def captured_twice(p: Any, x: Any) -> Any:
-    """One output of a Switch is used twice and the other once."""
+    """One output of a Switch is used twice, and the other once."""
     no, yes = call("Switch", x * x, p)
     merged, index = call("Merge", [no * tf.sin(no), tf.exp(yes)])
     return merged * tf.cast(index + 1, x.dtype)

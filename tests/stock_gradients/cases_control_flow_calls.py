@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions within a branch, alone and in each other, and gradients by name.
+"""Calls of functions within a branch, alone and nested, and gradients by name.
 
-cases_stock.py has the calls outside of a branch.
+cases_stock.py has the calls outside branches.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ def call_with_branches(x: Any, y: Any) -> Any:
 
 
 def many_arguments(*xs: Any) -> Any:
-    """More inputs than a node keeps edges inline."""
+    """More inputs than a node stores inline."""
 
     @tf.function
     def function(*xs: Any) -> Any:
@@ -118,7 +118,7 @@ def draws_below(x: Any) -> Any:
 
 
 def also_draws(x: Any) -> Any:
-    """No gradient needs what is drawn."""
+    """No gradient needs the drawn numbers."""
 
     def function(x: Any) -> Any:
         noise = random(x)
@@ -186,7 +186,7 @@ CASES = [
 
 
 def _function(body: Callable[..., Any], inputs: Sequence[np.ndarray]) -> Any:
-    """The name of a function that the graph gets."""
+    """The name of a function that is added to the graph."""
     specs = [tf.TensorSpec(None, x.dtype) for x in inputs]
     concrete = tf.function(body, input_signature=specs).get_concrete_function()
     concrete.add_to_graph(tf.compat.v1.get_default_graph())

@@ -31,7 +31,7 @@ def repeat(count: Any, body: Callable[..., Any], *variables: Any, **settings: An
 
 
 def powers(x: Any) -> Any:
-    """The captured input meets every iteration."""
+    """Every iteration uses the captured input."""
     return repeat(4, lambda y: tf.sin(y) * x, x)
 
 
@@ -112,14 +112,14 @@ WHILE = [
     stateless("complex", 0.5 * complex_normal(3), build=powers),
     *[fed(f"{n}_iterations", X, ints(n)[0]) for n in (0, 1, 5)],
     stateless("pairs", X, Y, build=pairs),
-    # The second variable gets its gradient by way of the first one only.
+    # The second variable gets its gradient only through the first one.
     stateless(
         "first_of_pairs",
         *(X, Y),
         build=lambda x, y: repeat(3, lambda a, b: (a * b, b + tf.sin(b)), x, y)[0],
     ),
     stateless("until", 1 + np.abs(X), build=until),
-    # More iterations than the limit is.
+    # More iterations than the limit.
     stateless("up_to_3", X, build=lambda x: count_while(x, 0, lambda i: i <= 3)),
     stateless("from_below_0", X, build=lambda x: count_while(x, -2, lambda i: i < 3)),
     # Python's second order fails.
@@ -128,7 +128,7 @@ WHILE = [
     stateless("with_branches", X, Y, build=with_branches),
     stateless("with_array", normal(3, 2), build=with_array),
     stateless("recurrent", normal(4, 2, 3), 0.5 * normal(5, 2), normal(2, 2), build=recurrent),
-    # An integer variable chooses among the captured input's rows.
+    # An integer variable selects among the captured input's rows.
     stateless(
         "integers",
         *(X, ints(1)[0]),
@@ -216,7 +216,7 @@ FOR = [
 def mapped(
     function: Callable[..., Any], rows: Sequence[Any], *captured: Any, shape: Any = None
 ) -> list[Any]:
-    """The function's results for each of the rows, with all of what is captured."""
+    """The function's results for each of the rows, with all captured values."""
     rows = [tf.convert_to_tensor(x) for x in rows]
     shapes = [*(x.shape[1:] for x in rows), *(x.shape for x in captured)]
     specs = [tf.TensorSpec(s, x.dtype) for s, x in zip(shapes, [*rows, *captured], strict=True)]
@@ -230,7 +230,7 @@ def mapped(
 def each_row(
     name: str, function: Callable[..., Any], *inputs: Any, shape: Any = None, **more: Any
 ) -> Case:
-    """`inputs`: what it takes the rows of, and what it takes whole."""
+    """`inputs`: the inputs whose rows it takes, and those that it takes whole."""
 
     def build(rows: Any, *captured: Any) -> list[Any]:
         return mapped(function, rows, *captured, shape=shape)

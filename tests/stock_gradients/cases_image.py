@@ -40,8 +40,7 @@ CASES = [
     hsv("one_pixel", _colours()),
     hsv("known_shapes", _colours(2, 3), static="all"),
     hsv("orders_and_ties", SPECIAL[:13]),
-    # Second order: Python's own first order is taken there, which is not that of
-    # a channel at 0.
+    # The second order is taken of Python's own first order, which differs for a channel at 0.
     hsv("zeros", SPECIAL[13:], second_order=None),
     hsv("empty", _colours(2, 3)[:0]),
     numeric("RGBToHSV", "numeric", _colours(2, 3, seed=1)),
@@ -72,26 +71,26 @@ def _warps(op: str) -> list[Case]:
         warp("reflect", ROTATE, fill_mode="REFLECT"),
         warp("wrap_nearest", ROTATE, fill_mode="WRAP", interpolation="NEAREST"),
         warp("half", PROJECT, dtype=np.float16),
-        # A shift by whole pixels is a permutation: here the gradient by the
-        # inverse transform is exact.
+        # A shift by whole pixels is a permutation, for which the gradient by the inverse transform
+        # is exact.
         warp("shift_numeric", SHIFT, reference="numeric", second_order="numeric"),
     ]
 
 
-# With 4 rows and 6 columns these read no pixel near the border between two.
+# With 4 rows and 6 columns, these read no pixel near the border between two.
 TURNED = [0.573, -0.509, 1.066, 0.585, 0.977, -0.366, 0.015, -0.012]
 SEEN = [1.076, -0.045, -0.608, 0.047, 1.002, 0.364, 0.016, -0.009]
 
 
 def _moves(op: str) -> list[Case]:
-    """By what Python has no gradient by: the transforms and the value that fills up."""
+    """By inputs without a gradient in Python: the transforms and the fill value."""
 
     def move(name: str, images: np.ndarray, *transforms: list[float], **more: Any) -> Case:
         fill = [np.array(0.5, np.float32)] if op.endswith("V3") else []
         maps = np.array(transforms, np.float32)
         how = {"interpolation": "BILINEAR", "step": 4e-3, "tolerance": 2e-2, **more}
         by = list(range(1, 2 + len(fill)))
-        # By the images the gradient is not that of differences.
+        # By the images, the gradient is not that of differences.
         size = {"output_shape": [4, 6], "wrt": by}
         return numeric(op, f"by_{name}", images, maps, *fill, **size, **how)
 
@@ -124,8 +123,8 @@ CASES += [
 
 # ---- Conversions from HSV and adjustments of colours. Python has no gradient of them.
 
-# A hue in the first and the second half of each sixth of the circle, pale and
-# strong, dark and bright.
+# Hues in the first and the second half of each sixth of the circle, pale and strong, dark and
+# bright.
 HSV = np.array(
     [
         (hue / 12 + (0.03 if hue % 2 else 0.02), saturation, value)
@@ -144,7 +143,7 @@ def _adjust(op: str, name: str, number: float, images: np.ndarray = IMAGES, **mo
 
 
 def _along_gray(op: str, **number: float) -> Case:
-    """Gray pixels stay gray: there only brightness has a derivative."""
+    """Gray pixels stay gray, so only brightness has a derivative there."""
     gray = np.array([[[0.4], [0.9]]], np.float32)
 
     def build(v: Any, **number: float) -> Any:

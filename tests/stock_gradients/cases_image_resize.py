@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of resizing, cropping and drawing, and by the places of crops and glimpses.
+"""Gradients of resizing, cropping and drawing, and by the positions of crops and glimpses.
 
-Python has none of them. The ops that are gradients are linear in the upstream gradients
-that they take: the larger the step of the differences, the less rounding of single
-precision in them.
+Python has none of them. The gradient ops are linear in their upstream gradients: the larger the
+step of the differences, the smaller their rounding error in single precision.
 """
 
 import functools
@@ -21,7 +20,7 @@ linear = functools.partial(numeric, wrt=[0], step=1.0, tolerance=1e-4)
 
 
 def averaged() -> list[Case]:
-    """ResizeArea, of which Python has no gradient either."""
+    """ResizeArea, which also has no gradient in Python."""
     image = single(2, 5, 6, 3)
     area = functools.partial(linear, "ResizeArea", align_corners=False)
     return [
@@ -46,7 +45,7 @@ def resized(op: str) -> list[Case]:
     row = functools.partial(linear, op, build=build)
     grads, image = normal(2, 5, 3, 2), normal(2, 3, 4, 2)
     singles = floats(grads, image)
-    # Only of nearest neighbours both have one type.
+    # Only nearest neighbours have the same type for both.
     return [
         row("float", *singles),
         row("double", grads if by_size else singles[0], image),
@@ -72,7 +71,7 @@ def _scale_back(grads: Any, scale: Any, move: Any, **how: Any) -> Any:
     return call("ScaleAndTranslateGrad", grads, image, scale, move, **how)
 
 
-# By the scale and the translation, too, of which Python's gradients are none.
+# By the scale and the translation, too; Python's gradients by these are None.
 scaled = functools.partial(linear, wrt=[0, 1, 2], step=4e-3, tolerance=1e-2)
 
 
@@ -91,7 +90,7 @@ def translated(op: str) -> list[Case]:
         row("aliased", antialias=False, static="none"),
         row("smaller", scale=SCALE / 2),
         row("by_image", wrt=[0], step=1.0, tolerance=1e-4),
-        # No place has a derivative in a box.
+        # No position in a box has a derivative.
         row("by_box", "box", wrt=[0], step=1.0),
     ]
 
@@ -113,8 +112,8 @@ CASES = [
     crop("by_boxes", *CROPS, T=tf.float64, wrt=[0, 1], step=4e-3, tolerance=5e-3),
 ]
 
-# ---- Crops, drawn boxes, glimpses. Values are spread so that the differences of single
-# precision are good for three digits.
+# ---- Crops, drawn boxes, glimpses. Values are spread so that differences in single precision are
+# good for three digits.
 
 # Within the image, turned over, partly outside.
 BOXES = np.array(
@@ -138,7 +137,7 @@ def _by_boxes(
 
 
 def _crops(image: Any, boxes: Any) -> list[Any]:
-    """To second order by the image and by the boxes, from the forward op on."""
+    """To second order by the image and by the boxes, starting with the forward op."""
     grads = np.ones([3, 3, 4, 2], np.float32)
     return [
         call("CropAndResize", image, boxes, BOX_INDEX, crop_size=[3, 4], method="bilinear"),
@@ -146,7 +145,7 @@ def _crops(image: Any, boxes: Any) -> list[Any]:
     ]
 
 
-# Within, over the border, one over another, inverted, outside.
+# Inside, across the border, one over another, inverted, outside.
 DRAWN = np.array(
     [
         [[0.1, 0.1, 0.6, 0.7], [0.3, 0.2, 0.9, 0.5], [-0.2, 0.4, 0.5, 1.3]],
@@ -169,7 +168,7 @@ def _glimpses(op: str) -> list[Case]:
         how = {"noise": "zero", "uniform_noise": False, **LINEAR, **more}
         return numeric(op, name, single(2, 6, 5, 3), size=size, offsets=offsets, **how)
 
-    # Where no part is outside, there is no noise.
+    # If no part is outside, there is no noise.
     near = OFFSETS / 8
     return [
         one("over_the_border"),
@@ -196,7 +195,7 @@ CASES += [
     _by_boxes("known_shapes", static="all"),
     _by_boxes("unknown_rank", static="none"),
     _by_boxes("no_boxes", count=0),
-    # Samples on the image's border, which count: no slope by the boxes there.
+    # Samples on the image's border count, and have no slope by the boxes.
     numeric(
         "CropAndResizeGradBoxes",
         "to_the_border",

@@ -32,8 +32,8 @@ INVERSE = [
 
 
 def bands(*shape: int, dtype: str = "float64", upper: bool = False) -> np.ndarray:
-    """Diagonals of a well-conditioned triangular matrix, the main one first, or last in
-    an upper matrix."""
+    """Diagonals of a well-conditioned triangular matrix, with the main one first, or last
+    in an upper matrix."""
     diagonals = values(*shape, dtype=dtype) / 2
     diagonals[..., 0, :] += 2
     return diagonals[..., ::-1, :].copy() if upper else diagonals
@@ -74,7 +74,7 @@ ROOTS = [
     root("plain", positive(3, 3) + 0.1 * values(3, 3)),
     root("batch", regular(2, 2, 2), static="all"),
     root("float", regular(3, 3, dtype="float32")),
-    # Python's gradient transposes where it has to take the adjoint.
+    # Python's gradient transposes where it must take the adjoint.
     numeric("MatrixSquareRoot", "complex", regular(3, 3, dtype="complex128")),
     root("equal_eigenvalues", np.eye(3) * 4),
     root(
@@ -92,7 +92,7 @@ def _least_squares(*inputs: Any, l2: float, fast: bool = True) -> Any:
 
 
 def _of_rank_one(x: Any, y: Any, b: Any) -> Any:
-    """x y^T has rank 1, wherever x and y move."""
+    """x y^T has rank 1 for all x and y."""
     return _least_squares(x[:, None] * y, b, l2=0.0, fast=False)
 
 
@@ -106,7 +106,7 @@ def _least_squares_cases() -> Iterator[Case]:
         yield least(f"{name}_regularized", values(m, n), values(m, 2), l2=0.7, static="all")
         batch = f"{name}_batch_of_unknown_shape"
         yield numeric_least(batch, values(2, m, n), values(2, m, 1), l2=0.2)
-        # Python's gradient transposes where it has to take the adjoint.
+        # Python's gradient transposes where it must take the adjoint.
         yield numeric_least(f"{name}_complex", complexes(m, n), complexes(m, 2), l2=0.3)
     yield least("float", singles(4, 3), singles(4, 1), l2=0.5, static="all")
     slow = functools.partial(numeric_least, l2=0.3, fast=False)
@@ -153,9 +153,9 @@ def _tridiagonal_cases() -> Iterator[Case]:
 
 CASES = [*INVERSE, *_triangular_cases(), *ROOTS, *_least_squares_cases(), *_tridiagonal_cases()]
 
-# ---- Decompositions. Where Python has a gradient it is the reference, for any function of
-# the factors. Where it has none (unknown shapes, more than one surplus column), it is central
-# differences, of functions that do not depend on the choice of surplus columns.
+# ---- Decompositions. If Python has a gradient, it is the reference, for any function of the
+# factors. Otherwise (unknown shapes, more than one surplus column) central differences are, of
+# functions that do not depend on the choice of surplus columns.
 
 values = sequence(6)
 
@@ -212,7 +212,7 @@ CASES += [
 
 def _svd(a: Any, compute_uv: bool = True, full_matrices: bool = False) -> list[Any]:
     s, u, v = call("Svd", a, compute_uv=compute_uv, full_matrices=full_matrices)
-    # The type of s may be complex, its values are real.
+    # The type of s may be complex, but its values are real.
     s = tf.cast(s, a.dtype.real_dtype)
     return [s, u, v] if compute_uv else [s]
 
@@ -236,8 +236,7 @@ def _svd_cases() -> Iterator[Case]:
     svd = functools.partial(case, "Svd", build=_svd, static="all")
     for dtype in ("float64", "complex128"):
         spread = functools.partial(_spread, dtype=dtype)
-        # Python gives the real singular values a complex gradient, which shows
-        # in second order.
+        # Python gives the real singular values a complex gradient, which affects the second order.
         second = None if dtype == "complex128" else "python"
         for name, m, n in SHAPES:
             yield svd(f"{name}_{dtype}", spread(m, n), second_order=second)

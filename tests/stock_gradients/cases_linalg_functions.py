@@ -25,8 +25,8 @@ def of_rank(rank: int, *shape: int, dtype: str = "float64") -> np.ndarray:
 
 
 det = functools.partial(case, "MatrixDeterminant")
-# It is a polynomial: long steps cost little. Of a complex determinant Python's gradient
-# lacks a conjugate, and of a singular matrix it fails.
+# It is a polynomial, so long steps cost little. Python's gradient lacks a conjugate for a complex
+# determinant, and fails for a singular matrix.
 polynomial = functools.partial(numeric, "MatrixDeterminant", step=1e-4)
 log_det = functools.partial(case, "LogMatrixDeterminant")
 DETERMINANTS = [
@@ -51,7 +51,7 @@ DETERMINANTS = [
     log_det("plain", regular(3, 3)),
     log_det("batch", values(2, 3, 3), static="all"),
     log_det("float", regular(2, 3, 3, dtype="float32")),
-    # Python's gradient leaves out the sign of complex matrices.
+    # Python's gradient omits the sign of complex matrices.
     numeric("LogMatrixDeterminant", "complex", values(2, 3, 3, dtype="complex128")),
     log_det(
         "complex_logarithm",
@@ -105,7 +105,7 @@ FUNCTIONS = [
     logarithm("complex64", regular(2, 2, dtype="complex64"), **SINGLE),
 ]
 
-# The largest elements of the columns stand where rows have to be exchanged.
+# The largest elements of the columns are in rows that must be exchanged.
 EXCHANGED = np.roll(regular(3, 3), 1, axis=-2)
 BATCH = np.stack([EXCHANGED, regular(3, 3), np.roll(regular(3, 3), 2, axis=-2)])
 lu = functools.partial(numeric, "Lu", then=lambda lu, p: lu)
@@ -146,7 +146,7 @@ CASES = [
     *_cholesky_grads("BatchCholeskyGrad", old_op("BatchCholeskyGrad")),
 ]
 
-# ---- Old graphs, in which ops for batches stood apart
+# ---- Old graphs, which have separate ops for batches
 
 values = sequence(9)
 regular_singles = functools.partial(regular, dtype="float32")
@@ -158,7 +158,7 @@ def _row(op: str, build: Any = None) -> Callable[..., Case]:
 
 
 def _of_symmetric(op: str, **attributes: bool) -> Callable[..., Any]:
-    """The op on (A + A^H) / 2: it reads one triangle, differences move one element."""
+    """The op on (A + A^H) / 2: it reads one triangle, and differences change one element."""
 
     def build(a: Any) -> list[Any]:
         return old_op(op, **attributes)(0.5 * (a + tf.linalg.adjoint(a)))
@@ -167,14 +167,14 @@ def _of_symmetric(op: str, **attributes: bool) -> Callable[..., Any]:
 
 
 def _symmetric(*shape: int, dtype: str = "float64") -> np.ndarray:
-    """Matrices with eigenvalues that lie apart."""
+    """Matrices with well-separated eigenvalues."""
     a = 0.3 * values(*shape, dtype=dtype)
     a = a + np.conj(np.swapaxes(a, -1, -2))
     return (a + np.diag(2.0 * np.arange(shape[-1]))).astype(dtype)
 
 
 def _packed(op: str) -> Callable[..., Any]:
-    """Eigenvalues and squares: eigenvectors have no sign of their own."""
+    """Eigenvalues and squares, because eigenvectors have no unique sign."""
 
     def build(a: Any) -> list[Any]:
         packed = _of_symmetric(op)(a)
@@ -214,7 +214,7 @@ def _factors() -> Iterator[Case]:
 
 
 def _svd(full: bool) -> Callable[..., Any]:
-    """Singular values and what columns span."""
+    """Singular values and the spans of the columns."""
 
     def build(a: Any) -> list[Any]:
         svd = old_op("BatchSvd", compute_uv=True, full_matrices=full)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic by elements, sums, norms, products and reductions over segments."""
+"""Elementwise arithmetic, sums, norms, products and reductions over segments."""
 
 import functools
 import itertools
@@ -89,7 +89,7 @@ def _modulo(op: str) -> list[Case]:
     ]
 
 
-# With 0 where the op has its singular point.
+# Includes 0 if the op is singular there.
 TIMES = np.array([0.0, 0.5, 2.0, -1.5, 0.0])
 LOG_OF = np.array([0.0, 0.3, 1.0, 2.0, 4.0])
 DIVISOR = np.array([0.0, 0.3, -1.0, 2.0, 4.0])
@@ -171,7 +171,7 @@ NORMS = [
     numeric("EuclideanNorm", "numeric", ROWS_AND_ZERO[:1], ONE),
     # The norm's derivative at zero, as a symmetric difference: zero.
     norm("zero", ROWS_AND_ZERO, ONE, reference="numeric", second_order=None),
-    # The norm is real: the imaginary part of its upstream gradient is moot.
+    # The norm is real, so the imaginary part of its upstream gradient has no effect.
     numeric("EuclideanNorm", "complex", complex_normal(2, 3), ONE),
     case("Cross", "double", A, B),
     case("Cross", "float_known_shape", *floats(A, B), static="all"),
@@ -219,7 +219,7 @@ def _cumulative(exclusive: bool, reverse: bool) -> list[Case]:
     logsumexp = functools.partial(case, "CumulativeLogsumexp", **how)
     kind = ("exclusive" if exclusive else "inclusive") + ("_reverse" if reverse else "")
     floating = f"{kind}_float_known_shape"
-    # Python's second order of logsumexp is NaN where the sum is one of nothing.
+    # Python's second order of logsumexp is NaN for an empty sum.
     second = None if exclusive else "python"
     return [
         product(kind, normal(3, 4), LAST),
@@ -227,7 +227,7 @@ def _cumulative(exclusive: bool, reverse: bool) -> list[Case]:
         # Python gives 0 at the zeros.
         product(f"{kind}_zeros", ZEROS, LAST, reference="numeric", second_order=None),
         numeric_product(f"{kind}_one_zero", ZEROS[[0, 2]], LAST),
-        # Python's is not conjugated.
+        # Python's gradient is not conjugated.
         numeric_product(f"{kind}_complex", complex_normal(3), LAST),
         logsumexp(kind, normal(3, 4), LAST, second_order="numeric"),
         logsumexp(floating, single(3, 4), FIRST, static="all", second_order=second),
@@ -249,8 +249,8 @@ CASES += [
 
 # ---- Segments
 
-# Sorted, with repeated segments and a single one, and the same with one missing:
-# there Python's second order is NaN.
+# Sorted, with repeated segments and a single one, and the same with a missing one, for which
+# Python's second order is NaN.
 IDS = ints(0, 0, 0, 1, 2, 2)
 GAP = ints(0, 0, 0, 2, 3, 3)
 TIES = np.array([[1.0, 2], [1, 5], [0, 5], [4, 4], [3, 3], [3, 2]])

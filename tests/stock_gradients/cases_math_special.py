@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Special functions, among them the incomplete gamma and beta functions and their
+"""Special functions, including the incomplete gamma and beta functions and their
 derivatives by parameters."""
 
 import functools
@@ -12,7 +12,7 @@ from rows import case, each, floats, numeric
 
 REAL = np.array([-7.5, -3.0, -1.0, -0.3, -1e-3, 1e-3, 0.4, 1.0, 2.5, 9.0])
 POSITIVE = np.array([1e-3, 0.1, 0.5, 0.9, 1.1, 2.0, 3.7, 8.0, 20.0])
-# No poles: those are at 0, -1, -2, ...
+# Without poles, which are at 0, -1, -2, ...
 BETWEEN_POLES = np.array([-3.7, -1.2, -0.5, 0.3, 1.0, 2.5, 10.0])
 ROW = np.array([0.3, 1.0, 2.5, 7.0])
 BACK = ROW[::-1].copy()
@@ -32,7 +32,7 @@ def _unary(op: str, x: np.ndarray) -> list[Case]:
 
 
 def _at(op: str, name: str, *values: float, **more: Any) -> Case:
-    """At singular points, where only central differences know better."""
+    """At singular points, where only central differences are correct."""
     return numeric(op, name, np.array(values), **{"second_order": None, **more})
 
 
@@ -86,7 +86,7 @@ ZETA = [
 
 
 def _as_python(op: str) -> list[Case]:
-    # By a, Python's derivative has no derivative.
+    # Python's derivative by a has no derivative.
     row = functools.partial(case, op, second_order=None)
     large, small = np.array([200.0, 180.0]), np.array([180.0, 200.0])
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that only XLA's devices run: XlaEinsum, SegmentSumV2 and its kind."""
+"""Ops that run only on XLA's devices: XlaEinsum, SegmentSumV2 and similar ones."""
 
 import functools
 import os
@@ -12,15 +12,15 @@ from parity import Case
 from random_values import complex_normal, distinct, single
 from rows import call, case, each, ints, numeric
 
-# Read when the first session begins, here and in the client's process.
+# Read when the first session starts, here and in the client's process.
 os.environ["TF_XLA_FLAGS"] = os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
 
 
 @tf.RegisterGradient("EinsumInPlaceOfXlaEinsum")
 def _einsum_gradient(op: Any, dy: Any) -> list[Any]:
-    """The reference where Python's gradient of XlaEinsum is wrong.
+    """The reference for cases where Python's gradient of XlaEinsum is wrong.
 
-    It neither conjugates nor sums over axes that were broadcast.
+    Python neither conjugates nor sums over broadcast axes.
     """
     with tf.device("/device:CPU:0"):
         inputs = list(op.inputs)
@@ -33,8 +33,7 @@ def _on_xla(op: str, *inputs: Any, **attributes: Any) -> Any:
         return call(op, *inputs, **attributes)
 
 
-# Rows that belong to a segment and, of a negative id or one beyond the segments, to
-# none.
+# Rows that belong to a segment, or to none because of a negative id or one beyond the segments.
 IDS = ints(-1, 0, 0, 1, 2, 2, 3)
 ROWS = distinct(7, 2)
 
@@ -52,7 +51,7 @@ def _segments(op: str) -> list[Case]:
 
 
 def _sums(op: str) -> list[Case]:
-    """Differences see no extrema of segments without rows, which are too large."""
+    """Differences omit the extrema of segments without rows, which are too large."""
     build = functools.partial(_on_xla, op, num_segments=3)
     row = functools.partial(numeric, op, build=build, static="all")
     return [

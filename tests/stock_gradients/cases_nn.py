@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations' gradients, losses, and ops that choose elements by order or fit."""
+"""Activations' gradients, losses, and ops that select elements by order or fit."""
 
 import functools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ EMPTY = normal(0, 3), normal(0, 3)
 
 def activation(op: str) -> list[Case]:
     x = SMOOTH if op == "SoftplusGrad" else KINKS
-    # Further out e^x overflows in Python's softplus''.
+    # For larger values, e^x overflows in Python's softplus''.
     half = [normal(10, dtype=np.float16), x.clip(-9, 9).astype(np.float16)]
     return [
         case(op, "double", normal(10), x),
@@ -100,15 +100,15 @@ CROSS_ENTROPY = [
     cross_entropy("by_tf_nn", normal(2, 2, 3), build=_by_tf_nn, then=None),
 ]
 
-# ---- CTCLoss: two sequences of up to 6 steps over 4 classes; the last class is the
-# blank of CTCLoss, the first that of CTCLossV2, which has no kernel for the CPU.
+# ---- CTCLoss: two sequences of up to 6 steps over 4 classes. The last class is the blank of
+# CTCLoss, the first that of CTCLossV2, which has no CPU kernel.
 
 OF_LABELS = {
     "labels_indices": longs([0, 0], [0, 1], [0, 2], [1, 0]),
     "labels_values": (1, 2, 1, 2),
     "sequence_length": ints(6, 4),
 }
-# Python refuses to differentiate twice, and so do we.
+# Python refuses to differentiate twice, and so does this library.
 TWICE: dict[str, Any] = {"second_order": "python", "error": "no second derivative"}
 
 
@@ -146,7 +146,7 @@ CTC = [
     ctc_v2("twice", **TWICE),
 ]
 
-# ---- Choices, by how well they fit
+# ---- Selection by fit
 
 COARSE = {"step": 2**-5, "tolerance": 1e-3}
 # No point is about as far from one center as from another.
@@ -190,7 +190,7 @@ def first(y: Any, *_: Any) -> Any:
 
 
 def best(x: np.ndarray, k: int, axis: int = -1, largest: bool = True) -> dict[str, np.ndarray]:
-    """The best along an axis and their places, as the outputs of a node "top"."""
+    """The best along an axis and their positions, as the outputs of a node "top"."""
     order = np.argsort(-x if largest else x, axis=axis, kind="stable")
     indices = np.take(order, np.arange(k), axis)
     return {"top:0": np.take_along_axis(x, indices, axis), "top:1": indices.astype(np.int32)}
@@ -201,7 +201,7 @@ def best(x: np.ndarray, k: int, axis: int = -1, largest: bool = True) -> dict[st
 
 @tf.RegisterGradient("TopKWithoutK")
 def _top_k_without_k(op: tf.Operation, *upstream: tf.Tensor) -> tf.Tensor:
-    """Python's gradient of TopK fails: it also returns one by an input k."""
+    """Python's gradient of TopK fails, because it also returns one by an input k."""
     return gradient_registry.lookup("TopK")(op, *upstream)[0]
 
 
@@ -234,8 +234,8 @@ TOP_K = [
     ),
 ]
 
-# ---- ApproxTopK: TensorFlow has CPU kernels for the largest along the last axis: other
-# outputs are fed. Its own gradient wants static shapes.
+# ---- ApproxTopK: TensorFlow has CPU kernels only for the largest along the last axis, so other
+# outputs are fed. Its own gradient needs static shapes.
 
 
 def approximate(name: str, x: np.ndarray, k: int, axis: int = -1, is_max_k: bool = True) -> Case:
@@ -272,7 +272,7 @@ def _order_statistic(x: Any, k: int) -> Any:
 
 
 def order_statistic(name: str, x: np.ndarray, k: int, **more: Any) -> Case:
-    """It has kernels for TPUs only: outputs are fed. Python's gradient is that of
+    """It has kernels only for TPUs, so outputs are fed. Python's gradient is that of
     NthElement.
     """
     build = with_gradient(STATISTIC, "NthElementWithoutN", _order_statistic)
@@ -308,7 +308,7 @@ ISOTONIC = [
     regression("decreasing", np.sort(normal(2, 5))[:, ::-1].copy()),
     regression("increasing", np.sort(normal(2, 5))),
     regression("one_row", normal(1, 7)),
-    # Python asks for a known shape.
+    # Python needs a known shape.
     isotonic("unknown_shape", normal(3, 6), numeric),
     isotonic("empty", normal(0, 4), numeric),
     regression("half", distinct_half(2, 5)),

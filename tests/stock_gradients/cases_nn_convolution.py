@@ -42,7 +42,7 @@ CONVOLUTIONS: dict[str, dict[str, Geometry]] = {
         "same_strided": (SAME_3D, (1, 4, 3, 5, 2), (2, 2, 3, 2, 2)),
         "pointwise": (window(1, 1, 1, 1, 1, padding="SAME"), (2, 3, 2, 3, 4), (1, 1, 1, 4, 2)),
     },
-    # The kernels want equal strides.
+    # The kernels need equal strides.
     "DepthwiseConv2dNative": {
         "valid": (VALID, (2, 5, 6, 3), (3, 2, 3, 2)),
         "same_strided": (window(1, 2, 2, 1, padding="SAME"), (2, 5, 7, 2), (3, 3, 2, 1)),
@@ -85,7 +85,7 @@ def by_image(op: str, kind: str, sizes: Any = np.int32) -> Iterator[Case]:
 def by_filter(op: str, kind: str) -> Iterator[Case]:
     for name, geometry in CONVOLUTIONS[kind].items():
         how, image, kernel = geometry
-        is_dilated = name == "dilated"  # the CPU has no kernel of double precision
+        is_dilated = name == "dilated"  # the CPU has no kernel in double precision
         for dtype in ("float32",) if is_dilated else ("float64", "float32"):
             inputs = randoms(dtype, image, output_shape(kind, geometry))
             how = {**how, "filter_sizes": kernel, "onednn": is_dilated}
@@ -93,9 +93,7 @@ def by_filter(op: str, kind: str) -> Iterator[Case]:
 
 
 def of_nothing(kind: str) -> list[Case]:
-    """Images and filters of which one is empty, or what they make: Python hands out
-    memory that nothing was written to.
-    """
+    """An empty image or filter, or an empty result: Python returns uninitialized memory."""
     depth, how = ((2,), VALID_3D) if kind == "Conv3D" else ((), VALID)
 
     def row(name: str, image: Shape, kernel: Shape) -> Case:
@@ -198,7 +196,7 @@ def _of_channels_last(op: tf.Operation, upstream: tf.Tensor) -> Any:
 
 
 def channels_first(name: str, image: Shape, kernel: Shape, how: dict[str, Any]) -> Case:
-    """The CPU has kernels of the gradients alone, and of float: outputs are fed."""
+    """The CPU has only kernels of the gradients, and only for float, so outputs are fed."""
     size = len(image) - 2
     shape = [image[0], kernel[-1]] + [
         -(-(n - (k - 1) * (how["padding"] == "VALID")) // s)
@@ -243,7 +241,7 @@ def of_old_graphs(op: str) -> Iterator[Case]:
 
 
 def of_tensors(op: str) -> Iterator[Case]:
-    """Ops without kernels: outputs are fed. Python's gradients are those of the ops
+    """Ops without kernels, so outputs are fed. Python's gradients are those of the ops
     that take shapes."""
     for name, dtype, more in (*THREE, ("explicit", np.float64, {})):
         how, image, kernel = geometry = CONVOLUTIONS["Conv2D"][name]

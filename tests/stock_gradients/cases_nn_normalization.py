@@ -43,7 +43,7 @@ def fused(
     dtype: Any = np.float32,
     **more: Any,
 ) -> Case:
-    """By x, scale and offset; without training the statistics are inputs."""
+    """By x, scale and offset; without training, the statistics are inputs."""
     count = channels(layout)
     x = (normal(*LAYOUTS[layout]) * 2 + 1).astype(dtype)
     inputs = [x, single(count, seed=1), single(count, seed=2)]
@@ -64,8 +64,8 @@ def fused_grad(
 ) -> Case:
     """By the upstream gradient, x and scale; `outputs` of the three are used.
 
-    Python's own second order in training takes the mean that is subtracted in
-    the variance for a constant, which is wrong by a constant in each channel.
+    In training, Python's own second order treats the mean that is subtracted in the variance as a
+    constant, which is wrong by a constant in each channel.
     """
     shape, count = LAYOUTS[layout], channels(layout)
     dy, x = normal(*shape, seed=1).astype(dtype), normal(*shape).astype(dtype)
@@ -81,7 +81,7 @@ def fused_grad(
 
 
 def fused_grad_numeric(op: str, name: str, outputs: tuple[int, ...], layout: str = "NHWC") -> Case:
-    """As above in training, with the statistics of x as x varies."""
+    """As above, in training, with the statistics of x as x varies."""
     forward = op.replace("NormGrad", "Norm")
 
     def build(dy: Any, x: Any, scale: Any, **how: Any) -> Any:

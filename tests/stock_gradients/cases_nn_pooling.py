@@ -31,13 +31,13 @@ NUMERIC: dict[str, Any] = {"reference": "numeric", "second_order": "numeric"}
 
 
 def evaluate(op: str, x: np.ndarray, **how: Any) -> Any:
-    """The op's results in a graph of its own."""
+    """The op's results in a separate graph."""
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         return session.run(call(op, tf.constant(x), **how))
 
 
 def tables(op: str) -> tuple[tuple[int, ...], dict[str, dict[str, Any]], str]:
-    """A shape and windows for the op, and what its name has of 3-D."""
+    """A shape and windows for the op, and the part of its name for 3-D."""
     return (VOLUMES, WINDOWS_3D, "3D") if "3D" in op else (IMAGES, WINDOWS_2D, "")
 
 
@@ -92,7 +92,7 @@ def max_pool_grad_v2(op: str) -> Iterator[Case]:
 
 
 def explicit(name: str, paddings: list[int], ksize: list[int]) -> Case:
-    """Python refuses explicit paddings; negative images show what pads them."""
+    """Python refuses explicit paddings; negative images show the padding value."""
     window = {"ksize": ksize, "strides": [1, 2, 1, 1], "padding": "EXPLICIT"}
     window["explicit_paddings"] = paddings
     x = distinct(*IMAGES) - 20
@@ -101,10 +101,10 @@ def explicit(name: str, paddings: list[int], ksize: list[int]) -> Case:
 
 
 def same_size(op: str) -> Case:
-    """As many maxima as pixels, of an image and with gradients that no client holds.
+    """As many maxima as pixels, for an image and for gradients that no client holds.
 
-    The kernel of MaxPoolGradGrad writes over such a gradient before it reads it, so
-    Python is no reference.
+    The kernel of MaxPoolGradGrad overwrites such a gradient before it reads it, so Python is not a
+    reference.
     """
     shape, _, suffix = tables(op)
     axes = len(shape) - 2
@@ -133,7 +133,7 @@ MAXIMA = [
     explicit("explicit_one_side", [0, 0, 0, 2, 0, 1, 0, 0], [1, 3, 3, 1]),
 ]
 
-# ---- With their places
+# ---- With their positions
 
 
 def with_argmax(name: str, window: str, x: Any = None, **more: Any) -> Case:
@@ -142,7 +142,7 @@ def with_argmax(name: str, window: str, x: Any = None, **more: Any) -> Case:
 
 
 def grad_with_argmax(name: str, batch: bool) -> Case:
-    """Its own gradient, which Python has not, through the forward op's argmax."""
+    """Its own gradient, which Python lacks, through the forward op's argmax."""
     how = {"include_batch_in_index": batch, **WINDOWS_2D[name]}
 
     def build(x: Any, dy: Any) -> Any:
@@ -166,7 +166,7 @@ def _scatter_to_argmax(op: tf.Operation, upstream: tf.Tensor) -> Any:
 
 
 def grad_grad_with_argmax(name: str, dtype: Any, **more: Any) -> Case:
-    """It has kernels for GPUs only: outputs are fed."""
+    """It has kernels only for GPUs, so outputs are fed."""
     op, how = "MaxPoolGradGradWithArgmax", {"include_batch_in_index": True, **WINDOWS_2D[name]}
     x, grad = distinct(*IMAGES, dtype=dtype), normal(*IMAGES, dtype=dtype)
     argmax = evaluate("MaxPoolWithArgmax", x, **how)[1]
@@ -182,7 +182,7 @@ PLACES = [
         for suffix, batch in (("", False), ("_batch_in_index", True))
     ),
     with_argmax("ties", "uneven", TIED, second_order=None, include_batch_in_index=True),
-    # Python's gradient asks for a kernel that does not exist.
+    # Python's gradient needs a kernel that does not exist.
     with_argmax("int32_index", "valid", reference="numeric", static="all", Targmax=tf.int32),
     grad_with_argmax("valid", batch=False),
     grad_with_argmax("same_overlapping", batch=True),
@@ -192,7 +192,7 @@ PLACES = [
     grad_grad_with_argmax("uneven", np.float64, static="none"),
 ]
 
-# ---- Gradients of the gradients of fractional pooling, of which Python has none
+# ---- Gradients of the gradients of fractional pooling, which Python lacks
 
 # Where the cells of 7 rows and 6 columns begin, and where the last ones end.
 ROWS, COLUMNS = np.array([0, 2, 3, 5, 7]), np.array([0, 1, 3, 6])
@@ -213,7 +213,7 @@ def fractional_max_grad(name: str, x: np.ndarray, overlapping: bool, **more: Any
     y = maxima(x, int(overlapping))
     cells = {"row_pooling_sequence": ROWS, "col_pooling_sequence": COLUMNS}
     inputs = x, y, normal(*y.shape, dtype=x.dtype, seed=1)
-    # By x and y it is constant, but where these no longer fit each other.
+    # By x and y it is constant, except where these no longer match each other.
     how = {"wrt": [2], "overlapping": overlapping, **cells, **more}
     return numeric("FractionalMaxPoolGrad", name, *inputs, **how)
 
@@ -251,8 +251,8 @@ DILATIONS: dict[str, dict[str, Any]] = {
 
 
 def image_and_filter(dtype: Any) -> list[np.ndarray]:
-    """Off the multiples of 1/8 so that no sums are equal."""
-    # NumPy 2.0 makes bfloat16 less an integer a float.
+    """Away from the multiples of 1/8, so no sums are equal."""
+    # NumPy 2.0 makes a float of bfloat16 minus an integer.
     return [
         (distinct(2, 6, 5, 2, dtype=dtype) - 9).astype(dtype),
         (normal(3, 2, 2) / 3).astype(dtype),
@@ -282,7 +282,7 @@ def dilation_gradients(op: str) -> Iterator[Case]:
     yield row("same_strided", np.float32, static="none")
     yield row("valid", np.float16)
     yield row("dilated", ml_dtypes.bfloat16)
-    # Where the winners are does not move.
+    # The positions of the winners do not change.
     yield row("valid", name="by_all", wrt=None)
 
 

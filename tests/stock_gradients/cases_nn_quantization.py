@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of quantization, and of dequantization by the range or the scales.
 
-Those of quantization are straight-through estimates: no differences of the op would give
-them. Python has none of dequantization, whose results are linear in the range, or nearly
-so.
+Those of quantization are straight-through estimates, which differences of the op cannot give.
+Python has none of dequantization, whose results are (almost) linear in the range.
 """
 
 import functools
@@ -18,13 +17,13 @@ from tensorflow.python.framework import op_def_registry
 
 # ---- Fake quantization
 
-# Below, at and above the bounds of the ranges used here.
+# Values below, at and above the bounds of the ranges used here.
 VALUES = np.array([-9, -6.1, -6, -2, -1, -0.3, 0, 0.2, 0.99, 1, 2, 6, 6.1, 9.0])
 FLOATS = VALUES.astype(np.float32)
-# Away from the bounds, for differences.
+# Values away from the bounds, for differences.
 APART = np.array([-9, -5, -1.8, -0.7, -0.3, 0.2, 0.7, 1.6, 5, 9.0], np.float32)
 PAIRS = APART.reshape(5, 2)
-# Python takes the gradients for constants; they are linear in the upstream ones.
+# Python treats the gradients as constants; they are linear in the upstream ones.
 ROUGH = {"step": 1e-2, "tolerance": 2e-3}
 TWICE: dict[str, Any] = {"second_order": "numeric", **ROUGH}
 
@@ -43,7 +42,7 @@ def per_channel(name: str, x: np.ndarray, **more: Any) -> Case:
 
 
 def of_gradient(op: str, *bounds: Any) -> list[Case]:
-    """The gradient as an op of its own, by its upstream gradient."""
+    """The gradient as a separate op, by its upstream gradient."""
     how = {**dict(zip(("min", "max"), bounds, strict=False)), "wrt": [0], **TWICE}
     row = functools.partial(case, op, reference="numeric", **how)
     return [
@@ -90,7 +89,7 @@ def v2(name: str, dtype: Any = np.float64, **how: Any) -> Case:
 def v4_grad(
     name: str, low: Any = -1.0, high: Any = 1.0, dtype: Any = np.float64, **more: Any
 ) -> Case:
-    """By the upstream gradient: by the values the derivative is zero. Python fails."""
+    """By the upstream gradient, because the derivative by the values is zero. Python fails."""
     inputs = (normal(7, 2), VALUES.reshape(7, 2), np.array(low), np.array(high))
     how = {"wrt": [0], "then": lambda by_x, *_: by_x, **more}
     op = "QuantizeAndDequantizeV4Grad"
@@ -114,8 +113,8 @@ AND_BACK = [
     numeric("QuantizeAndDequantizeV4Grad", "of_v4", VALUES, normal(14), build=_gradient_of_v4),
 ]
 
-# ---- Dequantization. Numbers of steps are whole but for changes of the range that are
-# too small to differ in single precision.
+# ---- Dequantization. Numbers of steps are whole, except for changes of the range that are too
+# small to matter in single precision.
 
 
 def stored(integers: Any) -> Any:

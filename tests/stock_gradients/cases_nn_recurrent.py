@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of recurrent networks, layers of them and the ops that are their gradients.
+"""Cells of recurrent networks, layers of them and their gradient ops.
 
-They have single precision. Python has no gradient of cells. That of BlockLSTM counts two
-of the seven outputs, cs and h, that of BlockLSTMV2 reads the gates in the order of
-BlockLSTM, and neither has a second order.
+They have single precision. Python has no gradient of cells. Its gradient of BlockLSTM uses two of
+the seven outputs, cs and h, that of BlockLSTMV2 reads the gates in the order of BlockLSTM, and
+neither has a second order.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ GRU: Shapes = {
     "b_ru": (2 * CELLS,),
     "b_c": (CELLS,),
 }
-# In any range: what the gradients' ops do with them is a polynomial.
+# In any range, because the gradient ops compute a polynomial of them.
 LSTM_GRAD: Shapes = {**LSTM, **dict.fromkeys((*STATES[:-1], "cs_grad", "h_grad"), STATE)}
 GRU_GRAD: Shapes = {**GRU, **dict.fromkeys(("r", "u", "c", "d_h"), STATE)}
 LAYER: Shapes = {**LSTM, "x": (STEPS, BATCH, INPUTS)}
@@ -68,7 +68,7 @@ def cell(op: str, shapes: Shapes) -> Callable[..., Case]:
 
 @tf.RegisterGradient("LSTMBlockCellAsLayer")
 def _gradient_of_layer(op: Any, *upstream: Any) -> list[Any]:
-    """The reference where cs is clipped: Python's gradient of a layer of one step."""
+    """The reference if cs is clipped: Python's gradient of a layer of one step."""
     x, *others = op.inputs
     attributes = {name: op.get_attr(name) for name in ("forget_bias", "cell_clip", "use_peephole")}
     seq_len_max = tf.constant(1, tf.int64)
@@ -79,7 +79,7 @@ def _gradient_of_layer(op: Any, *upstream: Any) -> list[Any]:
 
 lstm, lstm_grad = cell("LSTMBlockCell", LSTM), cell("LSTMBlockCellGrad", LSTM_GRAD)
 gru, gru_grad = cell("GRUBlockCell", GRU), cell("GRUBlockCellGrad", GRU_GRAD)
-# A clipped cs passes its gradient, which differences do not see.
+# A clipped cs passes its gradient, which differences cannot show.
 CLIPPED: dict[str, Any] = {
     "build": with_gradient("LSTMBlockCell", "LSTMBlockCellAsLayer"),
     "reference": "python",
@@ -110,7 +110,7 @@ CELLS_ALONE = [
 
 # ---- Layers
 
-# Without peepholes their weights have no gradient.
+# Without peepholes, their weights have no gradient.
 BY_PLAIN = [i for i, name in enumerate(LAYER) if name not in PEEPHOLES]
 
 
@@ -119,7 +119,7 @@ def layer(op: str, name: str, run_steps: int = STEPS, dtype: Any = np.float32, *
 
     def build(*tensors: Any, outputs: Any = None, **attributes: Any) -> Any:
         made = call(op, tf.constant(run_steps, tf.int64), *tensors, **attributes)
-        # The kernel does not set what it does not run.
+        # The kernel does not set the steps that it does not run.
         results = made if outputs is None else [made[STATES.index(one)] for one in outputs]
         return [result[:run_steps] for result in results]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ragged tensors.
 
-Where Python differentiates a gradient not once more, the second order is
-compared with central differences.
+If Python cannot differentiate a gradient again, the second order is compared with central
+differences.
 """
 
 import functools
@@ -15,7 +15,7 @@ from parity import Case
 from random_values import complex_normal, distinct, normal, single
 from rows import call, case, each, ints, longs, numeric, numeric_second
 
-# [[a, b, c], [], [d, e]] and, with a level more, [[[a, b, c], []], [[d, e]], []].
+# [[a, b, c], [], [d, e]] and, with one more level, [[[a, b, c], []], [[d, e]], []].
 SPLITS, OUTER = longs(0, 3, 3, 5), longs(0, 2, 3, 3)
 
 # ---- RaggedFillEmptyRows
@@ -96,7 +96,7 @@ TO_TENSOR = [
     to_tensor("two_levels_int32", ints(-1, 3, -1), normal(5), normal(), OUTER, SPLITS),
     to_tensor("default_with_inner_axes", INNER_AXES, normal(5, 3, 2), normal(3, 2), SPLITS),
     to_tensor("default_broadcast", longs(-1, 4, 2), normal(5, 2), normal(), SPLITS),
-    # Python sums over the last axes here, not over those of size 1.
+    # Python sums over the last axes here, instead of those of size 1.
     to_tensor(
         "default_broadcast_inside", INNER_AXES, normal(5, 3, 2), normal(3, 1), SPLITS, row=numeric
     ),
@@ -114,7 +114,7 @@ def encode(values: Any, *splits: Any, batched: bool = True) -> Any:
 
 
 def decode(encoded: Any, values: Any, output_rank: int, input_rank: int = -1) -> Any:
-    """The square of the values: the second order is not 0."""
+    """The square of the values, so the second order is not 0."""
     *_, decoded = call(
         "RaggedTensorFromVariant",
         encoded,
@@ -159,8 +159,8 @@ FOUR, TWO_LEVELS, SINGLE = longs(0, 2, 2, 3, 5), (normal(5), OUTER, SPLITS), (si
 
 def variants(op: str) -> list[Case]:
     there = functools.partial(numeric_second, op)
-    # Python refuses variants in a matrix, and counts the missing ones' rows, not their
-    # values, where there are two levels.
+    # Python refuses variants in a matrix. If there are two levels, it counts the missing ones' rows
+    # instead of their values.
     by_differences = functools.partial(numeric, op)
     return [
         there("whole", normal(5), SPLITS, build=whole, rank=1),

@@ -38,7 +38,7 @@ def _slope(alpha: Any, sample: Any) -> Any:
 
 @tf.RegisterGradient("QuantileOfGamma")
 def _gamma_gradient(op: Any, dy: Any) -> list[Any]:
-    """TensorFlow's own, with a second order."""
+    """TensorFlow's own gradient, with a second order."""
     alpha = op.inputs[-1]
     product = dy * _slope(alpha, op.outputs[0])
     leading = tf.concat([[-1], tf.shape(alpha)], 0)
@@ -70,7 +70,7 @@ MATRIX = np.array([[0.4, 0.9, 1.5], [3.0, 7.0, 20.0]])
 
 
 def gamma(op: str, build: Any) -> Iterator[Case]:
-    # In Python the derivative of a sample by alpha has no derivative.
+    # In Python, the derivative of a sample by alpha has no derivative.
     row = functools.partial(first_order, op, build=build, once=False)
     yield row("double", ALPHA)
     yield row("matrix", MATRIX)
@@ -86,7 +86,7 @@ def gamma(op: str, build: Any) -> Iterator[Case]:
         ("matrix", MATRIX, "all"),
         ("unknown_rank", MATRIX, "none"),
     ):
-        # Fed in the place of the samples that an op with a state draws anew in each run.
+        # Fed instead of the samples that a stateful op draws again in each run.
         spread = np.linspace(0.1, 2, 8 * alpha.size).reshape(4, 2, *alpha.shape)
         fed = {f"{op}:0": alpha * spread} if op == "RandomGamma" else {}
         yield case(op, f"{name}_twice", alpha, build=overridden, static=static, also_fed=fed)
@@ -99,7 +99,7 @@ WITH_STATE = "ParameterizedTruncatedNormal"
 
 
 def _along_samples(parameter: Any, op: Any) -> Any:
-    """The parameters of the op with a state are those of the first axis."""
+    """The parameters of the stateful op are those of the first axis."""
     if op.type == TRUNCATED:
         return parameter
     others = tf.ones_like(tf.shape(op.outputs[0])[1:])
@@ -110,8 +110,8 @@ def _along_samples(parameter: Any, op: Any) -> Any:
 def _quantile_gradient(op: Any, dy: Any) -> list[Any]:
     """The gradient of F^-1(u; mean, stddev, minval, maxval) at fixed u.
 
-    The reference of the cases: TensorFlow's own gradient by mean and stddev
-    holds for fixed standardized bounds, not for fixed bounds.
+    The reference of the cases, because TensorFlow's own gradient by mean and stddev holds for fixed
+    standardized bounds, not for fixed bounds.
     """
     parameters = list(op.inputs)[-4:]
     mean, stddev, minval, maxval = (_along_samples(p, op) for p in parameters)
@@ -132,7 +132,7 @@ MINVAL, MAXVAL = np.array([-1.0, -1.5, 0.0]), np.array([1.5, 0.0, 2.5])
 VECTORS = MEAN, STDDEV, MINVAL, MAXVAL
 SCALARS = [np.array(value) for value in (0.5, 1.5, -2.0, 1.0)]
 BROADCAST = MEAN, SCALARS[1], MINVAL[None], MAXVAL + np.zeros((5, 1))
-# With bounds far away, Python's gradient by mean and stddev is right, too.
+# If bounds are far away, Python's gradient by mean and stddev is right, too.
 FAR = MEAN, STDDEV, np.full(3, -90.0), np.full(3, 90.0)
 as_python = functools.partial(first_order, TRUNCATED, shape=[5, 3], seed=[3, 4])
 truncated = functools.partial(as_python, build=quantile(TRUNCATED), second_order="python")
@@ -150,7 +150,7 @@ TRUNCATED_NORMAL = [
 def with_state(name: str, shape: list[int], *parameters: np.ndarray, **more: Any) -> Case:
     leading = [-1] + [1] * (len(shape) - 1)
     low, high = (parameters[i].reshape(leading) for i in (2, 3))
-    # Fed in the place of those that the op draws anew in each run.
+    # Fed instead of the samples that the op draws again in each run.
     place = np.linspace(0.1, 0.9, np.prod(shape)).reshape(shape)
     fed = {f"{WITH_STATE}:0": (low + place * (high - low)).astype(parameters[0].dtype)}
     how = {"build": quantile(WITH_STATE), "shape": shape, "seed": 3, "seed2": 4, **more}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse tensors with each other and with dense ones; ops that move, select, fill in, join
-or split their values.
+"""Sparse tensors with each other and with dense ones; ops that move, select, fill, join or split
+their values.
 
-Python differentiates few of these gradients once more: the second order is
-compared with central differences.
+Python differentiates few of these gradients again, so the second order is compared with central
+differences.
 """
 
 import functools
@@ -17,7 +17,7 @@ from parity import Case
 from random_values import complex_normal, distinct, normal, single
 from rows import call, case, each, floats, longs, numeric, numeric_second
 
-# Two patterns of shape [3, 4] that share three places; row 1 of A is empty.
+# Two patterns of shape [3, 4] that share three positions; row 1 of A is empty.
 A = np.array([[0, 0], [0, 2], [2, 0], [2, 1], [2, 3]])
 B = np.array([[0, 1], [0, 2], [1, 3], [2, 0], [2, 3]])
 SHAPE = np.array([3, 4])
@@ -79,7 +79,7 @@ OF_TWO = [
 
 
 def cwise(op: str) -> list[Case]:
-    # Python has none for the sum.
+    # Python has no gradient of the sum.
     is_sum = op == "SparseDenseCwiseAdd"
     row = functools.partial(numeric if is_sum else numeric_second, op)
     once = {"second_order": None, **(COARSE if is_sum else {})}
@@ -126,7 +126,7 @@ WITH_DENSE = [
 # ---- SparseToDense
 
 dense = functools.partial(case, "SparseToDense")
-# For indices that are no matrix, or repeat, Python's gradient fails or is wrong.
+# If indices are not a matrix, or repeat, Python's gradient fails or is wrong.
 by_differences = functools.partial(numeric, "SparseToDense")
 SIX = np.array([6])
 UNORDERED, REPEATED = A[[2, 0, 1, 4, 3]], A[[0, 0, 1, 2, 2]]
@@ -204,7 +204,7 @@ def _split(axis: Any, indices: Any, values: Any, shape: Any, parts: int) -> Any:
 
 joined = functools.partial(numeric, "SparseConcat", build=_concat, shape=(3, 4))
 cut = functools.partial(numeric, "SparseSplit", build=_split)
-PAIR, VALUES = [A, A[[4, 0, 2]]], [normal(5), normal(3)]  # the second is not in order
+PAIR, VALUES = [A, A[[4, 0, 2]]], [normal(5), normal(3)]  # the second is not sorted
 THREE, OF_THREE = [CUBE, CUBE[:2], CUBE[3:]], [complex_normal(n) for n in (5, 2, 2)]
 FIRST, SECOND = np.array(0), np.array(1)
 PARTS = [

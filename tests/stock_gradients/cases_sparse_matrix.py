@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSR sparse matrices, between a conversion to one and one back.
+"""CSR sparse matrices, between a conversion to them and one back.
 
-SparseMatrixAdd, SparseMatrixMul and SparseMatrixSoftmax have GPU kernels only: on the
-CPU they need the kernels of csr_kernels.cc.
+SparseMatrixAdd, SparseMatrixMul and SparseMatrixSoftmax have only GPU kernels: on the CPU they need
+the kernels of csr_kernels.cc.
 """
 
 import functools
@@ -23,7 +23,7 @@ NONE = EMPTY[0]
 
 
 def to_matrix(indices: Any, values: Any, shape: Any) -> Any:
-    """The rank has to be known; it is 2 where it is not."""
+    """The rank must be known; it is 2 if it is not."""
     if indices.shape[1] is None:
         indices = tf.ensure_shape(indices, [None, 2])
         shape = tf.ensure_shape(shape, [2])
@@ -38,7 +38,7 @@ def to_values(matrix: Any, dtype: tf.DType) -> Any:
     return call("CSRSparseMatrixToSparseTensor", matrix, type=dtype)[1]
 
 
-# ---- Conversions; squares, so that the second order is not 0.
+# ---- Conversions; squares, so the second order is not 0.
 
 
 def matrix_to_dense(indices: Any, values: Any, shape: Any) -> Any:
@@ -139,7 +139,7 @@ def dense_products() -> Iterator[Case]:
         how = {**operation(a, b), **dict.fromkeys(output, True)}
         yield known(name_of(a, b, *output), *COMPLEX, dense, **how)
     turned = dict.fromkeys(("transpose_a", "transpose_b", turn), True)
-    # Python wants to know the shapes of both factors.
+    # Python needs the shapes of both factors.
     yield row("unknown_shapes", *MATRIX, normal(4, 3), reference="numeric")
     yield known("turned", *MATRIX, normal(2, 3), **turned)
     yield known("batch", *CUBES, normal(2, 2, 3))
@@ -148,8 +148,8 @@ def dense_products() -> Iterator[Case]:
     yield row("empty", *EMPTY, normal(4, 2), reference="numeric")
 
 
-# [4, 3], with an empty row: the product that is A's gradient lacks elements of A's
-# pattern. Python leaves them out, which makes its gradient too short.
+# [4, 3], with an empty row: the product that is A's gradient lacks elements of A's pattern. Python
+# omits them, which makes its gradient too short.
 RIGHT = np.array([[0, 0], [0, 2], [1, 1], [3, 0], [3, 1]])
 RIGHT_SHAPE = np.array([4, 3])
 FULL = np.array(list(np.ndindex(4, 2)))
@@ -177,8 +177,8 @@ def sparse_products() -> Iterator[Case]:
     yield row("empty", *MATRIX, NONE, normal(0), RIGHT_SHAPE)
 
 
-# ---- SparseMatrixAdd. Python leaves out the gradients of the factors and the
-# conjugates of complex ones, and wants one pattern to hold the other.
+# ---- SparseMatrixAdd. Python omits the gradients of the factors and the conjugates of complex
+# ones, and needs one pattern to contain the other.
 
 
 def _add(a_indices: Any, a: Any, b_indices: Any, b: Any, shape: Any, *factors: Any) -> Any:
@@ -202,8 +202,8 @@ ADD = [
     add("float", A, A, SHAPE, single, second_order=None, **AS_PYTHON),
 ]
 
-# ---- SparseMatrixMul. Python has no gradient. By one operand at a time: the sum
-# of two gradients of a matrix has a GPU kernel only, too.
+# ---- SparseMatrixMul. Python has no gradient. By one operand at a time, because the sum of two
+# gradients of a matrix also has only a GPU kernel.
 
 
 def _multiply(indices: Any, a: Any, shape: Any, b: Any) -> Any:

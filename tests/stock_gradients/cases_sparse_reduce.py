@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions of sparse tensors, of rows that a sparse index names, and counts.
+"""Reductions of sparse tensors and of rows with sparse indices, and counts.
 
-Python has no gradient of most, and differentiates few of its own once more. Elements
-that attain the maximum together are one element of the input.
+Python has no gradient of most, and differentiates few of its own again. Elements that attain the
+maximum together are one element of the input.
 """
 
 import functools
@@ -26,7 +26,7 @@ def reduction(op: str) -> Any:
     def build(
         indices: Any, values: Any, shape: Any, axes: Any, keep: bool = False, picked: Any = None
     ) -> Any:
-        """`picked`: which of the numbers fed the values are."""
+        """`picked`: the indices of the fed numbers that are the values."""
         if picked is not None:
             values = tf.gather(values, picked)
         axes = tf.constant(axes, tf.int32)
@@ -103,8 +103,8 @@ SOFTMAX = [
     softmax("half", A, half, SHAPE, second_order=None),
 ]
 
-# ---- SparseSegment*: rows 2 and 0 are taken twice, row 4 never; segment 1 is
-# empty. More segments come behind where their number is given.
+# ---- SparseSegment*: rows 2 and 0 are taken twice, row 4 never; segment 1 is empty. If the number
+# of segments is given, more follow.
 
 ROWS, IDS = ints(2, 0, 2, 3, 1, 0), ints(0, 0, 0, 2, 3, 3)
 LONG_IDS = IDS.astype(np.int64)
@@ -122,7 +122,7 @@ def segments(op: str) -> list[Case]:
         row("sparse_gradient", normal(5, 2), ROWS, IDS, sparse_gradient=True),
         once("float", single(5, 3), ROWS, IDS, static="all"),
         once("half", single(5, 3).astype(np.float16), ROWS, IDS),
-        # Python's gradient is memory as it was found.
+        # Python's gradient is uninitialized memory.
         row("empty", normal(5, 2), ROWS[:0], IDS[:0], reference="numeric"),
     ]
 
@@ -154,12 +154,12 @@ SEGMENTS = [
 
 CASES = [*SUMS, *MAXIMA, *SOFTMAX, *SEGMENTS]
 
-# ---- Sums of weights by the bin that each stands beside
+# ---- Sums of weights by their bins
 
-# Arguments of every op by name; bin 1 is empty, bin 7 lies behind the last one.
+# Arguments of every op by name; bin 1 is empty, bin 7 is beyond the last one.
 Arguments = Mapping[str, np.ndarray]
 BINS, TABLE = ints(3, 0, 3, 7, 4, 2), ints([3, 0, 3], [7, 4, 4])
-# A weighted of the matrix has no values; of the ragged ones the first, second and last.
+# Row 1 of the matrix has no values, nor have the first, second and last ragged rows.
 SPARSE = {
     "indices": longs([0, 0], [0, 5], [2, 1], [2, 2], [3, 0]),
     "dense_shape": longs(4, 6),
@@ -170,7 +170,7 @@ RAGGED = {"splits": longs(0, 0, 0, 2, 3, 6, 6), "values": BINS}
 
 
 def weighted(op: str, name: str, arguments: Arguments, weights: Any = None, **more: Any) -> Case:
-    """One whose last argument has a weight for each of its elements."""
+    """A case whose last argument has a weight for each of its elements."""
     *_, values = arguments.values()
     how: dict[str, Any] = {} if op == "Bincount" else {"binary_output": False}
     how |= more

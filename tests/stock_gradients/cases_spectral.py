@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fourier transforms, and features of sound."""
+"""Fourier transforms and audio features."""
 
 import functools
 from collections.abc import Iterator
@@ -64,8 +64,8 @@ def of_real(rank: int, suffix: str, inverse: bool) -> Iterator[Case]:
     yield row(usual, "two_batch_axes", values(2, 2, *lead, four), 4)
 
 
-# ---- Over any axes, and for old graphs: TensorFlow has kernels of neither;
-# fft_kernels.cc has.
+# ---- Over any axes, and for old graphs: TensorFlow has kernels of neither; fft_kernels.cc has
+# them.
 
 # The shape of the input, the lengths and the axes.
 TRANSFORMS: dict[str, tuple[tuple[int, ...], list[int], list[int]]] = {
@@ -112,7 +112,7 @@ def for_batches(op: str, rank: int) -> list[Case]:
     ]
 
 
-# ---- Sound: in single precision alone
+# ---- Audio, only in single precision
 
 power = functools.partial(
     numeric, "AudioSpectrogram", magnitude_squared=True, step=0.25, tolerance=2e-3
@@ -139,7 +139,7 @@ SOUND = [
     magnitude("magnitudes", single(8, 2)),
     magnitude("too_short", single(4, 2)),
     mfcc("few_triangles", 2, 1, 17, filterbank_channel_count=5),
-    # The lowest ones meet no frequency.
+    # The lowest ones contain no frequency.
     mfcc("many_triangles", 1, 2, 33),
     mfcc("limits", 1, 1, 12, sample_rate=8000, static="all", **LIMITS),
     mfcc("unknown_rank", 1, 2, 9, filterbank_channel_count=4, static="none"),

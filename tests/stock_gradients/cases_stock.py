@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops that TensorFlow has a client gradient of: mathematics, and calls.
+"""Ops with a client gradient of TensorFlow: mathematics, and calls.
 
-This library's gradient stands in for some of them (covered_ops.STAND_INS), and it
-differentiates all of them in the function runtime. parity_test.py runs these cases with
-the library, known_differences.py without it, too: it lists where TensorFlow's own are
-wrong. RefIdentity is missing, which takes a reference.
+This library's gradient replaces some of them (covered_ops.STAND_INS), and differentiates all of
+them in the function runtime. parity_test.py runs these cases with the library; known_differences.py
+also without it, and lists where TensorFlow's own are wrong. RefIdentity is missing, because it
+takes a reference.
 """
 
 import functools
@@ -129,7 +129,7 @@ def binary(op: str) -> list[Case]:
 
 def complex_binary(op: str) -> list[Case]:
     x, y = complex_normal(3), complex_normal(3, seed=1)
-    # Python's takes all of a complex upstream gradient of |x - y|^2.
+    # Python's gradient uses all of a complex upstream gradient of |x - y|^2.
     row = numeric if op == "SquaredDifference" else case
     return [row(op, "complex", x, y), row(op, "complex_broadcast", x, y[:, None])]
 
@@ -140,7 +140,7 @@ BINARY = [
     *each("Atan2 Pow SquaredDifference", lambda op: [numeric(op, "numeric", _X, _Y)]),
     *each("Pow SquaredDifference", lambda op: [numeric(op, "numeric_complex", _Z, _W)]),
     case("Pow", "zero", _ZERO, np.array([2.0, 2.0, 3.0])),
-    # By x it is 0; Python says NaN, as the second order does.
+    # By x it is 0; Python and the second order give NaN.
     numeric(
         "Pow", "zero_to_the_zero", _ZERO, np.array([0.0, 0.0, 1.0]), wrt=[0], second_order=None
     ),
@@ -261,7 +261,7 @@ def reduction(op: str) -> list[Case]:
 
 
 def unsorted_segment(op: str) -> list[Case]:
-    # Python's second order says NaN of segments without rows.
+    # Python's second order is NaN for segments without rows.
     second = {} if op.endswith("Sum") else SECOND
     return [
         case(op, "double", normal(4, 2), _IDS, _THREE, **second),

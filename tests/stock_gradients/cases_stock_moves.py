@@ -109,7 +109,7 @@ SHAPES = [
     case("Pad", "int64_unknown_rank", X, longs(*PADS), static="none"),
     case("Pad", "empty", X[:0], ints(*PADS)),
     case("Pad", "of_scalar", normal(), np.zeros([0, 2], np.int32)),
-    # Python has none by the value that pads.
+    # Python has none by the padding value.
     numeric("PadV2", "double", X, ints(*END_PADS), normal()),
     numeric("PadV2", "complex", complex_normal(2, 3), ints(*END_PADS[:2]), complex_normal()),
     numeric("PadV2", "int64", X, longs(*PADS), normal()),
@@ -161,8 +161,8 @@ def stitch(op: str) -> list[Case]:
 
     first, second = normal(2, 2), normal(3, 2)
     cubes = complex_normal(2, 1, 2), complex_normal(2, seed=1)
-    # Python gives the gradient to all rows with the same index, of which the
-    # last one is in the result.
+    # Python gives the gradient to all rows with the same index, but only the last one is in the
+    # result.
     repeated = numeric if op == "DynamicStitch" else case
     return [
         case(op, "distinct", ints(3, 0), ints(1, 4, 2), first, second, build=build),
@@ -212,7 +212,7 @@ INDICES = [
     gather("complex", complex_normal(3, 2), ints(2, 0, 2), scalar(0)),
     gather("no_indices", X, ints(), scalar(1)),
     gather("no_rows", X[:, :, :0], ints(1, 0), scalar(1)),
-    # Python fails where it does not know the shape.
+    # Python fails if it does not know the shape.
     numeric("GatherV2", "batch_dims_-1", X, MATRIX, scalar(2), batch_dims=-1),
     numeric("GatherV2", "batch_dims_-2", X, MATRIX, scalar(1), batch_dims=-2),
     numeric("GatherV2", "int16", X, shorts(1, 1), long(0)),

@@ -51,7 +51,7 @@ def fractional(op: str) -> list[Case]:
 
 POOLING = [
     *each("SAME VALID", pooling),
-    # Python's second order knows no explicit padding.
+    # Python's second order does not support explicit padding.
     case("MaxPool", "explicit", distinct(*IMAGE), **EXPLICIT, **FLAT, **SECOND),
     *each("FractionalAvgPool FractionalMaxPool", fractional),
 ]
@@ -67,7 +67,7 @@ MORE_POOLING = [
 
 def convolution(name: str, **how: Any) -> list[Case]:
     x, kernel = normal(2, 6, 5, 2), normal(3, 2, 2, 3)
-    if "dilations" in how:  # the CPU has kernels of single precision
+    if "dilations" in how:  # the CPU has kernels only in single precision
         return [case("Conv2D", name, *floats(x, kernel), onednn=True, **how)]
     y = tf.raw_ops.Conv2D(input=x, filter=kernel, **how).numpy()
     return [
@@ -105,7 +105,7 @@ def batch_norm(layout: str) -> list[Case]:
     ]
 
 
-# LRN has kernels of single precision, and no second order in Python.
+# LRN has kernels only in single precision, and no second order in Python.
 ROUGH = {"second_order": "numeric", "step": 1e-2, "tolerance": 2e-3}
 NARROW = {"depth_radius": 1, "bias": 0.8, "alpha": 0.5, "beta": 0.7, **ROUGH}
 LRN = single(1, 2, 2, 6)
@@ -122,12 +122,11 @@ NORMALIZATION = [
     case("LRN", "unknown_rank", LRN, static="none", **NARROW),
     case("LRN", "wide", LRN, depth_radius=9, beta=1.5, **ROUGH),
     case(LOSS, "double", LOGITS, LABELS, **OF_LOSS, **SECOND),
-    # Python takes the labels for constants in the second output, and does not sum
-    # over axes that were broadcast.
+    # Python treats the labels as constants in the second output, and does not sum over broadcast
+    # axes.
     numeric(LOSS, "both_outputs", LOGITS, LABELS),
     numeric(LOSS, "broadcast_labels", LOGITS, LABELS[:1], **OF_LOSS),
-    # The optimizer takes the op's word that the shapes are equal, and goes wrong in
-    # the second order.
+    # The optimizer assumes, like the op, that the shapes are equal, which breaks the second order.
     numeric(LOSS, "broadcast_logits", LOGITS[:1], LABELS, second_order=None, **OF_LOSS),
 ]
 
@@ -146,14 +145,14 @@ QUANTIZATION = [
     v4("unsigned", VALUES, *LIMITS, signed_input=False),
 ]
 
-# ---- Images: linear in the image, whose gradient Python leaves out for some types and
-# does not differentiate again.
+# ---- Images: linear in the image. Python lacks the gradient for some types and does not
+# differentiate it again.
 
 linear = functools.partial(case, wrt=[0], step=1.0, static="all", **SECOND)
 SMALL, SIZE = single(1, 3, 4, 2), ints(5, 3)
 CROP = ints(0, 0), ints(3, 2)
 WHOLE = np.array([[0.1, 0.2, 0.8, 0.9], [0.0, 0.0, 1.0, 1.0]], np.float32)
-# Samples lie between pixels.
+# Samples are between pixels.
 BETWEEN = np.array([[0.1, 0.2, 0.83, 0.92], [0.05, 0.03, 0.97, 0.93]], np.float32)
 BOXES = np.array([[0.1, 0.2, 0.8, 0.9], [0.05, 0.1, 0.9, 0.95]], np.float32)
 SCALED = SIZE, *floats(np.array([1.5, 0.8]), np.array([0.3, -0.2]))

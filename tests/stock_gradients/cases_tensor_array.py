@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of tensors behind a handle (TensorArrayV3) and the flow that orders them.
 
-Against central differences: Python's gradient works where control flow of version 2 is
-off only.
+Compared with central differences, because Python's gradient works only with control flow of version
+2 off.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from rows import call, numeric
 
 
 class Array:
-    """An array as it is after some writes: its handle and their flow."""
+    """An array after some writes: its handle and their flow."""
 
     # The ops' version: "V3", "V2", or "" for the first.
     version = "V3"
@@ -66,7 +66,7 @@ def written_and_read(x: Any, y: Any) -> Any:
 
 
 def read_twice(x: Any) -> Any:
-    """The gradients of both readings add up."""
+    """The gradients of both reads are summed."""
     array = Array.new(1, x).write(0, x * x)
     return [array.read(0), tf.exp(array.read(0))]
 
@@ -132,7 +132,7 @@ def fed_index(x: Any, i: Any) -> Any:
 
 
 def in_function(x: Any, y: Any) -> Any:
-    """In the gradient the branch's array is made again."""
+    """The gradient makes the branch's array again."""
     return in_branch(written_and_read)(x, y)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of tensors: every case makes a list and ends in tensors again.
+"""Lists of tensors: every case makes a list and ends with tensors.
 
-Central differences are the reference where Python's gradient fails, on lists of other
-lengths or shapes than it makes, or is wrong, for indices that repeat.
+Central differences are the reference if Python's gradient fails, on lists of other lengths or
+shapes than it makes, or is wrong, for repeated indices.
 """
 
 import functools
@@ -52,7 +52,7 @@ def of_scalars(x: Any) -> Any:
 
 
 def rest_of_other_shapes(x: Any, y: Any) -> Any:
-    """The element that was taken off has another shape than those stacked."""
+    """The removed element has another shape than the stacked ones."""
     a, b = of(x * x).push(y).pop()
     return [a.stack(), b * b]
 
@@ -193,7 +193,7 @@ def chain(x: Any, y: Any) -> Any:
 
 
 def integers(x: Any, i: Any) -> Any:
-    """A list of indices goes along; x[j] x[k]."""
+    """A list of indices is passed along; x[j] x[k]."""
     a, last = of(i).put(0, 1).push(2).pop()
     rows = a.stack()
     first = split(i, 1, 1).gather([0])[0][0]
@@ -275,7 +275,7 @@ def scattered_lists(x: Any) -> Any:
 
 
 def scatter(op: str, build: Callable[..., Any], *lists: np.ndarray) -> list[Case]:
-    """`lists`: the list to scatter into, where there is one."""
+    """`lists`: the list to scatter into, if there is one."""
     x = *lists, normal(3, 2, seed=5)
     complex_x = [value.astype(np.complex128) for value in x]
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of tensors: every case makes a map and ends in values of it."""
+"""Maps of tensors: every case makes a map and ends with its values."""
 
 import functools
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def inserted_again(x: Any, y: Any) -> Any:
 
 
 def erased_and_added(x: Any, y: Any) -> Any:
-    """The sum has the key again, with the gradient of another value."""
+    """The sum contains the key again, with the gradient of another value."""
     rest = erase(made_of(x * x, x), 0, x)
     total = call("AddN", [rest, made_of(x * y)])
     return lookup(total, 0, x) * lookup(total, 1, x)
@@ -116,6 +116,6 @@ CASES = [
     inserts("other_shapes", normal(2), normal(3, 1), build=other_types),
     inserts("number_replaced", X, build=number_replaced),
     inserts("text_keys", X, Y, build=text_keys),
-    # By the value alone: another key is another place.
+    # Only by the value, because another key is another position.
     inserts("fractional_keys", X, normal(), build=fractional_keys, wrt=[0]),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that wrap operations of XLA, which compiles each when it runs."""
+"""Ops that wrap XLA's operations; XLA compiles each when it runs."""
 
 import functools
 import os
@@ -13,8 +13,8 @@ from random_values import complex_normal, distinct, normal, single
 from rows import call, each, ints, longs, numeric
 from tensorflow.compiler.xla import xla_data_pb2
 
-# XlaConcatND and XlaSplitND have kernels for XLA's own devices only. Read when the
-# first session begins, here and in the client's process.
+# XlaConcatND and XlaSplitND have kernels only for XLA's own devices. Read when the first session
+# starts, here and in the client's process.
 os.environ["TF_XLA_FLAGS"] = os.environ.get("TF_XLA_FLAGS", "") + " --tf_xla_enable_xla_devices"
 
 # For linear ops.
@@ -203,12 +203,12 @@ SORTS = [
     numeric("XlaKeyValueSort", "integer_keys", ints(3, 1, 2), normal(3)),
 ]
 
-# ---- The same values
+# ---- Unchanged values
 
 
 def precision(name: str, dtype: Any, exponent: int, mantissa: int, **more: Any) -> Case:
-    """Differences of numbers that the rounding keeps are exact, and the gradient is
-    rounded to the precision of the values.
+    """Differences of numbers that the rounding keeps are exact. The gradient is rounded
+    to the precision of the values.
     """
     how = {"exponent_bits": exponent, "mantissa_bits": mantissa, "step": 1.0, **more}
     return numeric("XlaReducePrecision", name, distinct(2, 3, dtype=dtype), **how)

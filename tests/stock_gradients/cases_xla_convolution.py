@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """XLA's convolution; XLA's ops in functions that XLA compiles, and their gradients with them.
 
-XLA crashes on complex convolutions on a CPU: there are no cases of those.
+There are no complex convolutions, because XLA crashes on them on a CPU.
 """
 
 import dataclasses
@@ -98,8 +98,8 @@ CASES = [
     numeric("XlaConvV2", "of_halves_in_float", *HALVES, build=_convolution, **IN_FLOAT),
 ]
 
-# ---- Compiled. The ops but XlaWhile, which TensorFlow knows only there, run by themselves in
-# the other cases, and each op of their gradients as well.
+# ---- Compiled. Other cases run these ops, and each op of their gradients, by themselves, except
+# XlaWhile, which TensorFlow supports only when compiled.
 
 _NAMES = {
     "XlaBroadcastHelper": "lhs",

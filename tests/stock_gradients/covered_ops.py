@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's ops whose gradients this library adds: where the clients differ, and why.
+"""TensorFlow's ops whose gradients this library adds, and where clients differ and why.
 
-The cases say which ops these are: those of cases_stock*.py that stand in for TensorFlow's,
-and all ops that the other modules have cases of and these do not.
+The cases determine the ops: those of cases_stock*.py that replace TensorFlow's, and all ops that
+the other modules have cases of and cases_stock*.py do not.
 """
 
 # Each has the modules cases_<family>*.py.
@@ -10,8 +10,8 @@ FAMILIES = (
     *("array", "control_flow", "image", "linalg", "math", "nn", "ragged", "random", "sparse"),
     *("spectral", "stock", "tensor_array", "tensor_list", "tensor_map", "xla"),
 )
-# In the place of TensorFlow's client gradients. cases_stock*.py have those of TensorFlow's
-# that stay, too.
+# These replace TensorFlow's client gradients. cases_stock*.py also have cases of gradients that are
+# kept.
 _STAND_INS = (
     "Acos Acosh Add AddV2 Angle Asin Asinh Atan Atan2 Atanh BatchMatMulV2 BatchMatMulV3 "
     "BroadcastTo Complex ConcatV2 Conv2D Cos Cosh CropAndResize DepthToSpace "
@@ -24,7 +24,7 @@ _STAND_INS = (
     "Sum Tan Tanh UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentSum"
 )
 STAND_INS = tuple(_STAND_INS.split())
-# No CPU has kernels of these; the cases of structure_test.py.
+# No CPU has kernels of these; structure_test.py has their cases.
 _WITHOUT_KERNELS = (
     "CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2 CudnnRNNParamsToCanonical "
     "CudnnRNNParamsToCanonicalV2 XlaAllReduce "
@@ -36,8 +36,8 @@ COMPARED_BY_STRUCTURE = tuple(_WITHOUT_KERNELS.split())
 
 _BY_STRUCTURE = "structure_test.py has its cases: it takes a reference"
 _NO_VALUES = "it has no gradient; the cases of other ops on lists or maps hold it"
-# The other ops with a gradient of this library, and where that is tested: a gradient
-# op by the second order of the op named here, which goes through it.
+# The other ops with a gradient of this library, and where that is tested: a gradient op by the
+# second order of the op named here, which goes through it.
 WITHOUT_CASES = {
     **{
         f"{op}Grad": op
@@ -57,7 +57,7 @@ WITHOUT_CASES = {
 
 _ZERO = "the derivative is zero everywhere"
 _NO_DERIVATIVE = "TensorFlow's op that computes the gradient has no derivative"
-# No second order of these is checked, for the reason given.
+# The second order of these is not checked, for the given reason.
 NO_SECOND_ORDER = {
     **dict.fromkeys(("ArgMax", "ArgMin", "Ceil", "Floor", "FloorDiv"), _ZERO),
     **dict.fromkeys(("Rint", "Round", "TruncateDiv"), _ZERO),
@@ -76,8 +76,7 @@ _DEAD = (
     "dead input gives nothing"
 )
 _PASSES = "its gradient needs functions that keep what each pass made"
-# The ops with a gradient in the client registry and none in the function registry,
-# and why.
+# Ops with a gradient in the client registry but not in the function registry, and why.
 ONLY_IN_CLIENTS = {
     **{f"TensorArray{access}": _REFERENCE for access in _ACCESSES},
     **dict.fromkeys(("RefIdentity", "RefMerge", "RefSwitch"), _REFERENCE),
@@ -101,7 +100,7 @@ NOT_IN_FUNCTIONS = {
         "gradient of a call that XLA compiles",
     ),
 }
-# Ops and cases of which Python does not get this library's gradient, and why.
+# Ops and cases for which Python does not use this library's gradient, and why.
 _OF_GRAPH = "its gradient is made of functions, which clients in C++ alone make"
 _STATIC_SHAPE = "the shape that TensorFlow works out for the result beforehand is wrong"
 _ARRAY = "TensorFlow's own: in a graph alone, and of first order"
@@ -125,7 +124,7 @@ _LOOP = (
     "TF_NewWhile made, and ends the process by others"
 )
 _REFUSES = "Python's is an error, too"
-# The ops with a gradient in Python and none in C and C++, and why.
+# Ops with a gradient in Python but not in C and C++, and why.
 ONLY_IN_PYTHON = {
     **dict.fromkeys(("Enter", "Exit", "NextIteration"), _LOOP),
     **dict.fromkeys(("RefEnter", "RefExit", "RefNextIteration"), _LOOP),

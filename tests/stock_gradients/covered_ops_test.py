@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of cases is complete: the registries say which ops it must name."""
+"""The table of cases is complete: it names the ops that the registries require."""
 
 import collections
 import fnmatch
@@ -21,7 +21,7 @@ MODULES = sorted(path.stem for path in HERE.glob("cases_*.py"))
 CASES = {module: load_cases([module]) for module in MODULES}
 ALL_CASES = [case for cases in CASES.values() for case in cases]
 STOCK = {case.op for module in MODULES if "_stock" in module for case in CASES[module]}
-# The ops whose gradients are this library's, as the cases have it.
+# The ops that have gradients of this library, according to the cases.
 COVERED = {case.op for case in ALL_CASES} - STOCK | {
     *covered_ops.STAND_INS,
     *covered_ops.COMPARED_BY_STRUCTURE,
@@ -32,7 +32,7 @@ EITHER = Registries.CLIENT_GRADIENT | Registries.CLIENT_NO_GRADIENT
 
 
 def registered(registries: _library.Registries | None = None) -> list[str]:
-    """The ops that one of these registries knows, or all of them."""
+    """The ops in one of these registries, or in all of them."""
     ops = [op.name for op in _wrappers.op_defs()]
     if registries is None:
         return ops
@@ -77,7 +77,7 @@ def test_which_gradients_stand_in_for_tensorflows() -> None:
 
 
 def test_the_environment_keeps_tensorflows() -> None:
-    """In a process of its own: it is read when the library is loaded."""
+    """Runs in a separate process, because the value is read when the library is loaded."""
     program = "import covered_ops_test as t; print(*t._all_stand_ins())"
     printed = {
         value: subprocess.run(
@@ -95,7 +95,7 @@ def test_the_environment_keeps_tensorflows() -> None:
 
 
 def _may_return_numbers(op: op_def_pb2.OpDef) -> bool:
-    """True if a result may be a number, or a variant or a resource that holds some."""
+    """True if a result may be a number, or a variant or resource that holds numbers."""
     allowed = {attr.name: attr.allowed_values.list.type for attr in op.attr}
     for result in op.output_arg:
         attr = result.type_attr or result.type_list_attr
@@ -113,7 +113,7 @@ def _may_return_numbers(op: op_def_pb2.OpDef) -> bool:
 
 def test_every_client_knows_every_op() -> None:
     assert not COVERED - set(registered(EITHER))
-    # A gradient that is not the library's own would be TensorFlow's.
+    # Any gradient other than the library's would be TensorFlow's.
     own = registered(Registries.CLIENT_BRIDGED)
     assert COVERED & set(registered(Registries.CLIENT_GRADIENT)) <= set(own)
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU kernels of the ops on CSR sparse matrices for which TensorFlow has GPU
-// kernels only, so that their gradients can be tested without a GPU. They go
-// element by element: for small matrices.
+// CPU kernels of ops on CSR sparse matrices that have only GPU kernels in
+// TensorFlow. With them, gradients can be tested without a GPU. They run
+// element by element, for small matrices.
 
 #include <algorithm>
 #include <array>
@@ -64,7 +64,7 @@ Tensor Vector(const std::vector<T>& values) {
   return tensor;
 }
 
-// Gives `elements` as the output, a matrix of the shape of `like`.
+// Returns `elements` as the output, a matrix with the shape of `like`.
 template <typename T>
 void Return(OpKernelContext* ctx, const CSRSparseMatrix& like,
             const Elements<T>& elements) {
@@ -95,7 +95,7 @@ void Return(OpKernelContext* ctx, const CSRSparseMatrix& like,
   ctx->set_output(0, output);
 }
 
-// An op whose result, of the shape of its first input, has these elements.
+// An op whose result has the shape of its first input and these elements.
 template <typename T, Elements<T> (*kResult)(OpKernelContext*)>
 class MatrixOp : public OpKernel {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels labelled "fed" for ops that have none for the CPU, or none for these
-// attributes: a session wants one of every node, and the cases feed all outputs
-// of these (`fed` of old_ops.py), so that it does not run.
+// Kernels labelled "fed" for ops that have no CPU kernel, or none for these
+// attributes. A session needs a kernel for every node. It does not run here,
+// because the cases feed all outputs of these ops (`fed` of old_ops.py).
 
 #include "tensorflow/core/framework/op_kernel.h"
 

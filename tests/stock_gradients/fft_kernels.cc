@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CPU kernels of the Fourier transforms for which TensorFlow has none, so that
-// their gradients can be tested. They go frequency by frequency: for small
-// tensors.
+// CPU kernels of Fourier transforms that have none in TensorFlow, so their
+// gradients can be tested. They run frequency by frequency, for small tensors.
 
 #include <cmath>
 #include <complex>
@@ -20,14 +19,14 @@ using tensorflow::TensorShape;
 
 using Complex = std::complex<double>;
 
-// Numbers in the order of a tensor's.
+// Numbers in a tensor's order.
 struct Array {
   TensorShape shape;
   std::vector<Complex> values;
 };
 
-// `x` with `length` numbers in the place of each of its vectors v along `axis`:
-// number n is the sum of weight(k, n) v_k.
+// `x` with each vector v along `axis` replaced by `length` numbers: number n is
+// the sum of weight(k, n) v_k.
 template <typename Weight>
 Array AlongAxis(const Array& x, int axis, int64_t length, Weight weight) {
   Array result{x.shape, {}};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of function calls' gradients on the graph's library of functions, and what
-XLA makes of them.
+"""Effects of function calls' gradients on the graph's library of functions, and their
+compilation by XLA.
 
 Environment: PARITY_LIBRARY  libtensorflow_ext.so
 """

@@ -21,7 +21,7 @@ class GraphApi:
         dys: Sequence[str] = (),
         unconnected: int = 0,
     ) -> list[str | None]:
-        """TfExt_AddGradients. None where there is no gradient."""
+        """TfExt_AddGradients. None means no gradient."""
         found = (_Output * len(xs))()
         y, x, dy = graph._outputs(ys), graph._outputs(xs), graph._outputs(dys) if dys else None
         with graph._client.status() as status:

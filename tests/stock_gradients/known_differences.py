@@ -5,7 +5,7 @@
       --library bazel-bin/tensorflow_ext/libtensorflow_ext.so \
       --kernels bazel-bin/tests/stock_gradients/libcsr_kernels.so
 
-It takes about ten minutes; tools/documentation/difference_tables.py makes the list of it.
+It takes about ten minutes; tools/documentation/difference_tables.py makes the tables from it.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import unittest.mock
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-# Before TensorFlow is imported. Else it goes by the CPU, and what kernels that has.
+# Set before TensorFlow is imported; otherwise the choice of kernels depends on the CPU.
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
 
 import numpy as np
@@ -32,14 +32,14 @@ from parity import Case, Outcome, load_cases, run_client
 Gradients = Sequence[np.ndarray | None]
 Row = list[str]
 
-# The ops that TensorFlow has a function gradient of and no client gradient.
+# Ops with a function gradient but no client gradient in TensorFlow.
 FUNCTION_GRADIENT_ALONE = {
     *("Concat", "ConjugateTranspose", "MaxPoolGrad", "MulNoNan", "Reverse"),
     *("StridedSliceGrad", "Xdivy", "Xlog1py", "Xlogy"),
 }
-# Whose cases put a gradient of their own in place of Python's.
+# The cases of these ops replace Python's gradient by their own.
 OVERRIDDEN = {"StatelessParameterizedTruncatedNormal", "TopK", "XlaEinsum"}
-# Python's gradient is memory as it was found, now right, now wrong.
+# Python's gradient is uninitialized memory, so it may be right or wrong.
 NOT_REPEATABLE = {
     f"SparseSegment{reduction}{segments}-empty"
     for reduction in ("Sum", "Mean", "SqrtN")
@@ -50,7 +50,7 @@ ORDERS = ("first", "second")
 
 @dataclasses.dataclass
 class Difference:
-    """A gradient that is not the reference's, which is `expected`."""
+    """A gradient that differs from the reference's, which is `expected`."""
 
     case: Case
     order: str
@@ -63,17 +63,17 @@ class Difference:
 
 
 def worst(found: Gradients, expected: Gradients) -> float:
-    """The largest deviation of these gradients; None and zeros are the same."""
+    """The largest deviation of these gradients; None equals zeros."""
     pairs = parity.paired(range(len(found)), found, expected)
     return max((parity.deviation(f, e, whole=True) for _, f, e in pairs), default=0.0)
 
 
 def cell(message: str) -> str:
-    """An error of TensorFlow's, fit for a cell of a table."""
+    """A TensorFlow error, formatted for a cell of a table."""
     missing = re.search(r"No gradient defined for .*op type: (\w+)|op: (\w+)", message)
     if missing:
         return f"no gradient of {missing[1] or missing[2]}"
-    # Behind the traceback, the node; behind that, the message of a kernel.
+    # The node follows the traceback; a kernel's message follows the node.
     kernels = re.search(r"\nNode: .*\n(?:.*root error.*\n)?(?:\s*\(\d\).*?: )?(.+)", message)
     empty = ("", "Graph execution error:")
     lines = [
@@ -86,7 +86,7 @@ def cell(message: str) -> str:
 
 
 def verdict(found: Gradients, expected: Gradients) -> str:
-    """The fault of a gradient, fit for a cell of a table."""
+    """The fault of a gradient, formatted for a cell of a table."""
     pairs = [(f, e) for f, e in zip(found, expected, strict=True) if e is not None]
     if {f is None for f, e in pairs if np.any(e != 0)} == {True}:
         return "none"
@@ -101,7 +101,7 @@ def verdict(found: Gradients, expected: Gradients) -> str:
 def compare(
     case: Case, order: str, found: Gradients | str, expected: Gradients, ours: Gradients | None
 ) -> Difference | None:
-    """None where the gradient is right; a text is an error."""
+    """None if the gradient is right; a text is an error."""
     our_size = "" if ours is None else f"{worst(ours, expected):.1e}"
     if isinstance(found, str):
         return Difference(case, order, cell(found), expected, our_size, error=True)
@@ -113,13 +113,13 @@ def compare(
 
 
 def first_of(rows: Iterable[Difference | None]) -> list[Difference]:
-    """Only the first order where that is wrong: the second then says nothing."""
+    """Only the first order if that is wrong, because the second then says nothing."""
     row = next((row for row in rows if row), None)
     return [row] if row else []
 
 
 def table(differences: Iterable[Difference], error: bool, ours: bool = True) -> list[Row]:
-    """A row an op, with its worst case, first order before second."""
+    """One row per op, with its worst case, first order before second."""
     by_op: dict[str, list[Difference]] = {}
     for difference in differences:
         if difference.error == error:
@@ -166,7 +166,7 @@ def python_differences(cases: Iterable[Case], library: str, kernels: str) -> lis
 
 
 def overridden_differences(cases: Sequence[Case], library: str, kernels: str) -> list[Difference]:
-    """The same where a case brings a reference of its own, in place of Python's."""
+    """The same for cases that have a reference of their own instead of Python's."""
     found: list[Difference] = []
     for outcome in parity.run_cases(cases, library, kernels):
         with without_overriding():
@@ -179,8 +179,8 @@ def overridden_differences(cases: Sequence[Case], library: str, kernels: str) ->
 def add_mended(rows: Iterable[Difference]) -> None:
     """Adds Python's gradients of these after tensorflow_ext.gradients.fix().
 
-    Without it where `import tensorflow_ext` is enough. From here on this process has
-    the library: to be called last.
+    It skips fix() if `import tensorflow_ext` is enough. Call it last, because it loads the library
+    into this process.
     """
     import tensorflow_ext
 
@@ -210,7 +210,7 @@ def client_outcomes(
 
 
 def client_difference(order: str, theirs: Outcome, ours: Outcome) -> Difference | None:
-    """The reference is Python, or differences where the case asks for them."""
+    """The reference is Python, or differences if the case requests them."""
     case, result = theirs.case, theirs.result
     expected = ours.result.get(f"{order}_numeric", ours.task[order])
     if order == "second" and (case.second_order is None or isinstance(expected, str)):
@@ -220,12 +220,12 @@ def client_difference(order: str, theirs: Outcome, ours: Outcome) -> Difference 
     else:
         found = theirs.problems[0].partition(":")[0]
     if found is None:
-        return None  # differentiable once only
+        return None  # differentiable only once
     return compare(case, order, found, expected, ours.result[order])
 
 
 def on_the_way() -> list[Row]:
-    """TF_AddGradients where one y lies on the way to another, at x = 1."""
+    """TF_AddGradients if one y is on the path to another, at x = 1."""
     v1 = tf.compat.v1
     functions: dict[str, Callable[[Any, Any], Any]] = {
         "sin y": lambda _, y: tf.sin(y),
@@ -267,9 +267,9 @@ def on_the_way() -> list[Row]:
 def function_differences(
     outcomes: Iterable[tuple[Outcome, Outcome]],
 ) -> tuple[list[Difference], list[str]]:
-    """Those that are wrong, and the ops of the cases.
+    """The wrong gradients, and the ops of the cases.
 
-    The reference is the library's client gradient, which the tests hold to Python or
+    The reference is the library's client gradient, which the tests compare with Python or
     differences.
     """
     found: list[Difference] = []
@@ -288,7 +288,7 @@ def function_differences(
 
 
 def measure(library: str, kernels: str) -> dict[str, Any]:
-    """All tables, as difference_tables.py takes them."""
+    """All tables, in the form that difference_tables.py reads."""
     modules = sorted(path.stem for path in parity.HERE.glob("cases_*.py"))
     cases = [
         case
@@ -300,7 +300,7 @@ def measure(library: str, kernels: str) -> dict[str, Any]:
     overridden = [c for c in cases if c.op in OVERRIDDEN and c not in numeric]
     python = python_differences(numeric, library, kernels)
     python += overridden_differences(overridden, library, kernels)
-    # Its case turned XLA on, which TensorFlow's client gradients must do without.
+    # Its case turned XLA on, which TensorFlow's client gradients must not use.
     os.environ.pop("TF_XLA_FLAGS", None)
     stock_cases = load_cases([name for name in modules if name.startswith("cases_stock")])
     outcomes = client_outcomes(stock_cases, library, kernels)

@@ -9,12 +9,12 @@ from typing import Any
 import tensorflow as tf
 from rows import call
 
-# A version of GraphDefs before the oldest op for batches was removed.
+# A GraphDef version that precedes the removal of the oldest op for batches.
 _PRODUCER = 10
 
 
 def of_version(producer: int, build: Callable[..., Any]) -> Callable[..., Any]:
-    """`build` in a graph of this version, which still takes the op."""
+    """`build` in a graph of this version, which still accepts the op."""
 
     def built(*inputs: Any, **attributes: Any) -> Any:
         # A graph takes the lowest version of its parts.
@@ -25,12 +25,12 @@ def of_version(producer: int, build: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def old_op(op: str, **attributes: Any) -> Callable[..., Any]:
-    """An op that graphs of today may not hold, but old ones that are still loaded may."""
+    """An op that new graphs may not hold, but that old graphs may still hold."""
     return of_version(_PRODUCER, functools.partial(call, op, **attributes))
 
 
 def with_gradient(op: str, gradient: str, build: Any = None) -> Callable[..., Any]:
-    """`build`, by default the op alone, with Python's gradient of `op` that is registered
+    """`build`, by default only the op, with Python's gradient of `op` that is registered
     as `gradient`.
     """
 
@@ -43,13 +43,13 @@ def with_gradient(op: str, gradient: str, build: Any = None) -> Callable[..., An
 
 
 def outputs_are_fed(op: str) -> AbstractContextManager[None]:
-    """Nodes of `op` that are added within get the kernel of fed_kernels.cc."""
+    """Nodes of `op` that are added inside get the kernel of fed_kernels.cc."""
     return tf.compat.v1.get_default_graph()._kernel_label_map({op: "fed"})
 
 
 def fed(op: str, gradient: str | None = None) -> Callable[..., Any]:
-    """The op, which has no kernel for the CPU, as a node "fed" whose outputs a case feeds,
-    with Python's gradient that is registered as `gradient`.
+    """The op, which has no CPU kernel, as a node "fed" whose outputs a case feeds, with
+    Python's gradient that is registered as `gradient`.
     """
 
     def build(*inputs: Any, **attributes: Any) -> Any:

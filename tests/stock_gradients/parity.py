@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the gradients that clients get with those that Python gets.
+"""Compares the gradients of clients with those of Python.
 
-A case is one op in one situation. Its graph is built once. One process
-differentiates it with Python's `tf.gradients`; another, which never imports
-TensorFlow's Python package, with TF_AddGradients of the C API and this library
-loaded (c_client.py). Upstream gradients are random, every input is compared.
-Second order: both differentiate their own first-order gradients once more.
+A case is one op in one situation. Its graph is built once. One process differentiates it with
+Python's `tf.gradients`. Another, which never imports TensorFlow's Python package, uses
+TF_AddGradients of the C API with this library loaded (c_client.py). Upstream gradients are random,
+and every input is compared. Second order: both differentiate their own first-order gradients again.
 
-Where Python has no gradient, or a wrong one, the reference is central
-differences of what the client computes.
+If Python has no gradient, or a wrong one, the reference is central differences of the client's
+results.
 """
 
 import dataclasses
@@ -27,7 +26,7 @@ import numpy as np
 from c_client import tensorflow_dir
 
 HERE = pathlib.Path(__file__).absolute().parent
-# Without the package around it, which loads the library.
+# Imported without the package, which loads the library.
 sys.path.append(str(HERE.parents[1] / "python" / "tensorflow_ext" / "testing" / "_gradient"))
 from _comparison import Slopes, deviation  # noqa: E402
 
@@ -49,30 +48,29 @@ class Case:
 
     Attributes:
       op: The type of the op whose gradient is tested; the graph must hold it.
-      name: What the case is about, unique for the op.
+      name: The subject of the case, unique for the op.
       build: Takes one placeholder per input and returns a tensor or a list of
         tensors; those of floating or complex type are differentiated.
       inputs: The values fed.
-      wrt: Which inputs to differentiate by; None: all of floating or complex
-        type.
-      reference: "python", or "numeric" for central differences (inputs should
-        be double or complex128 then, see `step`).
-      second_order: "python", "numeric", or None where there is none to check.
-      variables: Which inputs become resource variables: `build` takes, and the
-        gradients are by, the handle of a variable that holds the value.
-      static: What the placeholders know of their shapes: "all", "rank", "none", or
-        "inner" for all but the first axis.
-      tolerance: Relative, instead of that of the type.
-      step: Of the central differences. An op that has single precision only
-        wants a large one, 1e-2, and a tolerance to match.
-      no_gradient: That every client is to answer "no gradient" for all of `wrt`.
-      error: A fragment of the message that the client must give instead, in first
-        or else in second order.
-      also_fed: Values of tensors of the graph, by name. Who feeds all outputs of
-        an op can test its gradient where the op has no kernel.
-      onednn: Whether TensorFlow has the kernels of its gradients, on a CPU, with oneDNN
-        alone. By itself it uses oneDNN where the CPU has AVX512-VNNI or AMX;
-        TF_ENABLE_ONEDNN_OPTS=1 lets it do so on any other.
+      wrt: The inputs to differentiate by; None: all of floating or complex type.
+      reference: "python", or "numeric" for central differences (inputs should then be double or
+        complex128, see `step`).
+      second_order: "python", "numeric", or None if there is none to check.
+      variables: The inputs that become resource variables: `build` takes, and the gradients are by,
+        the handle of a variable that holds the value.
+      static: The static shapes of the placeholders: "all", "rank", "none", or "inner" for all but
+        the first axis.
+      tolerance: A relative tolerance that replaces the type's.
+      step: The step of the central differences. An op that has only single precision needs a large
+        one, 1e-2, and a tolerance to match.
+      no_gradient: True if every client must answer "no gradient" for all of `wrt`.
+      error: A fragment of the message that the client must give instead, in first or else in second
+        order.
+      also_fed: Values of tensors of the graph, by name. If all outputs of an op are fed, its
+        gradient can be tested without a kernel of the op.
+      onednn: True if, on a CPU, TensorFlow has kernels of its gradients only with oneDNN. By
+        default it uses oneDNN if the CPU has AVX512-VNNI or AMX; TF_ENABLE_ONEDNN_OPTS=1 enables it
+        on any other.
     """
 
     op: str
@@ -103,8 +101,8 @@ class Outcome:
     Attributes:
       case: The case.
       task: Its graph, feeds and Python's gradients; see parity_python.prepare.
-      result: The client's; see parity_client.client_results.
-      problems: What is wrong with the client's gradients.
+      result: The client's results; see parity_client.client_results.
+      problems: The faults of the client's gradients.
     """
 
     case: Case
@@ -165,7 +163,7 @@ def judge_python(
 def _reference(
     case: Case, order: str, task: dict[str, Any], result: dict[str, Any]
 ) -> tuple[Any, list[str]]:
-    """The gradients that are expected, and the names of what they are by."""
+    """The expected gradients, and the names of the inputs that they are by."""
     by = task["xs"] if order == "first" else task["xs"] + task["upstream"]
     if case.no_gradient:
         return [None] * len(by), by
@@ -175,7 +173,7 @@ def _reference(
 def paired(names: Sequence[Any], found: Any, expected: Any) -> Iterator[tuple[Any, Any, Any]]:
     """The gradients by name, without those that are None in both.
 
-    Zeros and no gradient say the same.
+    Zeros and a missing gradient are equal.
     """
     for name, f, e in zip(names, found, expected, strict=True):
         if f is not None or e is not None:
@@ -209,8 +207,8 @@ def run_cases(
 ) -> list[Outcome]:
     """Prepares, runs the client process and judges.
 
-    Both processes load `kernels`, if any; only the client loads `library`. Grappler
-    optimizes the client's graphs of the cases with the ids `optimized`, by default of all.
+    Both processes load `kernels`, if any; only the client loads `library`. Grappler optimizes the
+    client's graphs of the cases with the ids `optimized`, by default of all.
     """
     import parity_python
     import tensorflow as tf
@@ -223,7 +221,7 @@ def run_cases(
             task = parity_python.prepare(case)
             task["optimized"] = optimized is None or case.id in optimized
             outcomes.append(Outcome(case, task))
-        except Exception as error:  # one broken case must not hide the others
+        except Exception as error:  # a broken case must not hide the others
             problem = f"cannot be built: {type(error).__name__}: {error}"
             outcomes.append(Outcome(case, problems=[problem]))
     run_client(outcomes, library, kernels)
@@ -241,7 +239,7 @@ def run_program(
 ) -> list[Outcome]:
     """The outcomes of the same tasks with a program of tests/clients.
 
-    The central differences that the C client has taken go on being the reference.
+    The central differences of the C client remain the reference.
     """
     copies = [
         Outcome(outcome.case, {**outcome.task, "numeric": (False, False)}) for outcome in outcomes
@@ -259,10 +257,10 @@ def run_client(
     kernels: str | pathlib.Path | None,
     program: pathlib.Path | None = None,
 ) -> None:
-    """Lets client processes fill in the results of all tasks: the C API from Python,
-    or a program of tests/clients.
+    """Lets client processes fill in the results of all tasks: the C API from Python, or a program
+    of tests/clients.
 
-    A task that ends the process gets no result, but a problem that says so.
+    A task that ends the process gets a problem that says so instead of a result.
     """
     remaining = [outcome for outcome in outcomes if outcome.task]
     while remaining:
@@ -271,7 +269,7 @@ def run_client(
         for outcome, result in zip(remaining, results, strict=False):
             outcome.result = result
         remaining = remaining[len(results) :]
-        if remaining:  # the process died of the first of these
+        if remaining:  # the process died on the first of these
             remaining.pop(0).problems = [f"the client process ended {end}"]
 
 

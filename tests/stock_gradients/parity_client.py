@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client process of parity.py: the C API, no TensorFlow Python package.
 
-Its argument is a JSON object with the files of tasks and results, the libraries,
-TensorFlow's folder and, where this process is not the client itself, the program that
-is. It appends each result as soon as it has it.
+Its argument is a JSON object with the files of tasks and results, the libraries, TensorFlow's
+folder and, if this process is not the client itself, the client's program. It appends each result
+at once.
 """
 
 import functools
@@ -29,10 +29,9 @@ AnyGraph: TypeAlias = "Graph | program_client.Graph"
 def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
     """A client's results for a prepared case.
 
-    Returns "first" and "second", lists with an array or None for each input (for
-    "second" upstream gradients follow), "first_numeric" and "second_numeric", their
-    slopes by central differences where asked for, or else "error" or "second_error", the
-    message.
+    Returns "first" and "second", lists with an array or None for each input (for "second", upstream
+    gradients follow), "first_numeric" and "second_numeric", the derivatives by central differences
+    if requested, or else "error" or "second_error", the message.
     """
     result: dict[str, Any] = {"first": None, "second": None}
     xs, upstream, feeds = task["xs"], task["upstream"], task["feeds"]
@@ -56,7 +55,7 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
     except ClientError as error:
         result["second_error"] = str(error)
     try:
-        # Both by one run: each new set of tensors has the graph optimised again.
+        # Both in one run, because each new set of tensors optimizes the graph again.
         try:
             values = _run_some(graph, [*firsts, *seconds], feeds)
         except ClientError as error:
@@ -82,8 +81,8 @@ def client_results(client: AnyClient, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def function_runtime_results(client: Client, task: dict[str, Any]) -> dict[str, Any]:
-    """The function runtime's results by SymbolicGradient: "function", a list with
-    an array for each input, or else "function_error".
+    """The function runtime's results by SymbolicGradient: "function", a list with an array
+    for each input, or else "function_error".
     """
     try:
         graph = _optimized(client.import_graph(task["function_runtime"]), task)
@@ -91,13 +90,13 @@ def function_runtime_results(client: Client, task: dict[str, Any]) -> dict[str, 
     except ClientError as error:
         if task.get("optimized", True):
             return {"function_error": str(error)}
-        # Where a function calls an op that has no kernel, Grappler may have replaced it.
+        # If a function calls an op that has no kernel, Grappler may have replaced it.
         return function_runtime_results(client, task | {"optimized": True})
 
 
 def inlined_results(client: Client, api: GraphApi, task: dict[str, Any]) -> dict[str, Any]:
-    """The same of a SavedModel whose calls are inlined: "inlined", the gradients of
-    first order, or else "inlined_error".
+    """The same for a SavedModel with inlined calls: "inlined", the gradients of first
+    order, or else "inlined_error".
     """
     try:
         graph = _graph(client, task)
@@ -110,7 +109,7 @@ def inlined_results(client: Client, api: GraphApi, task: dict[str, Any]) -> dict
 
 
 def _graph(client: AnyClient, task: dict[str, Any]) -> AnyGraph:
-    """The nodes of the task, by themselves or beside those of a SavedModel."""
+    """The nodes of the task, alone or added to those of a SavedModel."""
     if "saved_model" not in task:
         return _optimized(client.import_graph(task["graph"]), task)
     graph = client.load_saved_model(task["saved_model"])
@@ -119,7 +118,7 @@ def _graph(client: AnyClient, task: dict[str, Any]) -> AnyGraph:
 
 
 def _optimized(graph: AnyGraph, task: dict[str, Any]) -> AnyGraph:
-    """The graph, of which Grappler makes nothing else where the task says so."""
+    """The graph, which Grappler does not rewrite if the task says so."""
     optimized = task.get("optimized", True) or task["needs_grappler"]
     if isinstance(graph, Graph) and not optimized:
         graph.config = UNOPTIMIZED
@@ -129,7 +128,7 @@ def _optimized(graph: AnyGraph, task: dict[str, Any]) -> AnyGraph:
 def _gradients(
     graph: AnyGraph, ys: Sequence[str], xs: Sequence[str], weights: Sequence[str]
 ) -> list[str | None]:
-    """As Graph.gradients; None for an x from which no path leads to a y.
+    """Like Graph.gradients; None for an x without a path to a y.
 
     TF_AddGradients refuses the whole call there, before it adds a node, and names one.
     """
@@ -162,10 +161,10 @@ def _differences(
 ) -> dict[str, list[Any]]:
     """Central differences of sums by each of `by`, all from the same runs.
 
-    A sum is that of Re <w_k, y_k>, named by the tensors y and those fed as w. Slopes or,
-    where the task wants every direction, gradients.
+    A sum is that of Re <w_k, y_k>, named by the tensors y and those fed as w. The result has slopes
+    or, if the task requests every direction, gradients.
     """
-    assert isinstance(graph, Graph)  # a program is not asked for them
+    assert isinstance(graph, Graph)  # programs are not asked for them
     feeds, every = task["feeds"], task.get("every_direction", False)
     fetches = [y for ys, _ in sums.values() for y in ys]
     evaluation = Evaluation(graph, fetches, feeds, task["needs_grappler"])
@@ -177,7 +176,7 @@ def _differences(
 
     results: dict[str, list[Any]] = {name: [] for name in sums}
     for handle_or_x in by:
-        x = handle_or_x.replace("_handle", "")  # what is fed
+        x = handle_or_x.replace("_handle", "")  # the tensor that is fed
         evaluate = functools.partial(terms, x)
         found = central_differences(evaluate, weights, feeds[x], task["step"], every)
         for slopes, of_all in zip(found, results.values(), strict=True):
@@ -186,7 +185,7 @@ def _differences(
 
 
 def _c_results(client: Client, settings: dict[str, Any], task: Any) -> dict[str, Any]:
-    """Results that this process alone computes: programs lack the functions for them."""
+    """Results that only this process computes, because programs lack the functions."""
     results: dict[str, Any] = {}
     if "function_runtime" in task:
         results |= function_runtime_results(client, task)

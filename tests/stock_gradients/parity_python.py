@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 v1 = tf.compat.v1
 _FUNCTION, _GRADIENT = "differentiated", "symbolic_gradient"
-# Grappler takes longer than a run, and the reference does without it.
+# Grappler takes longer than a run, and the reference does not need it.
 _UNOPTIMIZED = v1.ConfigProto()
 _UNOPTIMIZED.graph_options.rewrite_options.disable_meta_optimizer = True
 
@@ -35,9 +35,8 @@ def _random_like(rng: np.random.Generator, value: np.ndarray) -> np.ndarray:
 def prepare(case: "Case") -> dict[str, Any]:
     """Builds the graph of `case` and Python's gradients of it.
 
-    Returns what the client process needs (graph, names, feeds) and Python's
-    results: "first" and "second", lists with an array or None for each input,
-    or a string that says what Python raised.
+    Returns the client process's data (graph, names, feeds) and Python's results: "first" and
+    "second", lists with an array or None for each input, or a string with Python's error.
     """
     inputs = [np.asarray(value) for value in case.inputs]
     rng = np.random.default_rng(20 + len(case.id))
@@ -78,7 +77,7 @@ def prepare(case: "Case") -> dict[str, Any]:
         try:
             with v1.Session(graph=graph, config=config) as session:
                 y_values = session.run(ys, feeds)
-        except tf.errors.NotFoundError:  # Grappler puts something else in its place.
+        except tf.errors.NotFoundError:  # Grappler replaces it.
             config = v1.ConfigProto()
             with v1.Session(graph=graph, config=config) as session:
                 y_values = session.run(ys, feeds)
@@ -87,7 +86,7 @@ def prepare(case: "Case") -> dict[str, Any]:
             name = f"u{k}"
             upstream.append(v1.placeholder(value.dtype, value.shape, name=name))
             feeds[f"{name}:0"] = _random_like(rng, np.asarray(value))
-        # Weights of the first-order gradients: upstream gradients of the second.
+        # The weights of the first-order gradients are the upstream gradients of the second order.
         weights = []
         for i in wrt:
             name = f"w{i}"
@@ -125,8 +124,8 @@ def _with_symbolic_gradient(
     """The graph, and its part between the inputs and `ys` as a function, with the
     function runtime's gradient of that function at the inputs and upstream gradients.
 
-    None where the function would hold a reference: by the gradient of such a one
-    TensorFlow ends the process.
+    None if the function would hold a reference: TensorFlow ends the process on the gradient of such
+    a function.
     """
     stop = {tensor.op for tensor in inputs}
     body: set[tf.Operation] = set()
@@ -151,7 +150,7 @@ def _with_symbolic_gradient(
     )
     node.attr["f"].func.name = _FUNCTION
     node.attr["Tin"].list.type.extend(t.dtype.as_datatype_enum for t in arguments)
-    # The function runtime takes the gradients of variables for floats.
+    # The function runtime assumes that the gradients of variables are floats.
     node.attr["Tout"].list.type.extend(
         (tf.float32 if t.dtype == tf.resource else t.dtype).as_datatype_enum for t in inputs
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of a family of ops: the gradients of the C API, of the function runtime
-and, where they are this library's, of Python against the reference.
+"""Every case of a family of ops: the gradients of the C API, of the function runtime and, if they
+are this library's, of Python against the reference.
 
 Environment:
   PARITY_FAMILIES  some of covered_ops.FAMILIES, whose modules are cases_FAMILY*.py, or
@@ -41,7 +41,7 @@ OPTIMIZED = {case.id for case in sampling.of_every_op(CASES, one_in=4)}
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, Outcome]:
-    """By the case's id; all in one client process."""
+    """The outcomes by case id; all in one client process."""
     library, kernels = os.environ["PARITY_LIBRARY"], os.environ.get("PARITY_KERNELS")
     done = parity.run_cases(CASES, library, kernels, OPTIMIZED)
     return {outcome.case.id: outcome for outcome in done}
@@ -58,11 +58,10 @@ def test_gradients(case: Case, outcomes: dict[str, Outcome]) -> None:
     fail_with(outcomes[case.id].problems)
 
 
-# C is the client above. How the others call the same library is seen by a few cases.
+# C is the client above. A few cases show how the others call the same library.
 IN_LANGUAGES = sampling.in_languages(sampling.of_every_op(CASES, one_in=3))
-# The crate of Rust takes no upstream gradients: a product of each y and its own stands
-# in for them. Of these TensorFlow infers a wrong shape, which nothing else asks for and
-# which the product, or its gradient, meets.
+# The Rust crate takes no upstream gradients, so a product of each y and its own replaces them.
+# TensorFlow infers a wrong shape for these outputs, which only the product, or its gradient, uses.
 NOT_IN_RUST = {
     **{f"{op}FFTND-known_shapes": "must be equal" for op in ("", "I", "R", "IR")},
     **{
@@ -70,7 +69,7 @@ NOT_IN_RUST = {
         for dims in (-1, -2)
         for form in ("", "_static", "_batch")
     },
-    "Range-one_element_each": "deviation inf",  # a scalar in the place of a vector
+    "Range-one_element_each": "deviation inf",  # a scalar instead of a vector
 }
 
 
@@ -104,8 +103,8 @@ def test_languages(
 def runs_in_functions(case: Case) -> bool:
     """True if the function runtime can differentiate the case at all.
 
-    Not where outputs are fed, which it computes, nor by variables that are not of
-    type float, for which it takes all of them.
+    It cannot if outputs are fed, because it computes them, or by variables of another type than
+    float, because it assumes float for all.
     """
     types = {np.asarray(case.inputs[i]).dtype for i in case.variables}
     others = types - {np.dtype(np.float32)}
@@ -122,11 +121,10 @@ def test_function_runtime(case: Case, outcomes: dict[str, Outcome]) -> None:
 
 
 def test_python(outcomes: dict[str, Outcome]) -> None:
-    """Python's gradients after fix(), where these are this library's.
+    """Python's gradients after fix(), if these are this library's.
 
-    Of the cases that the client above has had these take turns; of each op one at
-    least is here. The other tests are done by now: from here on this process has the
-    library.
+    The cases that the client above has run take turns, with at least one for each op. The other
+    tests are done by now: from here on, this process has the library.
     """
     import tensorflow_ext
     from tensorflow_ext._runtime import _fixing
@@ -144,7 +142,7 @@ def test_python(outcomes: dict[str, Outcome]) -> None:
         outcome = outcomes[case.id]
         second = case.second_order and "python"
         asked = dataclasses.replace(case, reference="python", second_order=second)
-        # Some cases have another reference in the place of Python's.
+        # Some cases have another reference instead of Python's.
         with unittest.mock.patch.object(tf.Graph, "gradient_override_map"):
             task = parity_python.prepare(asked)
         found = parity.judge_python(case, outcome.task, outcome.result, task)

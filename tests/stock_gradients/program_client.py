@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program in another language in the place of c_client.Client.
+"""A program in another language instead of c_client.Client.
 
-tests/clients/README.md has the protocol. A program has one graph at a time: the one
-that was made last.
+tests/clients/README.md describes the protocol. A program has one graph at a time, the last one that
+was made.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ class _Program(Program):
 
 
 class Client:
-    """As c_client.Client, by the program `path`."""
+    """Like c_client.Client, by the program `path`."""
 
     def __init__(self, path: str | pathlib.Path, library: str | pathlib.Path | None) -> None:
         self._program = _Program(path, library)
@@ -41,7 +41,7 @@ class Client:
 
 
 class Graph:
-    """The current graph of a program, as c_client.Graph."""
+    """The current graph of a program, like c_client.Graph."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

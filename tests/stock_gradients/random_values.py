@@ -10,7 +10,7 @@ import numpy as np
 
 
 def normal(*shape: int, dtype: Any = np.float64, seed: int = 0) -> np.ndarray:
-    """Standard normal numbers; other ones for another shape or seed."""
+    """Standard normal numbers, which depend on shape and seed."""
     key = zlib.crc32(repr((shape, seed)).encode())
     return np.asarray(np.random.default_rng(key).normal(size=shape)).astype(dtype)
 
@@ -27,7 +27,7 @@ def complex_normal(*shape: int, dtype: Any = np.complex128, seed: int = 0) -> np
 
 
 def distinct(*shape: int, dtype: Any = np.float64, seed: int = 0) -> np.ndarray:
-    """Multiples of 1/8 around 0, none twice: no ties, wide gaps between them."""
+    """Multiples of 1/8 around 0, none twice: no ties, and wide gaps."""
     size = int(np.prod(shape))
     key = zlib.crc32(repr((shape, seed)).encode())
     order = np.random.default_rng(key).permutation(size)
@@ -35,8 +35,8 @@ def distinct(*shape: int, dtype: Any = np.float64, seed: int = 0) -> np.ndarray:
 
 
 def sequence(seed: int) -> Callable[..., np.ndarray]:
-    """A function `values(*shape, dtype="float64")` of standard normal numbers, real
-    or complex, other ones in every call.
+    """A function `values(*shape, dtype="float64")` of standard normal numbers, real or
+    complex, different in every call.
     """
     generator = np.random.default_rng(seed)
 
@@ -56,7 +56,7 @@ def sequences(seed: int) -> tuple[Callable[..., np.ndarray], ...]:
     return values, *(functools.partial(values, dtype=dtype) for dtype in types)
 
 
-# ---- Matrices with the properties that cases of linear algebra want
+# ---- Matrices with the properties that cases of linear algebra need
 
 
 def regular(*shape: int, dtype: str = "float64") -> np.ndarray:

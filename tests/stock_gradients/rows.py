@@ -8,9 +8,9 @@
     case("Tan", "twice", x, build=lambda x: call("Tan", call("Tan", x)))
     case("Cast", "types", x, build=cast, DstT=tf.float64)  # cast(x, DstT=tf.float64)
 
-The arrays are fed in the order of the op's arguments. Keywords that are fields of
-`Case` are settings; all others are arguments and attributes of the op, which are
-constants of the graph. Many rows of one op:
+The arrays are fed in the order of the op's arguments. Keywords that are fields of `Case` are
+settings; all others are arguments and attributes of the op, which are constants of the graph. Many
+rows of one op:
 
     bitcast = functools.partial(numeric, "Bitcast")
     CASES = [bitcast("parts", z, type=tf.float64), bitcast("same", x, type=tf.float64)]
@@ -51,8 +51,8 @@ def case(
     """A case that feeds `inputs`.
 
     Args:
-      build: The graph, if it is not the op alone. Takes the inputs and the attributes.
-      then: What becomes of the outputs, which are its arguments.
+      build: The graph, if it is more than the op. Takes the inputs and the attributes.
+      then: A function of the outputs.
       options: Settings of `Case` and attributes of the op.
     """
     settings = {key: options.pop(key) for key in _SETTINGS & options.keys()}
@@ -70,7 +70,7 @@ def case(
 def numeric(op: str, name: str, /, *inputs: Any, **options: Any) -> Case:
     """A case that compares both orders with central differences.
 
-    In single precision with wide ones: they are exact for what is quadratic.
+    In single precision the steps are wide: differences are exact for quadratic functions.
     """
     types = {np.asarray(value).dtype.name for value in tf.nest.flatten(inputs)}
     width = {"step": 0.25, "tolerance": 1e-4} if types & {"float32", "complex64"} else {}
@@ -80,7 +80,7 @@ def numeric(op: str, name: str, /, *inputs: Any, **options: Any) -> Case:
 
 # Python's gradient, and differences for the second order.
 numeric_second = functools.partial(case, second_order="numeric")
-# Where the second order is not checked: differences would be too coarse, say.
+# The second order is not checked, for example because differences are too coarse.
 first_order = functools.partial(case, second_order=None)
 
 
@@ -90,9 +90,9 @@ def each(ops: str, rows: Callable[[str], Iterable[Case]]) -> list[Case]:
 
 
 def with_static_shapes(cases: list[Case]) -> list[Case]:
-    """These cases, and again where shapes, or all but the first size, are known.
+    """These cases, and again with known shapes, or all sizes but the first known.
 
-    A gradient that stands in for TensorFlow's has other nodes then.
+    A gradient that replaces TensorFlow's has other nodes then.
     """
     more = [
         dataclasses.replace(one, name=f"{one.name}_{name}", static=static)
@@ -113,7 +113,7 @@ def with_every_shape(one: Case) -> list[Case]:
 
 
 def output(*numbers: int) -> Callable[..., Any]:
-    """For `then`: the outputs with these numbers."""
+    """A function for `then`: the outputs with these indices."""
     return lambda *outputs: [outputs[number] for number in numbers]
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of ops that no kernel on a CPU computes: of GPUs, TPUs and meshes.
+"""Gradients of ops that have no CPU kernel: ops of GPUs, TPUs and meshes.
 
-They cannot run here. So the expression that TF_AddGradients adds to the graph, of
-op types, attributes and inputs, is compared with that of Python's `tf.gradients`,
-or with one that is written down where Python's differs on purpose.
+They cannot run here. So the expression that TF_AddGradients adds to the graph (op types, attributes
+and inputs) is compared with that of Python's `tf.gradients`, or with an expected expression if
+Python's differs on purpose.
 
 Environment: PARITY_LIBRARY  libtensorflow_ext.so
 """
@@ -36,19 +36,18 @@ def call(op: str, *inputs: Any, **attributes: Any) -> list[Any]:
 
 @dataclasses.dataclass
 class Case:
-    """One op on placeholders.
+    """An op on placeholders.
 
     Attributes:
-      op: Its type.
-      name: What the case is about, unique for the op.
-      inputs: The type and shape of each placeholder; a list of them is a list
-        argument.
-      attributes: Of the op.
-      outputs: How many of its outputs, from the first, have an upstream gradient.
-      expected: Takes the inputs (flattened) and the upstream gradients and returns
-        the gradients by the inputs of floating type, for Python's own.
+      op: The op's type.
+      name: The subject of the case, unique for the op.
+      inputs: The type and shape of each placeholder; a list of them is a list argument.
+      attributes: The op's attributes.
+      outputs: The number of outputs, from the first, that have an upstream gradient.
+      expected: A function of the (flattened) inputs and the upstream gradients that returns the
+        gradients by the inputs of floating type, instead of Python's own.
       error: A fragment of the message that the client gives instead.
-      twice: Whether the gradients are differentiated by the upstream gradients.
+      twice: True if the gradients are differentiated by the upstream gradients.
     """
 
     op: str
@@ -70,7 +69,7 @@ def names(gradients: Sequence[Any]) -> list[Name | None]:
 
 
 class Problem:
-    """The graph of a case and Python's gradients in a graph of their own."""
+    """The graph of a case, and Python's gradients in a separate graph."""
 
     def __init__(self, case: Case) -> None:
         self.graph, self.reference = tf.Graph(), tf.Graph()
@@ -101,7 +100,7 @@ class Problem:
             [placeholder(*one) for one in spec] if isinstance(spec, list) else placeholder(*spec)
             for spec in case.inputs
         ]
-        with tf.device("/cpu:0"):  # Python's gradients of NCCL ops ask for one
+        with tf.device("/cpu:0"):  # Python's gradients of NCCL ops need one
             outputs = call(case.op, *inputs, **case.attributes)[: case.outputs]
             us = [v1.placeholder(y.dtype, y.shape, name=f"u{k}") for k, y in enumerate(outputs)]
         ws = [
@@ -123,7 +122,7 @@ def attribute(value: Any) -> Any:
 
 
 def expression(graph: bytes, tensor: Name | None) -> Any:
-    """How the tensor is made of placeholders, without the names of the nodes."""
+    """The expression of a tensor in terms of placeholders, without node names."""
     nodes = {node.name: node for node in graph_pb2.GraphDef.FromString(graph).node}
 
     def made(name: Name) -> Any:
@@ -155,7 +154,7 @@ def of_types(op: str, *more: Any, types: Sequence[Any] = TYPES, **settings: Any)
 
 
 def permuted_back(x: Any, pairs: Any, u: Any) -> list[Any]:
-    """Python takes a strided slice for the reversal."""
+    """Python uses a strided slice for the reversal."""
     del x
     backwards = tf.raw_ops.ReverseV2(tensor=pairs, axis=[1])
     return call("CollectivePermute", u, backwards)
@@ -207,7 +206,7 @@ NCCL = [
         for dtype in (tf.float32, tf.float64)
     ),
     Case("NcclAllReduce", "max", [(REAL, [2])], all_reduce("max"), error='= "max"; on'),
-    # The runtime copies between devices, where Python asks NCCL to.
+    # The runtime copies between devices, but Python uses NCCL.
     *of_types("NcclBroadcast", attributes={"shape": [4, 6]}, expected=lambda x, u: [u])[::2],
     Case("NcclBroadcast", "vector", [(REAL, [2])], {"shape": [2]}, expected=lambda x, u: [u]),
     *(

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow's ops without a gradient that return, or may return, numbers or a
-variant or resource that holds some; and why they have none.
+"""TensorFlow's ops without a gradient that return, or may return, numbers or a variant
+or resource that holds some; and the reasons.
 
-Ops that return integers, texts and truth values alone are not listed: nothing of
-theirs can be differentiated.
+Ops that return only integers, texts and truth values are not listed, because their results cannot
+be differentiated.
 """
 
 import fnmatch
 
 _REASONS = {
-    # ---- The result does not depend on a number continuously, or on none.
+    # ---- The result does not depend continuously on a number, or depends on none.
     "a random draw that no parameter moves continuously": (
         "KmeansPlusPlusInitialization NonDeterministicInts RandomPoisson RandomPoissonV2 "
         "SampleDistortedBoundingBox* StatefulRandomBinomial StatefulStandardNormal* "
@@ -36,7 +36,7 @@ _REASONS = {
         "Quantized* QuantizeDownAndShrinkRange QuantizeV2 RequantizationRange* Requantize* "
         "UniformQuantized*Hybrid XlaDequantize"
     ),
-    # ---- The derivative takes what TensorFlow does not have.
+    # ---- The derivative needs something that TensorFlow does not have.
     "no op takes apart a batch of lists": "TensorListPushBackBatch",
     "its transpose is to gather from all devices, which XLA has no op for": "XlaReduceScatter",
     "its own kernel fails: it asks for an attribute that the op does not have": "XlaIf",
@@ -48,7 +48,7 @@ _REASONS = {
     "its gradient would need an instance key of its own, which nothing gives": (
         "CollectiveAllToAll* CollectiveBcastSend* CollectiveGather* CollectiveReduce*"
     ),
-    # ---- The numbers take a way that no gradient can follow.
+    # ---- The numbers take a path that no gradient can follow.
     "reads, writes or makes a data set": (
         "*Dataset *DatasetReader *DatasetV? *DatasetToSingleElement *DatasetVariant "
         "Anonymous*Iterator* *MemoryCache CompressElement DatasetFromGraph DummyIterationCounter "
@@ -105,15 +105,15 @@ _REASONS = {
     ),
 }
 
-# Some versions of TensorFlow do not have these.
+# Some versions of TensorFlow lack these.
 IN_SOME_VERSIONS = {"TfLiteSubgraphExecute"}
 
-# Patterns of names, as of files; the first one that fits an op has its reason.
+# Name patterns, as for files; the first one that matches an op has its reason.
 PATTERNS = {pattern: reason for reason, names in _REASONS.items() for pattern in names.split()}
 
 
 def reason(op: str) -> str | None:
-    """Why the op has no gradient; None where this table does not say."""
+    """The reason why the op has no gradient; None if this table has none."""
     for pattern, why in PATTERNS.items():
         if fnmatch.fnmatchcase(op, pattern):
             return why

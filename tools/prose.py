@@ -28,6 +28,9 @@ tensorflow_ext/build_defs.bzl tensorflow_ext/defs.bzl tensorflow_ext/inline_call
 tensorflow_ext/op_wrappers.bzl tensorflow_ext/rooms.bzl tensorflow_ext/type_attributes.h
 tensorflow_ext/version.cc tensorflow_ext/version.h tensorflow_ext/workspace.bzl
 benchmarks examples java python requirements run third_party tools
+tests/addons tests/budget.bzl tests/BUILD tests/cc tests/clients tests/cluster tests/commands.py
+tests/compat tests/defs.bzl tests/examples tests/gpu tests/gradient tests/kernels tests/models
+tests/stock_gradients tests/testing tests/wrappers
 """.split()  # noqa: SIM905
 
 

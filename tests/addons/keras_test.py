@@ -46,7 +46,7 @@ def _old_model(k: ModuleType, name: str, path: pathlib.Path) -> Any:
     )
 
     def rename(config: bytes) -> bytes:
-        # If tf_keras 2.18 has a function of the same name, it saves the name alone.
+        # tf_keras 2.18 saves a function by its bare name if it has one of that name itself.
         own_name = rf'"(tensorflow_ext>)?{name}"'.encode()
         return re.sub(own_name, f'"Addons>{name}"'.encode(), config)
 

@@ -159,7 +159,7 @@ CASES = [*SUMS, *MAXIMA, *SOFTMAX, *SEGMENTS]
 # Arguments of every op by name; bin 1 is empty, bin 7 is beyond the last one.
 Arguments = Mapping[str, np.ndarray]
 BINS, TABLE = ints(3, 0, 3, 7, 4, 2), ints([3, 0, 3], [7, 4, 4])
-# Row 1 of the matrix has no values, nor have the first, second and last ragged rows.
+# Row 1 of the matrix and the first, second and last ragged rows are empty.
 SPARSE = {
     "indices": longs([0, 0], [0, 5], [2, 1], [2, 2], [3, 0]),
     "dense_shape": longs(4, 6),

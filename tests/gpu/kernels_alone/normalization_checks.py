@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of LayerNorm and RmsNorm against NumPy in float64.
 
-LayerNorm is centered. RmsNorm has neither mean nor offset, which are None.
+LayerNorm is centered. RmsNorm has no mean and no offset; both are None.
 """
 
 import dataclasses

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds phrases that are not plain English in comments, docstrings and Markdown.
 
-`python3 tools/prose.py [FILE...]` checks these files, by default all that git tracks, and skips
-those outside CHECKED. A finding reads `file:line: found -> what to write`.
+`python3 tools/prose.py [FILE...]` checks these files, by default all that git tracks. A finding
+reads `file:line: found -> what to write`.
 """
 
 import pathlib
@@ -12,26 +12,6 @@ import sys
 from collections.abc import Iterable, Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Files and folders, relative to ROOT. Add one here once it passes.
-CHECKED = """
-.github BUILD CHANGELOG.md CODE_OF_CONDUCT.md CONTRIBUTING.md README.md SECURITY.md docs
-examples/cpp examples/digits examples/pruning tensorflow_ext/cluster
-tensorflow_ext/ops tests/benchmarks tests/clients/cases
-tests/clients/rust tests/completeness tests/config tests/docs tests/java tests/kit tests/lint
-tests/new_op tests/release_check tests/run tests/sanitizers tests/saved_model tests/threads
-tests/wheel third_party/bazel_stubs third_party/cuda tools/prose.py
-tensorflow_ext/kernels tensorflow_ext/stock_gradients tensorflow_ext/xla
-tensorflow_ext/addons tensorflow_ext/base tensorflow_ext/cc tensorflow_ext/composite
-tensorflow_ext/gradient tensorflow_ext/graph_marks tensorflow_ext/loader tensorflow_ext/op_library
-tensorflow_ext/saved_model tensorflow_ext/testing tensorflow_ext/BUILD
-tensorflow_ext/build_defs.bzl tensorflow_ext/defs.bzl tensorflow_ext/inline_calls.h
-tensorflow_ext/op_wrappers.bzl tensorflow_ext/rooms.bzl tensorflow_ext/type_attributes.h
-tensorflow_ext/version.cc tensorflow_ext/version.h tensorflow_ext/workspace.bzl
-benchmarks examples java python requirements run third_party tools
-tests/addons tests/budget.bzl tests/BUILD tests/cc tests/clients tests/cluster tests/commands.py
-tests/compat tests/defs.bzl tests/examples tests/gpu tests/gradient tests/kernels tests/models
-tests/stock_gradients tests/testing tests/wrappers
-""".split()  # noqa: SIM905
 
 
 def _not_after(*words: str) -> str:
@@ -108,15 +88,14 @@ def findings(path: pathlib.PurePath, text: str) -> Iterator[str]:
             yield f"{path}:{1 + words.count(chr(10), 0, found.end())}: {phrase} -> {write}"
 
 
-def is_checked(path: pathlib.PurePath) -> bool:
-    """True for prose below CHECKED."""
-    has_prose = path.suffix == ".md" or (path.suffix or path.name) in _COMMENTS
-    return has_prose and any(path.is_relative_to(checked) for checked in CHECKED)
+def has_prose(path: pathlib.PurePath) -> bool:
+    """True for Markdown and for files with comments."""
+    return path.suffix == ".md" or (path.suffix or path.name) in _COMMENTS
 
 
 def check(paths: Iterable[pathlib.PurePath]) -> list[str]:
-    """The findings in the checked files among these, which are named relative to ROOT."""
-    texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in filter(is_checked, paths)}
+    """The findings in files that are named relative to ROOT."""
+    texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in filter(has_prose, paths)}
     return [finding for path, text in texts.items() for finding in findings(path, text)]
 
 

@@ -74,10 +74,10 @@ def test_several_outputs_and_none(mode: Callable) -> None:
 
     @tfe.numpy_op(Tout=[tf.float32, tf.int64, tf.float32], gradient=gradient, shape=[[], [], []])
     def statistics(x: np.ndarray, offset: np.ndarray) -> tuple:
-        """Of an array."""
+        """Statistics of an array."""
         return x.sum() + offset, np.int64(x.size), x.max()
 
-    assert statistics.__doc__ == "Of an array."
+    assert statistics.__doc__ == "Statistics of an array."
     assert statistics.__name__ == "statistics"
 
     def function(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:

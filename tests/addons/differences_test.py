@@ -146,7 +146,7 @@ def test_infinity_and_nan(name: str) -> None:
 
 
 def _errors(name: str, formula: Callable, x: Array, **attributes: Any) -> list[float]:
-    """The largest relative errors of TensorFlow Addons' formula and of the op, in the type of `x`."""
+    """The largest relative errors of the formula of TensorFlow Addons and of the op, for `x`."""
     exact = formula(x.astype(np.longdouble), **attributes)
     values = formula(x, **attributes), op(name, x, **attributes)
     assert all(value.dtype == x.dtype for value in values)
